@@ -61,7 +61,7 @@ async def direct(options: argparse.Namespace) -> Turn:
     """Return a turn that accepts a batch."""
     db = await Database.connect(options.dsn, connections=1)
     channel_id, account_id = UUID(options.channel), UUID(options.account)
-    ref = ChannelRef(ids.show("ch", channel_id), "official", "15550001111")
+    ref = ChannelRef(ids.format_id("ch", channel_id), "official", "15550001111")
     phones = cycle(range(FIRST, FIRST + RECIPIENTS))
 
     def submission(now: datetime) -> Submission:

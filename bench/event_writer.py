@@ -37,9 +37,9 @@ def sample_data(number: int, at: datetime) -> dict[str, Any]:
         "direction": "in",
         "type": "text",
         "content": {"body": f"Where is my order {number}? It should have been here by now."},
-        "timestamp": times.show(at),
-        "contact": {"id": ids.show("ct", contact), "phone": phone, "name": "Maria Souza"},
-        "conversation": {"id": ids.show("cv", contact)},
+        "timestamp": times.format_time(at),
+        "contact": {"id": ids.format_id("ct", contact), "phone": phone, "name": "Maria Souza"},
+        "conversation": {"id": ids.format_id("cv", contact)},
         "context": None,
     }
 
@@ -47,7 +47,7 @@ def sample_data(number: int, at: datetime) -> dict[str, Any]:
 def sample_body() -> bytes:
     """Return the body of an event, as an endpoint receives it."""
     now = datetime.now(UTC)
-    channel = ChannelRef(ids.show("ch", ids.new_id(now)), "official", NUMBER["phone"])
+    channel = ChannelRef(ids.format_id("ch", ids.new_id(now)), "official", NUMBER["phone"])
     return render(NewEvent(ids.new_id(now), MESSAGE, "created", sample_data(1, now), None), 1, channel, now).encode()
 
 
@@ -62,7 +62,7 @@ class Teller:
     def __init__(self, db: Database, channel_id: UUID) -> None:
         self._db = db
         self._channel_id = channel_id
-        self._channel = ChannelRef(ids.show("ch", channel_id), "official", NUMBER["phone"])
+        self._channel = ChannelRef(ids.format_id("ch", channel_id), "official", NUMBER["phone"])
         self.told = 0
 
     async def tell(self, count: int) -> None:

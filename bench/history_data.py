@@ -165,7 +165,7 @@ async def _add_conversations(conn: "asyncpg.Connection[asyncpg.Record]", channel
         max(1, min(_LABELLED, people // 100)),
         timeout=_LONG,
     )
-    return ids.show("lb", label)
+    return ids.format_id("lb", label)
 
 
 # -- blocks -----------------------------------------------------------------------------------------------------------

@@ -37,7 +37,7 @@ class Tenant(msgspec.Struct, frozen=True):
 
     @property
     def channel(self) -> str:
-        return ids.show("ch", self.channel_id)
+        return ids.format_id("ch", self.channel_id)
 
 
 async def make_tenant(gateway: Gateway, config: Path, webhook_url: str | None = None) -> Tenant:

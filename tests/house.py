@@ -168,7 +168,7 @@ class House:
             "token": "token",
             "app_secret": "app-secret",
             "verify_token": "verify",
-            "callback_url": f"{self.url}/callbacks/cloud/{ids.show('ch', channel.id)}",
+            "callback_url": f"{self.url}/callbacks/cloud/{ids.format_id('ch', channel.id)}",
         }
         await self.sandbox("POST", "/control/numbers", number | ({"waba_id": waba_id} if waba_id else {}))
         return channel
@@ -247,7 +247,7 @@ async def running_house(
                     house = House(url, sandbox_url, db, gatepost.vault, settings, client, time)
                     house.account_id = await house.new_account()
                     channel = await house.new_channel(house.account_id)
-                    house.channel, house.key = ids.show("ch", channel.id), await house.new_key(channel.id)
+                    house.channel, house.key = ids.format_id("ch", channel.id), await house.new_key(channel.id)
                     yield house
                     gatepost.end_streams()
                     await release()

@@ -214,7 +214,7 @@ class ChannelWorkers:
 
 
 def channel_ref(config: ChannelConfig) -> ChannelRef:
-    return ChannelRef(ids.show("ch", config.id), config.kind, config.phone)
+    return ChannelRef(ids.format_id("ch", config.id), config.kind, config.phone)
 
 
 def _follow(owned: OwnedChannel, keeper: LinkKeeper, sender: ChannelSender, media: MediaFetchTask) -> None:

@@ -109,7 +109,7 @@ async def test_an_unknown_account_is_not_found(db: Database) -> None:
         accounts.remove_addon(db, unknown, API_ACCESS),
     ]
     for call in calls:
-        with pytest.raises(NotFound, match=ids.show("acc", unknown)) as caught:
+        with pytest.raises(NotFound, match=ids.format_id("acc", unknown)) as caught:
             await call
         assert isinstance(caught.value, GatepostError)
     with pytest.raises(NotFound):

@@ -58,7 +58,7 @@ class Scene:
         """What the channel's owner does in a gateway that runs."""
         lease = await claim_channel(db, self.channel_id, UUID(int=1), 60)
         assert lease
-        ref = ChannelRef(ids.show("ch", self.channel_id), "official", "15550001111")
+        ref = ChannelRef(ids.format_id("ch", self.channel_id), "official", "15550001111")
         task = RecoveryTask(ChannelContext(db, SystemClock(), lease, ref, lambda: True))
         async with asyncio.timeout(PATIENCE):
             while "done" not in await task.step():
@@ -66,7 +66,7 @@ class Scene:
 
 
 def _id(prefix: str, text: str) -> UUID:
-    found = ids.read(prefix, text)
+    found = ids.parse_id(prefix, text)
     assert found
     return found
 

@@ -28,7 +28,7 @@ async def house(parted_database_url: str) -> AsyncIterator[House]:
 
 @pytest.fixture
 async def channel(house: House) -> str:
-    return ids.show("ch", (await house.new_qr_channel(house.account_id, PHONE)).id)
+    return ids.format_id("ch", (await house.new_qr_channel(house.account_id, PHONE)).id)
 
 
 async def run_beside(house: House, *arguments: str) -> Ran:

@@ -44,7 +44,7 @@ async def new_cloud_line(house: House) -> CloudLine:
     number = next(_numbers)
     phone, number_id, waba_id = f"1555100{number:04d}", f"1{number:014d}", f"2{number:014d}"
     channel = await house.new_channel(house.account_id, phone, number_id, waba_id=waba_id)
-    line = CloudLine(house, channel.id, ids.show("ch", channel.id), phone, await house.new_key(channel.id))
+    line = CloudLine(house, channel.id, ids.format_id("ch", channel.id), phone, await house.new_key(channel.id))
     line.number_id, line.waba_id = number_id, waba_id
     return line
 
@@ -53,7 +53,7 @@ async def new_qr_line(house: House, *, linked: bool = True) -> QrLine:
     """A fresh channel that is linked by QR code."""
     phone = f"1555200{next(_numbers):04d}"
     channel = await house.new_qr_channel(house.account_id, phone)
-    line = QrLine(house, channel.id, ids.show("ch", channel.id), phone, await house.new_key(channel.id))
+    line = QrLine(house, channel.id, ids.format_id("ch", channel.id), phone, await house.new_key(channel.id))
     if linked:
         await line.link()
     return line

@@ -45,7 +45,7 @@ class Phones:
         """A fresh channel, of a phone of its own."""
         phone = f"1555300{next(_numbers):04d}"
         channel = await self.house.new_qr_channel(self.house.account_id, phone)
-        key, session = await self.house.new_key(channel.id), ids.show("ch", channel.id)
+        key, session = await self.house.new_key(channel.id), ids.format_id("ch", channel.id)
         line = PhoneLine(self.house, channel.id, session, phone, key, network=self.network)
         self._lines.append(line)
         if linked:

@@ -157,7 +157,7 @@ class Stage(House):
             limits=FAST_NETWORK | limits,
             now=now,
         )
-        self.channel_id, self.channel = made.id, ids.show("ch", made.id)
+        self.channel_id, self.channel = made.id, ids.format_id("ch", made.id)
         self.key = await self.new_key(made.id)
         await endpoints.create_endpoint(self.db, self.vault, made.id, self.receiver.url + "/hook", now=now)
         spec = {"phone_number_id": NUMBER_ID, "phone": "15550001111", "token": "token", "app_secret": APP_SECRET}

@@ -51,14 +51,14 @@ async def test_what_was_answered_but_not_recorded_comes_again(
         )
         assert {row["state"] for row in rows} == {1}
         came = [event for request in receiver.requests for event in events_in(request)]
-        assert set(came) == {ids.show("evt", row["id"]) for row in rows}
+        assert set(came) == {ids.format_id("evt", row["id"]) for row in rows}
         assert len(came) > len(set(came)), "what the dead one had posted came again"
         for request in receiver.requests:
             prefix = "bat_" if "events" in request.json() else "evt_"
             assert request.headers["webhook-id"].startswith(prefix)
         if OPTIONS[name].ordered:
             lines: dict[object, list[str]] = defaultdict(list)
-            about = {ids.show("evt", row["id"]): row["conversation_id"] for row in rows}
+            about = {ids.format_id("evt", row["id"]): row["conversation_id"] for row in rows}
             for event in dict.fromkeys(came):
                 lines[about[event]].append(event)
             assert all(line == sorted(line) for line in lines.values())

@@ -106,7 +106,7 @@ async def move_in(house: House, wanted: set[str], digit: int) -> Tenant:
     waba = f"20000000000010{digit}"
     channel = await house.new_channel(await house.new_account(), phone, number, waba_id=waba)
     tenant = Tenant(channel.id, number, phone, await house.new_key(channel.id))
-    tenant.things["channel_id"] = ids.show("ch", channel.id)
+    tenant.things["channel_id"] = ids.format_id("ch", channel.id)
     await _talk(house, tenant, f"551199999000{digit}")
     quiet = dict.fromkeys(TYPES, False)  # nothing is delivered, so that nothing moves by itself
     made = {"endpoint_id": {"url": house.sandbox_url + "/nowhere", "events": quiet}}
@@ -170,7 +170,7 @@ async def _deliver(house: House, tenant: Tenant, _: Any) -> str:
     """A delivery that was made, of the first event, to the endpoint that gets none by itself."""
     endpoint = await _own_endpoint(house, tenant)
     first = (await house.call("GET", f"{V1}/events?limit=1", key=tenant.key)).json()["data"][0]["id"]
-    endpoint_id, event_id = ids.read("we", endpoint), ids.read("evt", first)
+    endpoint_id, event_id = ids.parse_id("we", endpoint), ids.parse_id("evt", first)
     async with house.db.connection() as conn:
         await conn.execute(
             "INSERT INTO deliveries (channel_id, endpoint_id, event_id, state, attempts) VALUES ($1, $2, $3, 1, 1)",

@@ -41,7 +41,7 @@ async def refused_unread(house: House, path: str, signature: str | None, status:
 
 async def test_nobodys_body_is_not_read(house: House) -> None:
     qr = await house.new_qr_channel(house.account_id)
-    for channel in ("nobody", f"ch_{'0' * 32}", ids.show("ch", qr.id), house.channel + "0"):
+    for channel in ("nobody", f"ch_{'0' * 32}", ids.format_id("ch", qr.id), house.channel + "0"):
         await refused_unread(house, f"/callbacks/cloud/{channel}", POSSIBLE, 404, "not_found")
 
 
@@ -109,7 +109,7 @@ async def test_so_much_may_be_in_memory_at_once(narrow: House) -> None:
         (refused,) = (task.result() for task in done)
         assert check_refused(refused, 503, "overloaded")["retryable"] is True
         assert int(refused.headers["retry-after"]) >= 1
-        await begin(third, narrow, ids.show("ch", other.id), 4000)  # a channel has a share of its own
+        await begin(third, narrow, ids.format_id("ch", other.id), 4000)  # a channel has a share of its own
         await third.send(b" " * 96)
         check_refused(await third.answer(), 401, "invalid_signature")
         for task in waiting:

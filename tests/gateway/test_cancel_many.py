@@ -29,7 +29,7 @@ async def waiting(house: House) -> dict[str, str]:
 
 
 def later(house: House, minutes: int) -> str:
-    return times.show(house.clock.now() + timedelta(minutes=minutes))
+    return times.format_time(house.clock.now() + timedelta(minutes=minutes))
 
 
 async def cancel(house: House, **asked: Any) -> dict[str, Any]:

@@ -122,7 +122,7 @@ async def test_filters_combine(house: House) -> None:
         f"phone={PERSON}": [],
         "since=2020-01-01&tz=America/Sao_Paulo": [one, zero, four, three, two],
         "since=2100-01-01T00:00:00Z": [],
-        f"label={ids.show('lb', ids.ZERO)}": [],
+        f"label={ids.format_id('lb', ids.ZERO)}": [],
     }.items():
         assert await phones(house, f"?{query}") == expected, query
 
@@ -240,7 +240,7 @@ async def test_strangers_and_scopes(house: House) -> None:
     await say(house)
     one = await the_one(house)
     path, stranger = f"{CONVERSATIONS}/{one['id']}", await house.new_stranger()
-    channel_id = ids.read("ch", house.channel)
+    channel_id = ids.parse_id("ch", house.channel)
     assert channel_id is not None
     keys = {scope: await house.new_key(channel_id, scopes=[scope]) for scope in ("read", "send", "manage")}
     assert (await listed(house, key=stranger))["data"] == []
@@ -252,7 +252,7 @@ async def test_strangers_and_scopes(house: House) -> None:
         ("POST", "/typing", None, "send"),
     ):
         check_refused(await house.call(method, path + tail, body, key=stranger), 404, "not_found", about=tail)
-        for nobody in (ids.show("cv", ids.ZERO), "cv_x", one["contact"]["id"]):
+        for nobody in (ids.format_id("cv", ids.ZERO), "cv_x", one["contact"]["id"]):
             gone = await house.call(method, f"{CONVERSATIONS}/{nobody}{tail}", body)
             check_refused(gone, 404, "not_found", about=(tail, nobody))
         for name, key in keys.items():

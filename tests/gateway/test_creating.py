@@ -212,7 +212,7 @@ async def test_a_template_that_the_network_refuses_frees_its_key(stage: Stage) -
     raw, kind = stage.body(route)
     first = (await stage.ask(route, raw, kind, "one")).json()["data"]
     async with stage.house.db.connection() as conn:
-        template_id = ids.read("tpl", first["id"])
+        template_id = ids.parse_id("tpl", first["id"])
         await conn.execute("DELETE FROM templates WHERE id = $1", template_id)
     check_refused(await stage.ask(route, raw, kind, "two"), 422, "network_refused")
     async with stage.house.db.connection() as conn:

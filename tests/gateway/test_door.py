@@ -139,7 +139,7 @@ async def test_more_than_can_be_written_is_refused_and_not_lost(parted_database_
 async def test_a_channel_deleted_under_its_caller(house: House) -> None:
     """For a moment the key is still trusted; nothing may break over it."""
     message_id = await house.send(**TEXT)
-    channel_id = ids.read("ch", house.channel)
+    channel_id = ids.parse_id("ch", house.channel)
     assert channel_id
     await channels.delete_channel(house.db, house.account_id, channel_id)
     for method, path, body in (

@@ -101,7 +101,7 @@ async def test_its_use_is_logged_once_an_hour_per_key(database_url: str, monkeyp
         monkeypatch.setitem(DEPRECATIONS, route, END)
     clock = MovableClock(SINCE)
     async with running_house(database_url, clock=clock) as house:
-        channel = ids.read("ch", house.channel)
+        channel = ids.parse_id("ch", house.channel)
         assert channel
         other = await house.new_key(channel)
 

@@ -72,7 +72,7 @@ async def test_from_is_in_and_to_is_out(house: House) -> None:
 async def test_filters_combine(house: House) -> None:
     mine = await house.send(phone=PERSON, body="one")
     theirs = await house.send(phone=OTHER, body="two")
-    later = times.show(house.clock.now() + timedelta(hours=1))
+    later = times.format_time(house.clock.now() + timedelta(hours=1))
     waiting = await house.send(phone=PERSON, body="later", send_at=later)
     place = await house.send(phone=PERSON, type="location", location={"latitude": 1, "longitude": 2, "name": "Museum"})
     for sent in (mine, theirs, place):

@@ -104,7 +104,7 @@ async def test_somebody_elses_key_is_another_key(house: House) -> None:
 
 async def test_a_new_api_key_of_the_channel_knows_the_old_requests(house: House) -> None:
     first = await _send(house, "order-1")
-    channel_id = ids.read("ch", house.channel)
+    channel_id = ids.parse_id("ch", house.channel)
     assert channel_id
     old = (await list_keys(house.db, channel_id))[0]
     new = await keys.rotate_key(house.db, channel_id, old.id, overlap=timedelta(0), now=house.clock.now())

@@ -169,6 +169,6 @@ async def test_last_use_is_recorded(parted_database_url: str) -> None:
 
 
 async def _only_key(house: House) -> ApiKey:
-    channel_id = ids.read("ch", house.channel)
+    channel_id = ids.parse_id("ch", house.channel)
     assert channel_id
     return (await list_keys(house.db, channel_id))[0]

@@ -124,7 +124,7 @@ async def test_what_is_somebody_elses_does_not_exist(house: House) -> None:
     label, message = await create(house), await meet(house)
     stranger = await house.new_stranger()
     theirs = (await house.call("POST", LABELS, {"name": "VIP"}, key=stranger)).json()["data"]
-    nobody, nothing = ids.show("cv", ids.ZERO), ids.show("lb", ids.ZERO)
+    nobody, nothing = ids.format_id("cv", ids.ZERO), ids.format_id("lb", ids.ZERO)
     cv, ct = message["conversation"]["id"], message["contact"]["id"]
     before = await told(house)
     for whom, what in ((cv, theirs["id"]), (cv, nothing), (nobody, label["id"]), (ct, label["id"]), (cv, "x")):
@@ -144,7 +144,7 @@ async def test_what_is_somebody_elses_does_not_exist(house: House) -> None:
 
 async def test_scopes(house: House) -> None:
     label, message = await create(house), await meet(house)
-    channel_id = ids.read("ch", house.channel)
+    channel_id = ids.parse_id("ch", house.channel)
     assert channel_id is not None
     reader = await house.new_key(channel_id, scopes=["read", "send"])
     manager = await house.new_key(channel_id, scopes=["manage"])

@@ -14,7 +14,7 @@ START = datetime(2030, 5, 10, 12, 0, tzinfo=UTC)
 
 
 def _soon(seconds: float) -> str:
-    return times.show(datetime.now(UTC) + timedelta(seconds=seconds))
+    return times.format_time(datetime.now(UTC) + timedelta(seconds=seconds))
 
 
 async def _accepted_at_network(house: House) -> list[str]:
@@ -25,7 +25,7 @@ async def _accepted_at_network(house: House) -> list[str]:
 async def test_a_scheduled_message_leaves_at_its_time(database_url: str) -> None:
     clock = MovableClock(START)
     async with running_house(database_url, clock=clock) as house:
-        await _schedule_and_send(house, clock, times.show(START + timedelta(hours=1)))
+        await _schedule_and_send(house, clock, times.format_time(START + timedelta(hours=1)))
 
 
 async def _schedule_and_send(house: House, clock: MovableClock, at: str) -> None:
@@ -52,7 +52,7 @@ async def _schedule_and_send(house: House, clock: MovableClock, at: str) -> None
 async def test_days_pass_before_a_scheduled_message(database_url: str) -> None:
     clock = MovableClock(START)
     async with running_house(database_url, clock=clock) as house:
-        message_id = await house.send(**TEXT, send_at=times.show(START + timedelta(days=3)))
+        message_id = await house.send(**TEXT, send_at=times.format_time(START + timedelta(days=3)))
         clock.advance(3 * 86_400 - 60)
         await asyncio.sleep(0.3)
         assert await house.status(message_id) == "SCHEDULED"

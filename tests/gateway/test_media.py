@@ -118,7 +118,7 @@ async def test_a_strangers_file_is_not_there(house: House) -> None:
 
 
 async def test_each_way_needs_its_scope(house: House) -> None:
-    channel_id = ids.read("ch", house.channel)
+    channel_id = ids.parse_id("ch", house.channel)
     assert channel_id
     reads, sends = [await house.new_key(channel_id, scopes=(scope,)) for scope in ("read", "send")]
     data = await stored(house)

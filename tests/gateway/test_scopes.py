@@ -20,7 +20,7 @@ async def _call(house: House, route: Route, key: str) -> Answer:
 
 
 async def test_a_key_without_the_scope_gets_nowhere(house: House) -> None:
-    channel = ids.read("ch", house.channel)
+    channel = ids.parse_id("ch", house.channel)
     assert channel
     lacking = {
         scope: await house.new_key(channel, scopes=tuple(other for other in SCOPES if other != scope))
@@ -34,7 +34,7 @@ async def test_a_key_without_the_scope_gets_nowhere(house: House) -> None:
 
 
 async def test_a_key_with_only_the_scope_gets_in(house: House) -> None:
-    channel = ids.read("ch", house.channel)
+    channel = ids.parse_id("ch", house.channel)
     assert channel
     having = {scope: await house.new_key(channel, scopes=(scope,)) for scope in SCOPES}
     for route in routes_of(await served(house)):

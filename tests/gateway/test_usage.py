@@ -35,7 +35,7 @@ async def test_a_plan_with_its_rest(parted_database_url: str) -> None:
             "limit": 5,
             "used": 2,
             "left": 3,
-            "resets_at": times.show(times.month_end(now)),
+            "resets_at": times.format_time(times.month_end(now)),
         }
         assert (shown["trial"]["active"], shown["addons"], shown["api_access"]) == (True, [], False)
         await accounts.add_addon(house.db, account_id, API_ACCESS, now)

@@ -86,7 +86,7 @@ async def snapshot(stage: Stage) -> dict[str, list[Any]]:
 def shown(stage: Stage, contact: Any) -> dict[str, Any]:
     """A contact as an event names it."""
     phone = contact["phone"] if contact["phone"].isdigit() else None
-    return {"id": ids.show("ct", contact["id"]), "phone": phone, "name": contact["name"]}
+    return {"id": ids.format_id("ct", contact["id"]), "phone": phone, "name": contact["name"]}
 
 
 def flat(lists: Iterable[Iterable[Any]]) -> list[Any]:

@@ -38,15 +38,15 @@ async def test_a_plain_message_is_kept_and_told_as_it_came(stage: Stage, type_: 
     assert msgspec.json.decode(row["content"]) == PLAIN[type_]
     (event,) = await told(stage)
     assert (event["type"], event["action"]) == ("message_notification", "created")
-    assert row["event_ids"] == [ids.read("evt", event["id"])]
+    assert row["event_ids"] == [ids.parse_id("evt", event["id"])]
     assert event["data"] == {
         "key": {"remoteJid": f"{ANA.phone}@s.whatsapp.net", "fromMe": False, "id": ids.message_id(row["id"])},
         "direction": "in",
         "type": type_,
         "content": PLAIN[type_],
-        "timestamp": times.show(update.at),
+        "timestamp": times.format_time(update.at),
         "contact": shown(stage, contact),
-        "conversation": {"id": ids.show("cv", contact["id"])},
+        "conversation": {"id": ids.format_id("cv", contact["id"])},
         "context": {"forwarded": True},
     }
     (conversation,) = await stage.rows("conversations")
@@ -64,7 +64,7 @@ async def test_a_file_waits_to_be_fetched_and_has_an_id_at_once(stage: Stage, ty
     assert (file["filename"], file["message_id"], file["next_at"]) == ("a.png", row["id"], stage.clock.now())
     assert msgspec.json.decode(file["source"], type=RemoteMedia) == media
     assert row["media_id"] == file["id"]
-    wanted = {**content, "media": {"id": ids.show("med", file["id"]), **content["media"]}}  # type: ignore[dict-item]
+    wanted = {**content, "media": {"id": ids.format_id("med", file["id"]), **content["media"]}}  # type: ignore[dict-item]
     assert msgspec.json.decode(row["content"]) == wanted
     ((event),) = await data(stage)
     assert event["content"] == wanted

@@ -95,7 +95,7 @@ async def test_a_file_waits_for_room_and_comes_when_there_is_some(shelf: Shelf) 
     with pytest.raises(Conflict, match=r"not fetched from the network yet\. The storage of this account is full"):
         check_ready(waiting, shelf.clock.now())
     assert shelf.network.asked == []
-    await shelf.files.delete(shelf.channel_id, ids.show("med", old.id))
+    await shelf.files.delete(shelf.channel_id, ids.format_id("med", old.id))
     assert await step(shelf, lease) is None
     assert (await shelf.get(media.id)).state == "ready"
     told = changes(await shelf.events())

@@ -101,7 +101,7 @@ async def test_a_file_is_fetched_and_told_of(shelf: Shelf) -> None:
     assert data["contact"]["name"] == "Ana"
     assert data["content"] == {
         "media": {
-            "id": ids.show("med", media.id),
+            "id": ids.format_id("med", media.id),
             "mime_type": "image/jpeg",
             "size": len(CONTENT),
             "sha256": media.sha256,
@@ -111,7 +111,7 @@ async def test_a_file_is_fetched_and_told_of(shelf: Shelf) -> None:
     assert it.commits == 1
     async with shelf.db.connection() as conn:
         traced = await conn.fetchval("SELECT event_ids FROM messages WHERE channel_id = $1", shelf.channel_id)
-    assert [ids.show("evt", id_) for id_ in traced] == [event["id"]]
+    assert [ids.format_id("evt", id_) for id_ in traced] == [event["id"]]
 
 
 async def test_a_file_without_checksum_or_message_is_fetched_too(shelf: Shelf) -> None:
@@ -163,7 +163,7 @@ async def test_the_last_try_is_the_last(shelf: Shelf) -> None:
     assert (failed.state, failed.attempts, failed.error) == ("failed", 4, "The network said no")
     (event,) = await shelf.events()
     assert (event["data"]["change"], event["data"]["reason"]) == ("media_failed", "The network said no")
-    assert event["data"]["content"]["media"] == {"id": ids.show("med", media.id)}
+    assert event["data"]["content"]["media"] == {"id": ids.format_id("med", media.id)}
     assert shelf.bytes_kept() == {}
     assert it.commits == 1
 

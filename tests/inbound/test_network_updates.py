@@ -52,11 +52,11 @@ async def test_the_life_of_a_label(stage: Stage) -> None:
     await again(stage, label(stage, "assigned", None, None, person=BOB))
     await again(stage, label(stage, "deleted"))
     assert await stage.rows("labels") + await stage.rows("label_uses") == []
-    shown_as = {"id": ids.show("lb", row["id"]), "name": "Very important", "color": PALETTE[4]}
+    shown_as = {"id": ids.format_id("lb", row["id"]), "name": "Very important", "color": PALETTE[4]}
     on_ana = {
         "target": "conversation",
         "contact": shown(stage, contact),
-        "conversation": {"id": ids.show("cv", contact["id"])},
+        "conversation": {"id": ids.format_id("cv", contact["id"])},
     }
     events = [(event["action"], event["data"]) for event in await told(stage, "label")]
     assert events[:4] == [
@@ -133,7 +133,7 @@ async def test_tier_throughput_and_quality_are_noted(stage: Stage) -> None:
     stage.clock.advance(60)
     await hear(stage, NumberUpdate("UPGRADE", tier=0, quality="GREEN"))
     state, limits, _, _ = await channel(stage)
-    now = times.show(stage.clock.now())
+    now = times.format_time(stage.clock.now())
     assert limits == {"throughput": 1000, "tier": 0}
     assert state.pop("number_stale_since") == now, "what else has changed is to be read"
     assert state == {"last_event": "UPGRADE", "quality": "GREEN", "tier_from": "network", "tier_since": now, "at": now}
@@ -152,9 +152,9 @@ async def test_a_trouble_of_the_number_is_noted_for_who_sends(stage: Stage) -> N
         for n, when in ((2, at), (3, later))
     ]
     await hear(stage, *failed)
-    assert (await channel(stage))[0]["trouble"] == {"because": "Pay.", "at": times.show(later)}
+    assert (await channel(stage))[0]["trouble"] == {"because": "Pay.", "at": times.format_time(later)}
     await hear(stage, NumberUpdate("error", details={"advice": "Unlock."}, reaction=ErrorReaction.BREAK))
-    assert (await channel(stage))[0]["trouble"] == {"because": "Unlock.", "at": times.show(at)}
+    assert (await channel(stage))[0]["trouble"] == {"because": "Unlock.", "at": times.format_time(at)}
 
 
 async def test_a_ban_and_its_end_are_told_once_each(stage: Stage) -> None:

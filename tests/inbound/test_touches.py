@@ -43,18 +43,18 @@ async def test_a_touch_on_ones_own_message_changes_it_and_is_told(stage: Stage, 
     )
     assert [e["action"] for e in await told(stage)] == ["created", "updated"]
     assert own["target_id"] == row["id"]
-    event_id = ids.read("evt", (await told(stage))[-1]["id"])
+    event_id = ids.parse_id("evt", (await told(stage))[-1]["id"])
     assert own["event_ids"] == [event_id]
     assert row["event_ids"][-1] == event_id
-    more = {"reaction": {"emoji": "Olá", "from": ids.show("ct", contact["id"])}} if type_ == "reaction" else {}
+    more = {"reaction": {"emoji": "Olá", "from": ids.format_id("ct", contact["id"])}} if type_ == "reaction" else {}
     assert (await data(stage))[-1] == {
         "key": {"remoteJid": f"{ANA.phone}@s.whatsapp.net", "fromMe": False, "id": ids.message_id(row["id"])},
         "direction": "in",
         "type": "text",
         "content": {"body": "Olá" if type_ == "edit" else "Oi"},
-        "timestamp": times.show(target.at),
+        "timestamp": times.format_time(target.at),
         "contact": shown(stage, contact),
-        "conversation": {"id": ids.show("cv", contact["id"])},
+        "conversation": {"id": ids.format_id("cv", contact["id"])},
         "context": None,
         "change": NAMES[type_],
         **more,
@@ -133,7 +133,7 @@ async def test_one_reaction_per_person_stands_and_an_empty_one_takes_it_back(sta
     await hear(stage, touch(stage, ANA, "reaction", target.network_id, "❤️"))
     await hear(stage, touch(stage, ANA, "reaction", target.network_id, "😀", from_me=True))
     await hear(stage, touch(stage, BOB, "reaction", target.network_id, "👀"))
-    ana, bob = [ids.show("ct", (await contact_of(stage, p.phone or ""))["id"]) for p in (ANA, BOB)]
+    ana, bob = [ids.format_id("ct", (await contact_of(stage, p.phone or ""))["id"]) for p in (ANA, BOB)]
     assert await reactions(stage, target) == [
         Reaction("❤️", ana),
         Reaction("😀", "me"),
@@ -205,5 +205,5 @@ async def test_an_edit_of_an_unknown_picture_brings_its_file(stage: Stage) -> No
     edit = said(stage, ANA, "edit", new, target="nobody's", media=RemoteMedia("handle", "image/png"))
     await hear(stage, edit)
     (file,) = await stage.rows("media")
-    media = {"id": ids.show("med", file["id"]), "mime_type": "image/png"}
+    media = {"id": ids.format_id("med", file["id"]), "mime_type": "image/png"}
     assert (await content_of(stage, edit))["edit"]["content"] == {"caption": "new", "media": media}

@@ -36,7 +36,7 @@ def message(**changes: Any) -> dict[str, Any]:
 def rendered(data: dict[str, Any], type_: str = event.MESSAGE) -> Any:
     new = NewEvent(ids.new_id(NOW), type_, "created", data)
     body = msgspec.json.decode(event.render(new, 4711, CHANNEL, NOW))
-    assert body["id"] == ids.show("evt", new.id)
+    assert body["id"] == ids.format_id("evt", new.id)
     return body
 
 
@@ -56,8 +56,8 @@ def test_an_outgoing_message_is_told_with_its_status_and_the_callers_own_referen
         "type": "text",
         "content": {"body": "Hi"},
         "timestamp": "2026-11-15T10:00:00.123Z",
-        "contact": {"id": ids.show("ct", CONTACT), "phone": PHONE, "name": "Ana"},
-        "conversation": {"id": ids.show("cv", CONTACT)},
+        "contact": {"id": ids.format_id("ct", CONTACT), "phone": PHONE, "name": "Ana"},
+        "conversation": {"id": ids.format_id("cv", CONTACT)},
         "context": {"reply_to": ids.message_id(ANSWERED)},
         "status": "PENDING",
         "client_ref": "order-1",

@@ -67,9 +67,9 @@ def test_a_derived_id_depends_on_moment_and_name_alone(at: datetime, name: str, 
 
 @given(any_ids)
 def test_what_is_shown_is_read_again(id_: UUID) -> None:
-    assert ids.read("we", ids.show("we", id_)) == id_
-    assert ids.read("", ids.message_id(id_)) == id_
-    assert ids.read("", ids.message_id(id_).lower()) == id_
+    assert ids.parse_id("we", ids.format_id("we", id_)) == id_
+    assert ids.parse_id("", ids.message_id(id_)) == id_
+    assert ids.parse_id("", ids.message_id(id_).lower()) == id_
     assert len(ids.message_id(id_)) == 32
     assert ids.message_id(id_) == ids.message_id(id_).upper()
 
@@ -77,7 +77,7 @@ def test_what_is_shown_is_read_again(id_: UUID) -> None:
 @given(st.text())
 def test_no_text_breaks_the_reading(text: str) -> None:
     for prefix in ("", "we"):
-        found = ids.read(prefix, text)
+        found = ids.parse_id(prefix, text)
         assert found is None or text.lower().endswith(found.hex)
 
 
@@ -97,7 +97,7 @@ def test_no_text_breaks_the_reading(text: str) -> None:
     ],
 )
 def test_what_is_no_id_is_none(text: str) -> None:
-    assert ids.read("we", text) is None
+    assert ids.parse_id("we", text) is None
 
 
 @given(second=moments, waits=st.lists(st.integers(0, 2000), min_size=2, max_size=6), lead=st.integers(-5000, 5000))

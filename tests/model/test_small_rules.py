@@ -68,10 +68,10 @@ def test_no_text_breaks_the_check(text: str) -> None:
 
 def test_a_time_is_shown_in_utc_with_milliseconds() -> None:
     sao_paulo = timezone(timedelta(hours=-3))
-    assert times.show(datetime(2026, 11, 15, 7, 0, 0, 123_999, tzinfo=sao_paulo)) == "2026-11-15T10:00:00.123Z"
-    assert times.show(NOW) == "2026-11-15T10:00:00.000Z"
-    assert times.show_maybe(None) is None
-    assert times.show_maybe(NOW) == times.show(NOW)
+    assert times.format_time(datetime(2026, 11, 15, 7, 0, 0, 123_999, tzinfo=sao_paulo)) == "2026-11-15T10:00:00.123Z"
+    assert times.format_time(NOW) == "2026-11-15T10:00:00.000Z"
+    assert times.format_optional_time(None) is None
+    assert times.format_optional_time(NOW) == times.format_time(NOW)
 
 
 def test_a_month_is_counted_in_utc() -> None:

@@ -113,7 +113,7 @@ class Stage:
         self.clock = clock
         self.caller = caller
         self.channel_id = caller.channel_id
-        self.ref = ChannelRef(ids.show("ch", caller.channel_id), caller.kind, caller.phone)
+        self.ref = ChannelRef(ids.format_id("ch", caller.channel_id), caller.kind, caller.phone)
         self.network = TestNetwork(clock)
         self.acceptor = Acceptor(db, clock, PLANS, 1000, check_no_link)
         self.receiver = UpdateReceiver(db, clock, 1000, 0.0)

@@ -43,7 +43,7 @@ def attacher(shelf: Shelf, links: Links | None = None, in_flight: int = 8) -> At
 
 
 def show(id_: UUID) -> str:
-    return ids.show("med", id_)
+    return ids.format_id("med", id_)
 
 
 def content(**fields: Any) -> str:

@@ -348,7 +348,7 @@ async def test_a_number_whose_messages_fail_later_rests_and_tries_with_one(stage
     await stage.take_over()
     await stage.accept_many(PHONES[:3])
     await stage.drive(1)
-    trouble = {"because": "The account cannot be charged.", "at": times.show(stage.clock.now())}
+    trouble = {"because": "The account cannot be charged.", "at": times.format_time(stage.clock.now())}
     for _ in range(3):
         await stage.sender.note_trouble(trouble)
     ids = await stage.accept_many(PHONES[3:20])
@@ -358,7 +358,7 @@ async def test_a_number_whose_messages_fail_later_rests_and_tries_with_one(stage
     assert (await stage.pace())["waiting"]["because"] == "The account cannot be charged."
     await stage.drive(12, stride=1)
     assert len(stage.network.calls) == 4, "one finds out"
-    await stage.sender.note_trouble({**trouble, "at": times.show(stage.clock.now())})
+    await stage.sender.note_trouble({**trouble, "at": times.format_time(stage.clock.now())})
     await stage.drive(SUSPECT_SECONDS - 2, stride=10)
     assert len(stage.network.calls) == 4, "it failed like the others"
     await stage.drive(60, stride=1)
@@ -371,7 +371,7 @@ async def test_a_number_whose_messages_fail_later_rests_and_tries_with_one(stage
 )
 async def test_a_failure_of_long_ago_holds_nobody(stage: Stage, seconds: float, calls: int) -> None:
     await stage.take_over()
-    trouble = {"because": "Unpaid.", "at": times.show(stage.clock.now())}
+    trouble = {"because": "Unpaid.", "at": times.format_time(stage.clock.now())}
     stage.clock.advance(seconds)
     await stage.sender.note_trouble(trouble)
     await stage.sender.note_trouble(None)

@@ -38,7 +38,7 @@ async def told_contacts(stage: Stage, message_id: UUID, after: int) -> set[str]:
     key = ids.message_id(message_id)
     told: list[dict[str, Any]] = [msgspec.json.decode(row["body"])["data"] for row in rows]
     return {
-        ids.show("ct", row["conversation_id"])
+        ids.format_id("ct", row["conversation_id"])
         for row, data in zip(rows, told, strict=True)
         if data.get("key", {}).get("id") == key
     }
@@ -81,7 +81,7 @@ async def test_its_events_name_whom_it_is_for_by_now_and_it_opens_their_conversa
     seq = await last_seq(stage)
     stage.sender.connect(stage.network)
     await stage.drive(5)
-    assert await told_contacts(stage, message, seq) == {ids.show("ct", stays)}
+    assert await told_contacts(stage, message, seq) == {ids.format_id("ct", stays)}
     assert await contact_of(stage, message) == stays
     (talk,) = await stage.rows("conversations")
     assert talk["contact_id"] == stays
@@ -158,7 +158,7 @@ async def test_the_answer_that_shows_them_to_be_one_is_told_of_who_is_left(stage
     seq = await last_seq(stage)
     stage.network.answer = lambda sent: SendAccepted(f"wamid.{sent.id.hex}", wa_id=NEW)
     await stage.drive(5)
-    assert await told_contacts(stage, message, seq) == {ids.show("ct", known["id"])}
+    assert await told_contacts(stage, message, seq) == {ids.format_id("ct", known["id"])}
     assert await contact_of(stage, message) == known["id"]
 
 

@@ -85,7 +85,7 @@ class Shelf:
         self.clock = clock
         self.account_id = account_id
         self.channel_id = channel_id
-        self.ref = ChannelRef(ids.show("ch", channel_id), "official", "15550001111")
+        self.ref = ChannelRef(ids.format_id("ch", channel_id), "official", "15550001111")
         self.objects = ObjectStorage.open("", folder)
         self.files = MediaService(db, self.objects, clock, most=MOST, timeout=PATIENCE)
         self.network = FileNetwork()
@@ -105,7 +105,7 @@ class Shelf:
         return NewFile(self.channel_id, mime_type, MOST, filename, answer=answer, **more)
 
     async def get(self, id_: str | UUID) -> MediaRow:
-        media_id = ids.read("med", id_) if isinstance(id_, str) else id_
+        media_id = ids.parse_id("med", id_) if isinstance(id_, str) else id_
         media = await get_media(self.db, self.channel_id, media_id) if media_id else None
         assert media is not None
         return media
@@ -143,7 +143,7 @@ class Shelf:
             f"5511{contact_id.int % 10**9:09d}",
             now,
         )
-        content = msgspec.json.encode({"media": {"id": ids.show("med", media_id)}, "caption": "Look"}).decode()
+        content = msgspec.json.encode({"media": {"id": ids.format_id("med", media_id)}, "caption": "Look"}).decode()
         await self.write(
             """INSERT INTO messages (channel_id, id, contact_id, incoming, bulk, state, attempt, phone, type, content,
                                      network_id, created_at, sent_at, media_id, event_ids)

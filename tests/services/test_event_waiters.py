@@ -33,7 +33,7 @@ async def stage(database_url: str) -> AsyncIterator[Stage]:
 
 async def write(stage: Stage, count: int = 1) -> None:
     """So many events; nobody rings."""
-    channel = ChannelRef(ids.show("ch", stage.channel_id), "qr", "15550001111")
+    channel = ChannelRef(ids.format_id("ch", stage.channel_id), "qr", "15550001111")
     for _ in range(count):
         await save_connection(stage.db, channel, stage.channel_id, "connected", uuid4().hex, NOW)
 

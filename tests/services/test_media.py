@@ -150,7 +150,7 @@ async def test_what_is_not_there_is_not_found(shelf: Shelf, text: str) -> None:
 
 async def test_another_channels_file_is_not_there(shelf: Shelf, db: Database, tmp_path: Path) -> None:
     stranger = await make_shelf(db, tmp_path)
-    theirs = ids.show("med", (await stranger.store(b"abc")).id)
+    theirs = ids.format_id("med", (await stranger.store(b"abc")).id)
     for call in (shelf.files.access, shelf.files.delete):
         with pytest.raises(NotFound):
             await call(shelf.channel_id, theirs)
@@ -159,7 +159,7 @@ async def test_another_channels_file_is_not_there(shelf: Shelf, db: Database, tm
 
 async def test_a_deleted_file_is_gone_with_its_bytes(shelf: Shelf) -> None:
     media = await shelf.store(b"abc")
-    await shelf.files.delete(shelf.channel_id, ids.show("med", media.id))
+    await shelf.files.delete(shelf.channel_id, ids.format_id("med", media.id))
     assert shelf.bytes_kept() == {}
     assert await count(shelf) == 0
 
@@ -169,7 +169,7 @@ async def test_bytes_that_are_gone_are_told_as_such(shelf: Shelf) -> None:
     (shelf.folder / media.key).unlink()
     with pytest.raises(NotFound, match="gone from the storage"):
         await shelf.files.content(media, 0, 3)
-    await shelf.files.delete(shelf.channel_id, ids.show("med", media.id))
+    await shelf.files.delete(shelf.channel_id, ids.format_id("med", media.id))
 
 
 async def test_only_a_file_that_is_ready_is_given_out(shelf: Shelf) -> None:

@@ -22,7 +22,7 @@ HOUR = timedelta(hours=1)
 
 
 def read(ago: timedelta) -> dict[str, object]:
-    return {"checked_at": times.show(NOW - ago)}
+    return {"checked_at": times.format_time(NOW - ago)}
 
 
 def test_a_number_is_due_when_it_was_never_read_or_long_ago() -> None:
@@ -34,7 +34,7 @@ def test_a_number_is_due_when_it_was_never_read_or_long_ago() -> None:
 
 
 def test_news_make_it_due_at_once() -> None:
-    assert is_due(read(timedelta(0)) | {STALE_NUMBER: times.show(NOW)}, NOW, HOUR)
+    assert is_due(read(timedelta(0)) | {STALE_NUMBER: times.format_time(NOW)}, NOW, HOUR)
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ async def test_it_reads_when_due_and_rests_otherwise(watched: tuple[Watched, She
     one, shelf = watched
     watch = await one.begin()
     running = asyncio.create_task(watch.run())
-    watch.look({"checked_at": times.show(shelf.clock.now())})
+    watch.look({"checked_at": times.format_time(shelf.clock.now())})
     await asyncio.sleep(0.02)
     assert (one.reads, watch.idle) == (0, True)
     watch.look({})
@@ -114,7 +114,7 @@ async def test_news_keep_the_channel_until_they_were_followed(
     monkeypatch.setattr(NumberWatch, "first_wait", 0.01)
     one, shelf = watched
     one.away = True
-    mark = {STALE_NUMBER: times.show(shelf.clock.now())}
+    mark = {STALE_NUMBER: times.format_time(shelf.clock.now())}
     async with shelf.db.connection() as conn:
         await conn.execute("UPDATE channels SET state = $2::jsonb WHERE id = $1", shelf.channel_id, _json(mark))
     watch = await one.begin()

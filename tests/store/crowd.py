@@ -117,7 +117,7 @@ async def _file(stage: Stage) -> str:
             media_id,
             stage.clock.now(),
         )
-    return ids.show("med", media_id)
+    return ids.format_id("med", media_id)
 
 
 async def write_twice(stage: Stage, mark: str = "1") -> None:

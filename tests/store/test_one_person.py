@@ -167,7 +167,7 @@ class World:
                 assert now == before
             known[shown["id"]] = now
         assert len(gone) == len(set(gone))
-        assert known.keys() - set(gone) <= {ids.show("ct", id_) for id_ in left}
+        assert known.keys() - set(gone) <= {ids.format_id("ct", id_) for id_ in left}
 
 
 def differing(before: tuple[Any, Any], now: tuple[Any, Any]) -> list[str]:

@@ -40,17 +40,17 @@ async def test_an_order_is_a_message_an_order_and_an_event_of_each(stage: Stage)
     told, event = await data(stage)
     assert told["content"] == content
     assert event == {
-        "id": ids.show("ord", row["id"]),
+        "id": ids.format_id("ord", row["id"]),
         "message": ids.message_id(row["id"]),
         "contact": shown(stage, contact),
-        "conversation": {"id": ids.show("cv", contact["id"])},
+        "conversation": {"id": ids.format_id("cv", contact["id"])},
         "status": "new",
         "catalog_id": "cat",
         "note": "Please",
         "items": content["order"]["items"],
         "total": "59.98",
         "currency": "USD",
-        "created_at": times.show(update.at),
+        "created_at": times.format_time(update.at),
     }
 
 

@@ -207,7 +207,7 @@ class Stage:
 
 
 def event_ids(event_ids: Sequence[UUID]) -> list[str]:
-    return [ids.show("evt", id_) for id_ in event_ids]
+    return [ids.format_id("evt", id_) for id_ in event_ids]
 
 
 async def make_stage(db: Database, receiver: Receiver) -> Stage:

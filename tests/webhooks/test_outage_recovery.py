@@ -111,7 +111,7 @@ async def test_attempts_after_an_outage_do_not_count_in_the_schedule(stage: Stag
     """One event that never succeeds, at an endpoint that accepts all others: its ten attempts take three days."""
     await stage.add()
     (poison,) = await stage.emit()
-    name = ids.show("evt", poison)
+    name = ids.format_id("evt", poison)
     stage.receiver.answer = lambda request: Answer(500) if request.json()["id"] == name else UP
     await stage.take_over()
     await stage.drive(7)
@@ -137,7 +137,7 @@ async def test_what_was_in_flight_at_the_end_of_the_outage_is_retried_too(stage:
     came = asyncio.Event()
 
     async def answer(request: Received) -> Answer:
-        if request.json()["id"] != ids.show("evt", slow):
+        if request.json()["id"] != ids.format_id("evt", slow):
             stage.clock.advance(0.01)
             came.set()
         elif not came.is_set():

@@ -133,4 +133,4 @@ async def _changed(db: Database, account_id: UUID, done: bool) -> Account:
 
 
 def _unknown(account_id: UUID) -> NotFound:
-    return NotFound(f"There is no account {ids.show('acc', account_id)}.")
+    return NotFound(f"There is no account {ids.format_id('acc', account_id)}.")

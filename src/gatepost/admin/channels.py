@@ -162,9 +162,9 @@ def _seal(vault: Vault, channel_id: UUID, kept: ChannelSecrets) -> bytes:
 
 async def _insert(db: Database, channel: ChannelConfig, now: datetime) -> ChannelConfig:
     if not await store.insert_channel(db, channel, now):
-        raise NotFound(f"There is no account {ids.show('acc', channel.account_id)}.")
+        raise NotFound(f"There is no account {ids.format_id('acc', channel.account_id)}.")
     return channel
 
 
 def _unknown(channel_id: UUID) -> NotFound:
-    return NotFound(f"There is no channel {ids.show('ch', channel_id)}.")
+    return NotFound(f"There is no channel {ids.format_id('ch', channel_id)}.")

@@ -173,7 +173,7 @@ async def _readable(db: Database, vault: Vault, channel: ChannelConfig) -> Chann
 
 
 async def _with_key(db: Database, channel: ChannelConfig, before: Quickstart | None, now: datetime) -> DemoChannel:
-    channel_id = ids.show("ch", channel.id)
+    channel_id = ids.format_id("ch", channel.id)
     for key in [one.api_key for one in before.channels if one.id == channel_id] if before else []:
         if await _works(db, key, channel.id, now):
             return DemoChannel(channel_id, channel.kind, channel.phone, key)

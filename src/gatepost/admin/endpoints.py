@@ -88,7 +88,7 @@ async def create_endpoint(
             once=once.through(lambda endpoint: NewEndpoint(endpoint, fresh)),
         )
     except StaleOwner:
-        raise NotFound(f"There is no channel {ids.show('ch', channel_id)}.") from None
+        raise NotFound(f"There is no channel {ids.format_id('ch', channel_id)}.") from None
     if endpoint is None:
         raise Conflict(f"A channel may have at most {ENDPOINTS_MAX} endpoints. Delete one first.")
     return NewEndpoint(endpoint, fresh)
@@ -121,7 +121,7 @@ async def change_endpoint(
     config = await get_config(db, channel_id)
     if config is None:
         raise _unknown(endpoint_id)
-    channel = ChannelRef(ids.show("ch", config.id), config.kind, config.phone)
+    channel = ChannelRef(ids.format_id("ch", config.id), config.kind, config.phone)
     return _known(await store.set_endpoint_state(db, channel, channel_id, endpoint_id, change, now), endpoint_id)
 
 
@@ -230,4 +230,4 @@ def _known(endpoint: Endpoint | None, endpoint_id: UUID) -> Endpoint:
 
 
 def _unknown(endpoint_id: UUID) -> NotFound:
-    return NotFound(f"There is no webhook endpoint {ids.show('we', endpoint_id)}.")
+    return NotFound(f"There is no webhook endpoint {ids.format_id('we', endpoint_id)}.")

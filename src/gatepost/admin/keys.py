@@ -48,7 +48,7 @@ async def create_key(
         expires_at=check_expiry(expires_at, now),
     )
     if not await store.insert_key(db, key, key_hash(text)):
-        raise NotFound(f"There is no channel {ids.show('ch', channel_id)}.")
+        raise NotFound(f"There is no channel {ids.format_id('ch', channel_id)}.")
     return NewKey(key, text)
 
 
@@ -109,4 +109,4 @@ def check_expiry(expires_at: datetime | None, now: datetime) -> datetime | None:
 
 
 def _unknown(key_id: UUID) -> NotFound:
-    return NotFound(f"There is no key {ids.show('key', key_id)}.")
+    return NotFound(f"There is no key {ids.format_id('key', key_id)}.")

@@ -41,7 +41,7 @@ async def create_user(
     chosen = check_password(password) if password is not None else new_password()
     user = User(ids.new_id(now), account_id, email, await _hash(chosen), role, now)
     if not await store.insert_user(db, user):
-        raise NotFound(f"There is no account {ids.show('acc', account_id)}.")
+        raise NotFound(f"There is no account {ids.format_id('acc', account_id)}.")
     return NewPassword(user, chosen)
 
 
@@ -122,4 +122,4 @@ def _dummy_hash() -> str:
 
 
 def _unknown(user_id: UUID) -> NotFound:
-    return NotFound(f"There is no user {ids.show('usr', user_id)}.")
+    return NotFound(f"There is no user {ids.format_id('usr', user_id)}.")

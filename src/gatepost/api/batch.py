@@ -87,7 +87,7 @@ def _read(raw: msgspec.Raw) -> SendRequest | GatepostError:
 def _reply(batch_id: UUID, outcomes: list[Outcome], request_id: str) -> Reply[BatchResult]:
     accepted = [outcome for outcome in outcomes if isinstance(outcome, AcceptResult)]
     results: list[Any] = [msgspec.Raw(_result(outcome, request_id)) for outcome in outcomes]
-    shown_id = ids.show("bat", batch_id) if accepted else None
+    shown_id = ids.format_id("bat", batch_id) if accepted else None
     result = BatchResult(shown_id, len(accepted), len(outcomes) - len(accepted), results)
     replayed = accepted and all(one.replayed for one in accepted)
     message = f"{len(accepted):,} of {len(outcomes):,} messages accepted"

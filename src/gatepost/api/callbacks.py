@@ -49,7 +49,7 @@ async def receive_callback(gateway: ApiContext, channel: str, body: bytes, signa
 
 
 async def _config(gateway: ApiContext, channel: str) -> CallbackConfig:
-    channel_id: UUID | None = ids.read("ch", channel)
+    channel_id: UUID | None = ids.parse_id("ch", channel)
     config = await gateway.callback_configs.get(channel_id) if channel_id else None
     if config is None:
         raise NotFound("There is no such official channel.")

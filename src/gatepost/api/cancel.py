@@ -98,7 +98,7 @@ def _range(name: str, from_: str | None, to: str | None, zone: ZoneInfo) -> tupl
 
 
 async def _batch(gateway: ApiContext, caller: Caller, text: str) -> tuple[tuple[Any, Any], ...]:
-    batch_id = ids.read("bat", text)
+    batch_id = ids.parse_id("bat", text)
     ranges = await read_batch(gateway.db, caller.channel_id, batch_id) if batch_id else []
     if not ranges:
         raise NotFound("There is no such batch on this channel.")

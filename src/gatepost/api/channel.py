@@ -91,7 +91,7 @@ async def show_qr(
     code = await link.current_code(gateway.db, gateway.clock, await _config(gateway, caller), wait)
     await recheck_access(request.scope)
     if query.format == "json":
-        return Reply(Code(code.text, times.show(code.until)), headers=SECRET)
+        return Reply(Code(code.text, times.format_time(code.until)), headers=SECRET)
     return Response(link.picture(code, query.format), media_type=_TYPES[query.format], headers=SECRET)
 
 

@@ -54,7 +54,7 @@ def build_collection(
             foreign = sample.only if sample.only not in (None, kind) else None
             name = _KINDS[foreign] if foreign else sample.folder or _folder(operation)
             folders.setdefault(name, []).append(_item(operation, note, sample, kept, foreign))
-    variables = {"base_url": base_url, "api_key": key} | _variables(operations) | {"later": times.show(later)}
+    variables = {"base_url": base_url, "api_key": key} | _variables(operations) | {"later": times.format_time(later)}
     return {
         "info": {"name": "Gatepost", "schema": _SCHEMA, "description": _DESCRIPTION},
         "auth": {"type": "bearer", "bearer": [{"key": "token", "value": "{{api_key}}", "type": "string"}]},

@@ -178,7 +178,9 @@ async def check_contacts(body: CheckRequest, gateway: Context, caller: CurrentCa
     """Which numbers are on the network."""
     channel = await get_channel(gateway.db, caller.account_id, caller.channel_id)
     found = await check_numbers(gateway.db, gateway.speak, channel, body.phones)
-    return [Checked(one.phone, one.exists, ids.show("ct", one.contact_id) if one.contact_id else None) for one in found]
+    return [
+        Checked(one.phone, one.exists, ids.format_id("ct", one.contact_id) if one.contact_id else None) for one in found
+    ]
 
 
 @post(
@@ -232,7 +234,7 @@ async def export_contacts(query: ContactExportQuery, gateway: Context, caller: C
 
 
 def _ref(caller: Caller) -> ChannelRef:
-    return ChannelRef(ids.show("ch", caller.channel_id), caller.kind, caller.phone)
+    return ChannelRef(ids.format_id("ch", caller.channel_id), caller.kind, caller.phone)
 
 
 def _contacts(gateway: ApiContext, caller: Caller) -> ContactService:

@@ -89,7 +89,7 @@ async def change_conversation(
     conversation_id: FromPath[str], body: ConversationChange, gateway: Context, caller: CurrentCaller
 ) -> Conversation:
     """Sets status, archived, muted, assignee or note."""
-    channel = ChannelRef(ids.show("ch", caller.channel_id), caller.kind, caller.phone)
+    channel = ChannelRef(ids.format_id("ch", caller.channel_id), caller.kind, caller.phone)
     now = gateway.clock.now()
     await service.change_conversation(gateway.db, channel, caller.channel_id, conversation_id, body, now)
     found = await service.access_conversation(gateway.db, caller.channel_id, conversation_id)

@@ -84,7 +84,7 @@ class Deprecations:
             log.warning(
                 "deprecated route used",
                 route=route,
-                channel=ids.show("ch", caller.channel_id),
-                key=ids.show("key", caller.principal.id),
-                sunset=times.show(self._deprecations[route].sunset),
+                channel=ids.format_id("ch", caller.channel_id),
+                key=ids.format_id("key", caller.principal.id),
+                sunset=times.format_time(self._deprecations[route].sunset),
             )

@@ -81,7 +81,7 @@ async def list_events(
         onward = msgspec.structs.replace(start, after=page.reached)
         with gateway.waiters.watching(caller.channel_id, caller.principal.id) as watcher:
             page = await _wait_for_page(request, gateway, onward, watcher, query.limit, query.wait)
-    following = query.after if page.reached == start.after else ids.show("evt", page.reached)
+    following = query.after if page.reached == start.after else ids.format_id("evt", page.reached)
     return Page(Event.all_of(page), following, old_cursor(gateway, start.after) or "OK")
 
 
@@ -144,7 +144,7 @@ def old_cursor(gateway: ApiContext, cursor: UUID) -> str:
 
 
 def _cursor(name: str, text: str | None) -> UUID | None:
-    cursor = None if text is None else ids.read("evt", text)
+    cursor = None if text is None else ids.parse_id("evt", text)
     if text is not None and cursor is None:
         raise BadRequest(f"{name} must be the id of an event, or 'paging.next' of the last page.", "invalid_cursor")
     return cursor

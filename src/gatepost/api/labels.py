@@ -119,5 +119,5 @@ async def unlabel_contact(
 
 
 def _labels(gateway: ApiContext, caller: Caller) -> LabelService:
-    channel = ChannelRef(ids.show("ch", caller.channel_id), caller.kind, caller.phone)
+    channel = ChannelRef(ids.format_id("ch", caller.channel_id), caller.kind, caller.phone)
     return LabelService(gateway.db, channel, caller.channel_id, gateway.clock.now())

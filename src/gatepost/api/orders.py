@@ -63,7 +63,7 @@ async def get_order(order_id: FromPath[str], gateway: Context, caller: CurrentCa
 )
 async def change_order(order_id: FromPath[str], body: OrderChange, gateway: Context, caller: CurrentCaller) -> Order:
     """Sets the status of an order."""
-    channel = ChannelRef(ids.show("ch", caller.channel_id), caller.kind, caller.phone)
+    channel = ChannelRef(ids.format_id("ch", caller.channel_id), caller.kind, caller.phone)
     now = gateway.clock.now()
     return Order.of(await service.change_order(gateway.db, channel, caller.channel_id, order_id, body, now))
 

@@ -128,7 +128,7 @@ LabelFilter = Annotated[str, Meta(description="Only those with this label, by it
 
 def read_label(text: str | None) -> UUID | None:
     """Return the id of the label that a filter names."""
-    label_id = None if text is None else ids.read("lb", text)
+    label_id = None if text is None else ids.parse_id("lb", text)
     if text is not None and label_id is None:
         raise invalid_field("label", "must be the id of a label, as GET /api/v1/labels shows it")
     return label_id

@@ -58,7 +58,7 @@ async def get_recovery(
 
 
 async def _endpoint(gateway: ApiContext, caller: Caller, text: str) -> Endpoint:
-    endpoint_id = ids.read("we", text)
+    endpoint_id = ids.parse_id("we", text)
     if endpoint_id is None:
         raise NotFound("There is no such webhook on this channel.")
     return await get_endpoint(gateway.db, caller.channel_id, endpoint_id)

@@ -42,16 +42,16 @@ async def write_stream(
 
 def _opening(after: UUID, note: str) -> bytes:
     comment = f": {note}\n" if note else ""
-    return f"{comment}retry: {_RETRY}\nid: {ids.show('evt', after)}\n\n".encode()
+    return f"{comment}retry: {_RETRY}\nid: {ids.format_id('evt', after)}\n\n".encode()
 
 
 def _written(page: FeedPage, sent: UUID) -> bytes:
     if page.events:
         return b"".join(map(frame, page.events))
-    moved = f"id: {ids.show('evt', page.reached)}\n" if page.reached != sent else ""
+    moved = f"id: {ids.format_id('evt', page.reached)}\n" if page.reached != sent else ""
     return f":\n{moved}\n".encode()
 
 
 def frame(event: FeedEvent) -> bytes:
     """Encode one event. Its body is a single line: the stored JSON contains no line breaks."""
-    return f"id: {ids.show('evt', event.id)}\nevent: {event.type}\ndata: {event.body}\n\n".encode()
+    return f"id: {ids.format_id('evt', event.id)}\nevent: {event.type}\ndata: {event.body}\n\n".encode()

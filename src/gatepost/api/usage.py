@@ -33,7 +33,7 @@ async def _usage(gateway: ApiContext, account: Account, channel: ChannelConfig, 
     return Usage(
         plan=PlanUsage.of(account, plan, used, now),
         storage=StorageUsage.of(plan, await stored_bytes(gateway.db, account.id)),
-        trial=TrialPeriod(now < account.trial_ends_at, times.show(account.trial_ends_at)),
+        trial=TrialPeriod(now < account.trial_ends_at, times.format_time(account.trial_ends_at)),
         addons=list(account.addons),
         api_access=API_ACCESS in account.addons,
         tier=headroom.tier_within(limits),

@@ -64,7 +64,7 @@ def _count(trials: MinuteLimit, endpoint: Endpoint) -> None:
 
 async def _test(gateway: ApiContext, caller: Caller, endpoint: Endpoint, type_: str) -> EndpointTest:
     now = gateway.clock.now()
-    channel = ChannelRef(ids.show("ch", caller.channel_id), caller.kind, caller.phone)
+    channel = ChannelRef(ids.format_id("ch", caller.channel_id), caller.kind, caller.phone)
     live = live_secrets(admin.signing_secrets(gateway.vault, endpoint), now)
     keys = [decode_secret(one.secret) for one in live]
     body = make_test_body(type_, channel, endpoint.options, now)

@@ -187,7 +187,7 @@ async def _change_endpoint(gateway: ApiContext, before: Endpoint, request: Chang
 
 def read_endpoint_id(text: str) -> UUID:
     """Return the id of an endpoint in a path."""
-    endpoint_id = ids.read("we", text)
+    endpoint_id = ids.parse_id("we", text)
     if endpoint_id is None:
         raise NotFound("There is no such webhook on this channel.")
     return endpoint_id

@@ -15,7 +15,7 @@ _THINGS = {"acc": "account", "usr": "user", "ch": "channel", "key": "key", "we":
 
 def read_id(prefix: str, text: str) -> UUID:
     """Parse an id, such as `ch_…`."""
-    id_ = ids.read(prefix, text)
+    id_ = ids.parse_id(prefix, text)
     if id_ is None:
         thing = _THINGS[prefix]
         raise invalid_field(thing, f"{text!r} is not one; ids look like {prefix}_ and 32 hex digits")

@@ -196,7 +196,7 @@ async def _create_official(
         session.db, session.vault, account_id, number=number, limits=limits, **kept, **shared
     )
     secrets = channels.open_channel_secrets(session.vault, made)
-    url = f"{gateway_url(session.settings)}/callbacks/cloud/{ids.show('ch', made.id)}"
+    url = f"{gateway_url(session.settings)}/callbacks/cloud/{ids.format_id('ch', made.id)}"
     return _made(made, {"callback_url": url, "verify_token": secrets.verify_token if secrets else None})
 
 

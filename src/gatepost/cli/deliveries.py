@@ -223,7 +223,7 @@ async def _channel_of(session: CommandSession, endpoint_id: "UUID", channel: str
         return read_id("ch", channel)
     found = await find_endpoint(session.db, endpoint_id)
     if found is None:
-        shown = ids.show("we", endpoint_id)
+        shown = ids.format_id("we", endpoint_id)
         raise NotFound(f"There is no webhook endpoint {shown}. If it was deleted, name its channel: --channel ch_…")
     return found.channel_id
 
@@ -236,5 +236,5 @@ def _ago(text: str, now: "datetime") -> str:
     from gatepost.model import times
 
     if re.fullmatch(r"[0-9]{1,6}[smhd]", text):
-        return times.show(now - read_duration(text, "since"))
+        return times.format_time(now - read_duration(text, "since"))
     return text

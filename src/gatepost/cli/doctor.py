@@ -156,10 +156,10 @@ async def _channels(settings: "Settings", db: "Database") -> AsyncIterator[Check
 
     channels = await list_channels(db)
     for channel in channels:
-        name = f"channel {ids.show('ch', channel.id)}"
+        name = f"channel {ids.format_id('ch', channel.id)}"
         if channel.connection not in ("connected", "limited"):
             linked = NETWORK_KINDS[channel.kind].linked
-            fix = f"gatepost channel link {ids.show('ch', channel.id)}" if linked else "See the reason."
+            fix = f"gatepost channel link {ids.format_id('ch', channel.id)}" if linked else "See the reason."
             yield CheckResult(name, "warning", f"It is {channel.connection}. {channel.reason or ''}".strip(), fix)
     if not channels:
         yield CheckResult("channels", "warning", "There are none.", "gatepost channel create --help")
@@ -186,7 +186,7 @@ async def _waiting(settings: "Settings", db: "Database") -> AsyncIterator[CheckR
     from gatepost.store.checks import list_unowned
 
     for one in await list_unowned(db, _DUE, _LIMIT):
-        found = f"Work of {ids.show('ch', one.channel_id)} has been waiting since {times.show(one.since)}."
+        found = f"Work of {ids.format_id('ch', one.channel_id)} has been waiting since {times.format_time(one.since)}."
         yield CheckResult("work", "problem", found, "Run a gateway with --role all or worker, and look at its log.")
 
 
@@ -195,8 +195,8 @@ async def _endpoints(settings: "Settings", db: "Database") -> AsyncIterator[Chec
     from gatepost.store.checks import list_failing
 
     for one in await list_failing(db, _LIMIT):
-        name = f"webhook {ids.show('we', one.id)}"
-        fix = f"Fix the receiver; then: gatepost webhook show {ids.show('we', one.id)}"
+        name = f"webhook {ids.format_id('we', one.id)}"
+        fix = f"Fix the receiver; then: gatepost webhook show {ids.format_id('we', one.id)}"
         yield CheckResult(name, "warning", f"It is {one.state}. {one.reason or ''}".strip(), fix)
 
 
@@ -208,7 +208,7 @@ async def _accounts(settings: "Settings", db: "Database") -> AsyncIterator[Check
 
     now = SystemClock().now()
     for account in await list_accounts(db):
-        name = ids.show("acc", account.id)
+        name = ids.format_id("acc", account.id)
         if account.suspended:
             yield CheckResult(f"account {name}", "warning", "It is suspended.", f"gatepost account resume {name}")
         elif account.trial_ends_at <= now and API_ACCESS not in account.addons:

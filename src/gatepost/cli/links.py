@@ -72,7 +72,7 @@ async def logout(session: CommandSession, channel: ChannelId) -> CommandResult:
     found = await find_channel(session, channel)
     await link_service.log_out(session.db, found, session.now)
     await notify_now(session.db, [found.id])
-    view = {"id": ids.show("ch", found.id), "phone": found.phone, "was": found.connection, "logout": "asked"}
+    view = {"id": ids.format_id("ch", found.id), "phone": found.phone, "was": found.connection, "logout": "asked"}
     return CommandResult(view, note="The gateway unlinks the phone. See: gatepost channel show " + view["id"])
 
 
@@ -150,7 +150,7 @@ def _line(config: "ChannelConfig", row: "LinkRow", now: "datetime", *, codes: bo
 def _code_line(code: str, until: "datetime") -> ProgressLine:
     from gatepost.model import times
 
-    shown = times.show(until)
+    shown = times.format_time(until)
     text = f"{draw(code)}\n{_HOW} The code is good until {until.astimezone():%H:%M:%S}."
     return ProgressLine({"event": "qr", "code": code, "until": shown}, text, passing=True)
 

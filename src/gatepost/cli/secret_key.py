@@ -27,7 +27,9 @@ async def replace(
     return CommandResult(
         {
             "replaced": True,
-            **{f"{kind}s": [ids.show(prefix[kind], one.id) for one in lost if one.kind == kind] for kind in prefix},
+            **{
+                f"{kind}s": [ids.format_id(prefix[kind], one.id) for one in lost if one.kind == kind] for kind in prefix
+            },
         },
         note="Create these channels again with their tokens, rotate the secrets of these endpoints, "
         "restart the gateway. Phones linked with the engine baileys have to be linked again.",

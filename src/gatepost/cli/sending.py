@@ -103,7 +103,7 @@ async def _until_delivered(
     from gatepost.model import ids
     from gatepost.store.messages.history import get_message
 
-    id_ = ids.read("", message_id)
+    id_ = ids.parse_id("", message_id)
     assert id_ is not None
     end = asyncio.get_running_loop().time() + seconds
     while True:

@@ -109,7 +109,7 @@ def _after(text: str | None) -> "UUID | None":
     from gatepost.model import ids
     from gatepost.model.errors import invalid_field
 
-    cursor = None if text is None else ids.read("evt", text)
+    cursor = None if text is None else ids.parse_id("evt", text)
     if text is not None and cursor is None:
         raise invalid_field("after", "must be the id of an event: evt_ and 32 hex digits")
     return cursor

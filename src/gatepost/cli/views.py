@@ -23,19 +23,19 @@ View = dict[str, Any]
 
 def account_view(account: Account) -> View:
     return {
-        "id": ids.show("acc", account.id),
+        "id": ids.format_id("acc", account.id),
         "name": account.name,
         "plan": account.plan,
         "suspended": account.suspended,
-        "trial_ends_at": times.show(account.trial_ends_at),
+        "trial_ends_at": times.format_time(account.trial_ends_at),
         "addons": list(account.addons),
-        "created_at": times.show(account.created_at),
+        "created_at": times.format_time(account.created_at),
     }
 
 
 def usage_view(account: Account, usage: AccountUsage) -> View:
     return {
-        "account": ids.show("acc", account.id),
+        "account": ids.format_id("acc", account.id),
         "plan": usage.plan,
         "month": f"{usage.month:%Y-%m}",
         "used": usage.used,
@@ -60,18 +60,18 @@ def plan_views(plans: Mapping[str, Plan]) -> list[View]:
 
 def user_view(user: User) -> View:
     return {
-        "id": ids.show("usr", user.id),
-        "account": ids.show("acc", user.account_id),
+        "id": ids.format_id("usr", user.id),
+        "account": ids.format_id("acc", user.account_id),
         "email": user.email,
         "role": user.role,
-        "created_at": times.show(user.created_at),
+        "created_at": times.format_time(user.created_at),
     }
 
 
 def channel_view(channel: ChannelConfig) -> View:
     return {
-        "id": ids.show("ch", channel.id),
-        "account": ids.show("acc", channel.account_id),
+        "id": ids.format_id("ch", channel.id),
+        "account": ids.format_id("acc", channel.account_id),
         "kind": channel.kind,
         "phone": channel.phone,
         "name": channel.name,
@@ -79,28 +79,28 @@ def channel_view(channel: ChannelConfig) -> View:
         "reason": channel.reason,
         "network": channel.network,
         "limits": channel.limits,
-        "created_at": times.show(ids.time_of(channel.id)),
+        "created_at": times.format_time(ids.time_of(channel.id)),
     }
 
 
 def key_view(key: ApiKey) -> View:
     return {
-        "id": ids.show("key", key.id),
-        "channel": ids.show("ch", key.channel_id),
+        "id": ids.format_id("key", key.id),
+        "channel": ids.format_id("ch", key.channel_id),
         "name": key.name,
         "hint": key.hint,
         "scopes": list(key.scopes),
-        "created_at": times.show(key.created_at),
-        "expires_at": times.show_maybe(key.expires_at),
-        "revoked_at": times.show_maybe(key.revoked_at),
-        "last_used_at": times.show_maybe(key.last_used_at),
+        "created_at": times.format_time(key.created_at),
+        "expires_at": times.format_optional_time(key.expires_at),
+        "revoked_at": times.format_optional_time(key.revoked_at),
+        "last_used_at": times.format_optional_time(key.last_used_at),
     }
 
 
 def endpoint_view(endpoint: Endpoint) -> View:
     return {
-        "id": ids.show("we", endpoint.id),
-        "channel": ids.show("ch", endpoint.channel_id),
+        "id": ids.format_id("we", endpoint.id),
+        "channel": ids.format_id("ch", endpoint.channel_id),
         "url": endpoint.url,
         "events": list(endpoint.events),
         "headers": masked(endpoint.headers),
@@ -111,8 +111,8 @@ def endpoint_view(endpoint: Endpoint) -> View:
         "payload_version": endpoint.options.version,
         "state": endpoint.state,
         "reason": endpoint.reason,
-        "created_at": times.show(endpoint.created_at),
-        "updated_at": times.show(endpoint.updated_at),
+        "created_at": times.format_time(endpoint.created_at),
+        "updated_at": times.format_time(endpoint.updated_at),
     }
 
 
@@ -121,7 +121,9 @@ def secrets_view(kept: Sequence[SigningSecret], now: datetime) -> View:
     return {
         "signing": kept[0].signing,
         "public_key": public_key(kept[0].secret),
-        "secrets": [{"signing": one.signing, "until": times.show_maybe(one.until)} for one in live_secrets(kept, now)],
+        "secrets": [
+            {"signing": one.signing, "until": times.format_optional_time(one.until)} for one in live_secrets(kept, now)
+        ],
     }
 
 
@@ -130,7 +132,7 @@ def endpoint_test_view(test: EndpointTest) -> View:
     answer = test.response
     return {
         "delivered": test.delivered,
-        "at": times.show(test.at),
+        "at": times.format_time(test.at),
         "status": answer.status,
         "latency_ms": round(answer.latency_ms, 1),
         "error": answer.error,
@@ -149,16 +151,16 @@ def verification_view(result: VerificationResult) -> View:
         "valid": result.valid,
         "reason": result.reason,
         "secret": None if result.by is None else result.by + 1,
-        "timestamp": times.show_maybe(at),
+        "timestamp": times.format_optional_time(at),
         "age_seconds": result.age,
     }
 
 
 def attempt_view(attempt: LoggedAttempt) -> View:
     return {
-        "event": ids.show("evt", attempt.event_id),
+        "event": ids.format_id("evt", attempt.event_id),
         "number": attempt.number,
-        "at": times.show(attempt.at),
+        "at": times.format_time(attempt.at),
         "status": attempt.status,
         "latency_ms": round(attempt.latency_ms, 1),
         "error": explain_attempt(attempt.status, attempt.error),

@@ -72,7 +72,7 @@ async def _try(session: CommandSession, endpoint: "Endpoint", type_: str | None)
 
     config, now, limits = await get_config(session.db, endpoint.channel_id), session.now, session.settings.webhooks
     assert config is not None  # an endpoint goes with its channel
-    channel = ChannelRef(ids.show("ch", config.id), config.kind, config.phone)
+    channel = ChannelRef(ids.format_id("ch", config.id), config.kind, config.phone)
     live = live_secrets(endpoints.signing_secrets(session.vault, endpoint), now)
     keys = [decode_secret(one.secret) for one in live]
     body = make_test_body(choose_type(type_, endpoint.events), channel, endpoint.options, now)

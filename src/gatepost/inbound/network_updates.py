@@ -77,7 +77,7 @@ def _number(update: NumberUpdate, now: datetime) -> NumberReport:
     facts: dict[str, Any] = {"quality": update.quality, "status": update.status, "last_event": update.event}
     limits: dict[str, Any] = {"throughput": update.throughput, "tier": update.tier}
     if update.tier is not None:
-        facts |= {"tier_from": "network", "tier_since": times.show(now)}
+        facts |= {"tier_from": "network", "tier_since": times.format_time(now)}
     status = "BANNED" if update.banned else "CONNECTED" if update.banned is False else update.status
     connection, reason = connection_of(status) or (None, None)
     return NumberReport(with_time(_given(facts), now), _given(limits), connection, reason)
@@ -89,7 +89,7 @@ def _trouble(update: StatusUpdate | NumberUpdate, now: datetime) -> NumberReport
         because, at = update.error.advice if update.error else None, update.at
     else:
         because, at = update.details.get("advice"), now
-    return NumberReport({TROUBLE: {"because": because or "The number is in trouble", "at": times.show(at)}})
+    return NumberReport({TROUBLE: {"because": because or "The number is in trouble", "at": times.format_time(at)}})
 
 
 def _given(values: dict[str, Any]) -> dict[str, Any]:

@@ -61,13 +61,17 @@ _encode = msgspec.json.Encoder().encode
 
 def render(event: NewEvent, sequence: int, channel: ChannelRef, at: datetime) -> str:
     """Return the public JSON of an event. It is rendered once, in the transaction that it reports."""
-    body = _Event(ids.show("evt", event.id), event.type, event.action, times.show(at), sequence, channel, event.data)
+    body = _Event(
+        ids.format_id("evt", event.id), event.type, event.action, times.format_time(at), sequence, channel, event.data
+    )
     return _encode(body).decode()
 
 
 def render_test(event: NewEvent, channel: ChannelRef, at: datetime) -> str:
     """Return the JSON of a test event for an endpoint. It is marked as a test and has no sequence number."""
-    body = _TestEvent(ids.show("evt", event.id), event.type, event.action, times.show(at), 0, channel, event.data)
+    body = _TestEvent(
+        ids.format_id("evt", event.id), event.type, event.action, times.format_time(at), 0, channel, event.data
+    )
     return _encode(body).decode()
 
 
@@ -98,9 +102,9 @@ def message_data(
         "direction": "in" if incoming else "out",
         "type": type_,
         "content": msgspec.Raw(content.encode()),
-        "timestamp": times.show(timestamp),
+        "timestamp": times.format_time(timestamp),
         "contact": contact_ref(contact_id, phone, name),
-        "conversation": {"id": ids.show("cv", contact_id)},
+        "conversation": {"id": ids.format_id("cv", contact_id)},
         "context": context_shown(reply_to, context),
     }
     if not incoming:
@@ -116,21 +120,21 @@ def change_data(change: str, **more: Any) -> dict[str, Any]:
 
 def contact_ref(contact_id: UUID, address: str, name: str | None) -> dict[str, Any]:
     """Return the contact of an event. Its phone is null if only another address is known."""
-    return {"id": ids.show("ct", contact_id), "phone": shown_phone(address), "name": name}
+    return {"id": ids.format_id("ct", contact_id), "phone": shown_phone(address), "name": name}
 
 
 def contact_data(
     contact_id: UUID, address: str, name: str | None, at: datetime, noted: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
     """Return the data of `contact_notifications` for a new contact. `noted` holds the fields that were set for it."""
-    return {**_contact(contact_id, address, name), "created_at": times.show(at), **(noted or {})}
+    return {**_contact(contact_id, address, name), "created_at": times.format_time(at), **(noted or {})}
 
 
 def contact_change_data(
     contact_id: UUID, address: str, name: str | None, fields: Mapping[str, Any], *, joined: tuple[UUID, ...] = ()
 ) -> dict[str, Any]:
     """Return the data of `contact_notifications` for a changed contact. `fields` holds the new values."""
-    return {**_contact(contact_id, address, name), **fields, "joined": [ids.show("ct", id_) for id_ in joined]}
+    return {**_contact(contact_id, address, name), **fields, "joined": [ids.format_id("ct", id_) for id_ in joined]}
 
 
 def contact_gone_data(contact_id: UUID, address: str, name: str | None) -> dict[str, Any]:
@@ -139,17 +143,17 @@ def contact_gone_data(contact_id: UUID, address: str, name: str | None) -> dict[
 
 
 def _contact(contact_id: UUID, address: str, name: str | None) -> dict[str, Any]:
-    return {**contact_ref(contact_id, address, name), "conversation": {"id": ids.show("cv", contact_id)}}
+    return {**contact_ref(contact_id, address, name), "conversation": {"id": ids.format_id("cv", contact_id)}}
 
 
 def chat_data(contact_id: UUID, address: str, name: str | None, fields: Mapping[str, Any]) -> dict[str, Any]:
     """Return the data of `chat_notification`: a conversation with the fields that the event reports."""
-    return {"id": ids.show("cv", contact_id), "contact": contact_ref(contact_id, address, name), **fields}
+    return {"id": ids.format_id("cv", contact_id), "contact": contact_ref(contact_id, address, name), **fields}
 
 
 def label_data(label_id: UUID, name: str, color: str) -> dict[str, Any]:
     """Return the data of `label_notifications`, which is also the form of a label elsewhere."""
-    return {"id": ids.show("lb", label_id), "name": name, "color": shown_color(color)}
+    return {"id": ids.format_id("lb", label_id), "name": name, "color": shown_color(color)}
 
 
 def label_use_data(
@@ -157,7 +161,7 @@ def label_use_data(
 ) -> dict[str, Any]:
     """Return the data of `label_notifications` for a label that was added or removed."""
     on = {"target": target, "contact": contact_ref(contact_id, address, name)}
-    return {**label, **on, "conversation": {"id": ids.show("cv", contact_id)}}
+    return {**label, **on, "conversation": {"id": ids.format_id("cv", contact_id)}}
 
 
 def context_shown(reply_to: UUID | None, context: Mapping[str, Any] | None) -> dict[str, Any] | None:
@@ -201,12 +205,12 @@ def order_data(
 ) -> dict[str, Any]:
     """Return the data of `order_notifications`."""
     return {
-        "id": ids.show("ord", id_),
+        "id": ids.format_id("ord", id_),
         "message": ids.message_id(id_),
         "contact": contact,
-        "conversation": {"id": ids.show("cv", contact_id)},
+        "conversation": {"id": ids.format_id("cv", contact_id)},
         **order,
-        "created_at": times.show(at),
+        "created_at": times.format_time(at),
     }
 
 
@@ -224,12 +228,12 @@ def endpoint_data(
 ) -> dict[str, Any]:
     """Return the data of `endpoint_notification`. `exhausted` deliveries have failed, the last one for `event_id`."""
     data = {
-        "id": ids.show("we", endpoint_id),
+        "id": ids.format_id("we", endpoint_id),
         "url": url,
         "state": state,
         "previous": previous,
         "reason": reason,
-        "failing_since": times.show_maybe(failing_since),
+        "failing_since": times.format_optional_time(failing_since),
         "failures": failures,
     }
-    return {**data, "exhausted": exhausted, "event": ids.show("evt", event_id)} if event_id else data
+    return {**data, "exhausted": exhausted, "event": ids.format_id("evt", event_id)} if event_id else data

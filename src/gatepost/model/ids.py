@@ -84,13 +84,13 @@ def message_id(id_: UUID) -> str:
     return id_.hex.upper()
 
 
-def show(prefix: str, id_: UUID) -> str:
+def format_id(prefix: str, id_: UUID) -> str:
     """Return the public form of any other id, with a prefix for its kind."""
     return f"{prefix}_{id_.hex}"
 
 
-def read(prefix: str, text: str) -> UUID | None:
-    """Parse an id in the form of `show`, or of `message_id` if the prefix is empty; None if it is invalid."""
+def parse_id(prefix: str, text: str) -> UUID | None:
+    """Parse an id in the form of `format_id`, or of `message_id` if the prefix is empty; None if it is invalid."""
     if prefix:
         if not text.startswith(prefix + "_"):
             return None

@@ -306,7 +306,7 @@ def check_client_ref(field: str, text: str) -> str:
 def _reply_to(request: SendRequest) -> UUID:
     if request.type == "reaction":
         raise unexpected_field("reaction", "reply_to", KINDS["reaction"].fields)
-    id_ = ids.read("", request.reply_to or "")
+    id_ = ids.parse_id("", request.reply_to or "")
     if id_ is None:
         raise invalid_field("reply_to", "is not a message id of this gateway")
     return id_

@@ -5,12 +5,12 @@ from functools import lru_cache
 
 
 @lru_cache(256)  # a batch formats the same time hundreds of times
-def show(at: datetime) -> str:
+def format_time(at: datetime) -> str:
     return at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def show_maybe(at: datetime | None) -> str | None:
-    return show(at) if at else None
+def format_optional_time(at: datetime | None) -> str | None:
+    return format_time(at) if at else None
 
 
 def month_of(at: datetime) -> date:

@@ -55,7 +55,7 @@ class Wait(msgspec.Struct, frozen=True):
         return {
             "rule": self.rule,
             "because": self.because or words(self.rule, ahead=self.message_id is not None),
-            "until": times.show_maybe(self.until),
+            "until": times.format_optional_time(self.until),
             "message_id": ids.message_id(self.message_id) if self.message_id else None,
         }
 

@@ -19,7 +19,7 @@ def check_window(last_incoming: datetime | None, leaves: datetime) -> None:
     if ends is None:
         raise _closed("This person has not written to you yet, so only a template can be sent.")
     if leaves >= ends:
-        raise _closed(f"The 24 hours after this person's last message end at {times.show(ends)}.")
+        raise _closed(f"The 24 hours after this person's last message end at {times.format_time(ends)}.")
 
 
 def _closed(why: str) -> Invalid:

@@ -90,7 +90,7 @@ class Acceptor:
             await self._check_link(link)
         return Submission(
             draft=draft,
-            channel=ChannelRef(ids.show("ch", caller.channel_id), caller.kind, caller.phone),
+            channel=ChannelRef(ids.format_id("ch", caller.channel_id), caller.kind, caller.phone),
             account_id=caller.account_id,
             monthly_limit=self._plans[caller.plan].messages_per_month,
             key=key,

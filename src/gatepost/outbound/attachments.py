@@ -45,7 +45,7 @@ def media_ids(content: str) -> tuple[UUID, ...]:
     """Our files that a message names. Most messages name none, and are not even parsed."""
     if "med_" not in content:
         return ()
-    found = (ids.read("med", file["id"]) for file in _files(msgspec.json.decode(content)) if _text(file, "id"))
+    found = (ids.parse_id("med", file["id"]) for file in _files(msgspec.json.decode(content)) if _text(file, "id"))
     return tuple(dict.fromkeys(id_ for id_ in found if id_ is not None))
 
 
@@ -121,7 +121,7 @@ class AttachmentUploader:
             name = await self._name(channel_id, media_id, network, keep, session)
             if not isinstance(name, str):
                 return name
-            names[ids.show("med", media_id)] = name
+            names[ids.format_id("med", media_id)] = name
         for link in () if links else media_links(content):
             name = await self._upload_link(channel_id, network, link, type_)
             if not isinstance(name, str):
@@ -137,7 +137,7 @@ class AttachmentUploader:
             return False
 
     async def _forget(self, channel_id: UUID, shown: str, name: str, keep: timedelta) -> bool:
-        media_id = ids.read("med", shown)
+        media_id = ids.parse_id("med", shown)
         media = await get_media(self._db, channel_id, media_id) if media_id else None
         if media_id is None or media is None or media.network_id != name:
             return media is not None  # another message did this before
@@ -273,7 +273,7 @@ def _receipt(failed: CallFailed, seconds: float) -> Receipt:
 def _not_there(media_id: UUID, media: MediaRow | None) -> Receipt:
     if media is None:
         return _gone(media_id)
-    shown = ids.show("med", media_id)
+    shown = ids.format_id("med", media_id)
     if media.state == "waiting":
         error = NetworkError(0, f"The file {shown} is still being fetched from the network")
         return SendRefused(error, ErrorReaction.RETRY)
@@ -283,7 +283,7 @@ def _not_there(media_id: UUID, media: MediaRow | None) -> Receipt:
 
 
 def _gone(media_id: UUID) -> Receipt:
-    shown = ids.show("med", media_id)
+    shown = ids.format_id("med", media_id)
     return SendRefused(
         NetworkError(0, f"The file {shown} is gone", "It was deleted, or its retention time is over. Upload it again."),
         ErrorReaction.FINAL,

@@ -62,4 +62,4 @@ async def cancel_selection(
 
 
 def _ref(caller: Caller) -> ChannelRef:
-    return ChannelRef(ids.show("ch", caller.channel_id), caller.kind, caller.phone)
+    return ChannelRef(ids.format_id("ch", caller.channel_id), caller.kind, caller.phone)

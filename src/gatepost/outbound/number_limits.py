@@ -85,14 +85,14 @@ def pace_shown(
             "limit": limits.tier or None,
             "used": len(opened),
             "free": max(0, limits.tier - len(opened)) if limits.tier else None,
-            "free_at": times.show(free_at) if free_at > wall else None,
-            "since": times.show_maybe(limits.tier_since),
+            "free_at": times.format_time(free_at) if free_at > wall else None,
+            "since": times.format_optional_time(limits.tier_since),
             "waiting": load.for_tier,
         },
         "pair": {
             "seconds": limits.pair_seconds,
             "burst": limits.pair_burst,
-            "free_at": times.show(wall + timedelta(seconds=min(load.for_pair) - now)) if load.for_pair else None,
+            "free_at": times.format_time(wall + timedelta(seconds=min(load.for_pair) - now)) if load.for_pair else None,
             "waiting": len(load.for_pair),
         },
         "queued": load.queued,
@@ -120,4 +120,4 @@ def _no_new(
 
 
 def _shown(rule: str, because: str, until: datetime | None) -> dict[str, Any]:
-    return {"rule": rule, "because": because, "until": times.show_maybe(until)}
+    return {"rule": rule, "because": because, "until": times.format_optional_time(until)}

@@ -104,7 +104,7 @@ def _shown(message: QueuedMessage, cause: WaitCause, begin: datetime, end: datet
     return {
         "rule": cause.rule,
         "because": cause.words(message.id),
-        "from": times.show(begin),
-        "until": times.show(end),
+        "from": times.format_time(begin),
+        "until": times.format_time(end),
         "message_id": ids.message_id(ahead) if ahead else None,
     }

@@ -25,7 +25,7 @@ def open_account(channel: ChannelConfig, open_: OpenBusiness) -> CloudAccount:
     if not channel.network.get("waba_id"):
         raise Invalid(
             "The business account of this number is not set. The operator sets it with "
-            f"'gatepost channel network {ids.show('ch', channel.id)} --waba-id ID'.",
+            f"'gatepost channel network {ids.format_id('ch', channel.id)} --waba-id ID'.",
             "unsupported_on_channel",
         )
     return business

@@ -100,7 +100,7 @@ class Importer(msgspec.Struct, frozen=True):
 def _line(row: TableRow, written: ImportResult) -> dict[str, Any]:
     line: dict[str, Any] = {"line": row.number, "phone": row.phone, "result": written.result}
     if written.contact_id is not None:
-        line["id"] = ids.show("ct", written.contact_id)
+        line["id"] = ids.format_id("ct", written.contact_id)
     if written.refusal is not None:
         line |= {"code": written.refusal.code, "reason": written.refusal.message}
     return line
@@ -152,7 +152,7 @@ _REST = ("username", "labels", "id", "created_at", "updated_at")
 def _cells(row: ContactRow, labels: list[LabelRow], fields: list[str]) -> list[str]:
     own = [shown_phone(row.phone) or "", row.name or "", "true" if row.opted_out else "false"]
     rest = [row.username or "", ", ".join(label.name for label in labels)]
-    made = [ids.show("ct", row.id), times.show(row.created_at), times.show(row.updated_at)]
+    made = [ids.format_id("ct", row.id), times.format_time(row.created_at), times.format_time(row.updated_at)]
     return [*own, *(row.custom.get(field, "") for field in fields), *rest, *made]
 
 

@@ -66,7 +66,7 @@ class ContactService(msgspec.Struct, frozen=True):
 
     async def access(self, text: str) -> ContactRow:
         """Return the contact of the channel with that id."""
-        contact_id = ids.read("ct", text)
+        contact_id = ids.parse_id("ct", text)
         row = await get_contact(self.db, self.channel_id, contact_id) if contact_id else None
         if row is None:
             raise no_contact()
@@ -103,7 +103,7 @@ class ContactService(msgspec.Struct, frozen=True):
 
     async def merge(self, text: str, other: str) -> ContactRow:
         """Merge the second contact into the first."""
-        stays, goes = _id(text), ids.read("ct", other)
+        stays, goes = _id(text), ids.parse_id("ct", other)
         if stays == goes:
             raise invalid_field("with", "is the very same contact")
         merged = await store.merge_contacts(self.db, self.channel, self.channel_id, stays, goes or ids.ZERO, self.now)
@@ -145,7 +145,7 @@ def _there(row: ContactRow | None) -> ContactRow:
 
 
 def _id(text: str) -> UUID:
-    contact_id = ids.read("ct", text)
+    contact_id = ids.parse_id("ct", text)
     if contact_id is None:
         raise no_contact()
     return contact_id

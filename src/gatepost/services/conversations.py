@@ -85,7 +85,7 @@ def _check_words(field: str, text: str, limit: int) -> None:
 
 async def read_conversation(db: Database, speak: Speak, channel: ChannelConfig, text: str, now: datetime) -> bool:
     """Mark all messages of a conversation as read; return whether the person was shown that."""
-    ref = ChannelRef(ids.show("ch", channel.id), channel.kind, channel.phone)
+    ref = ChannelRef(ids.format_id("ch", channel.id), channel.kind, channel.phone)
     async with channel_transaction(db, ref, channel.id, now) as change:
         incoming = await store.mark_read(change, read_conversation_id(text), now - MEMORY)
         if incoming is None:
@@ -104,6 +104,6 @@ async def _show_read(speak: Speak, channel: ChannelConfig, incoming: LastIncomin
         with network_call():
             await network.mark_read(incoming.network_id, person_at(incoming.address))
     except GatepostError as error:
-        log.info("read mark refused", channel=ids.show("ch", channel.id), reason=str(error))
+        log.info("read mark refused", channel=ids.format_id("ch", channel.id), reason=str(error))
         return False
     return True

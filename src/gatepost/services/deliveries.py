@@ -49,7 +49,7 @@ def read_filter(given: Mapping[str, str]) -> DeliveryFilter:
 
 
 def _endpoint(text: str) -> UUID:
-    found = ids.read("we", text)
+    found = ids.parse_id("we", text)
     if found is None:
         raise invalid_field("endpoint", "is not the id of a webhook endpoint; these begin with we_")
     return found
@@ -103,7 +103,7 @@ def why_waiting(one: LoggedDelivery, now: datetime) -> str | None:
     if one.next_at is not None and is_infinite(one.next_at):
         return "It waits for an earlier event of the same conversation that is not delivered yet."
     if one.endpoint_state == PAUSED:
-        probe = f", next at {times.show(one.probe_at)}" if one.probe_at else ""
+        probe = f", next at {times.format_time(one.probe_at)}" if one.probe_at else ""
         return f"The endpoint fails too often and is paused; it is probed with single deliveries{probe}."
     if one.next_at is not None and one.next_at > now:
         return "The last attempt failed; it will be retried."
@@ -139,7 +139,7 @@ def check_retry(candidate: RetryCandidate | None) -> GatepostError | None:
     """Return why a delivery cannot be retried; None if it can."""
     if candidate is None:
         return no_delivery()
-    endpoint = ids.show("we", candidate.endpoint_id)
+    endpoint = ids.format_id("we", candidate.endpoint_id)
     if candidate.endpoint_state is None:
         return Conflict(f"The webhook {endpoint} was deleted. Create a new one, and recover the events for it.")
     if candidate.endpoint_state == DISABLED:

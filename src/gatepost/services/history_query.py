@@ -62,7 +62,7 @@ async def resolve(db: Database, channel_id: UUID, asked: HistoryQuery) -> Histor
 
 def read_conversation(text: str) -> UUID:
     """Return the contact of a conversation's id."""
-    found = ids.read("cv", text)
+    found = ids.parse_id("cv", text)
     if found is None:
         raise invalid_field("conversation", "is not the id of a conversation; these begin with cv_")
     return found

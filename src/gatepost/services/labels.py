@@ -45,7 +45,7 @@ class LabelService(msgspec.Struct, frozen=True):
 
 async def access_label(db: Database, channel_id: UUID, text: str) -> LabelRow:
     """Return the label with this id, if it belongs to the channel."""
-    label_id = ids.read("lb", text)
+    label_id = ids.parse_id("lb", text)
     label = await store.get_label(db, channel_id, label_id) if label_id else None
     if label is None:
         raise _no_label()
@@ -116,11 +116,11 @@ async def take_label(service: LabelService, target: str, target_id: str, text: s
 async def _check_free(labels: ChannelLabels, name: str, label_id: UUID | None) -> None:
     found = await labels.find_by_name(name)
     if found is not None and found.id != label_id:
-        raise Conflict(f"There is a label '{found.name}' on this channel already ({ids.show('lb', found.id)}).")
+        raise Conflict(f"There is a label '{found.name}' on this channel already ({ids.format_id('lb', found.id)}).")
 
 
 async def _find(labels: ChannelLabels, text: str) -> LabelRow:
-    label_id = ids.read("lb", text)
+    label_id = ids.parse_id("lb", text)
     label = await labels.find(label_id) if label_id else None
     if label is None:
         raise _no_label()
@@ -128,7 +128,7 @@ async def _find(labels: ChannelLabels, text: str) -> LabelRow:
 
 
 async def _person(labels: ChannelLabels, target: str, target_id: str) -> KnownContact:
-    contact_id = ids.read(_PREFIX[target], target_id)
+    contact_id = ids.parse_id(_PREFIX[target], target_id)
     contact = await labels.find_person(contact_id) if contact_id else None
     if contact is None:
         raise NotFound(f"There is no such {target} on this channel.")

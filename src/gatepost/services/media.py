@@ -96,7 +96,7 @@ class MediaService:
 
     async def access(self, channel_id: UUID, text: str) -> MediaRow:
         """Return the file with this id, if it belongs to the channel."""
-        media_id = ids.read("med", text)
+        media_id = ids.parse_id("med", text)
         media = await store.get_media(self._db, channel_id, media_id) if media_id else None
         if media is None:
             raise NotFound("There is no such file on this channel.")

@@ -68,5 +68,5 @@ async def _access(speak: Speak, channel: ChannelConfig, message: StoredMessage, 
 async def _note(
     db: Database, channel: ChannelConfig, message_id: UUID, type_: str, content: dict[str, object], now: datetime
 ) -> None:
-    ref = ChannelRef(ids.show("ch", channel.id), channel.kind, channel.phone)
+    ref = ChannelRef(ids.format_id("ch", channel.id), channel.kind, channel.phone)
     await amend_own(db, ref, channel.id, message_id, type_, content, now)

@@ -10,7 +10,7 @@ from gatepost.store.pool import Database
 
 async def access_message(db: Database, channel_id: UUID, text: str) -> StoredMessage:
     """Return the message of a channel with that id."""
-    message_id = ids.read("", text)
+    message_id = ids.parse_id("", text)
     message = await get_message(db, channel_id, message_id) if message_id else None
     if message is None:
         raise NotFound("There is no such message on this channel.")

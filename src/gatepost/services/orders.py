@@ -34,7 +34,7 @@ async def change_order(
 
 
 def _id(text: str) -> UUID:
-    order_id = ids.read("ord", text)
+    order_id = ids.parse_id("ord", text)
     if order_id is None:
         raise _no_order()
     return order_id

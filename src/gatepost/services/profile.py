@@ -77,13 +77,13 @@ async def check_health(db: Database, channel: ChannelConfig, business: CloudAcco
         number = await business.read_number()
     health = read_health(number)
     patch = {name: value for name, value in msgspec.structs.asdict(health).items() if value is not None}
-    patch["checked_at"] = times.show(now)
+    patch["checked_at"] = times.format_time(now)
     if number.tier not in (None, channel.state.get("tier")):
-        patch["tier_since"] = times.show(now)
+        patch["tier_since"] = times.format_time(now)
     await save_number(db, channel.id, patch, number.tier)
     changed = changed_connection(channel.state.get("status"), number.status)
     if changed is not None:
-        ref = ChannelRef(ids.show("ch", channel.id), channel.kind, channel.phone)
+        ref = ChannelRef(ids.format_id("ch", channel.id), channel.kind, channel.phone)
         await save_connection(db, ref, channel.id, *changed, now)
     return health
 

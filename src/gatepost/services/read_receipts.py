@@ -63,7 +63,7 @@ async def connected(speak: Speak, channel: ChannelConfig) -> Network:
 
 def read_conversation_id(conversation: str) -> UUID:
     """Return the contact of a conversation's id."""
-    contact_id = ids.read("cv", conversation)
+    contact_id = ids.parse_id("cv", conversation)
     if contact_id is None:
         raise no_conversation()
     return contact_id

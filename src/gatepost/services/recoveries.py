@@ -76,14 +76,14 @@ async def recover(
 ) -> RecoveryRow:
     """Start a recovery, which the channel's owner carries out."""
     if endpoint.state == DISABLED:
-        raise Conflict(f"The webhook {ids.show('we', endpoint.id)} is disabled. Enable it first, then recover.")
+        raise Conflict(f"The webhook {ids.format_id('we', endpoint.id)} is disabled. Enable it first, then recover.")
     filter_ = read_recovery_filter(request, endpoint, now)
     return await store.add_recovery(db, endpoint.channel_id, endpoint.id, filter_, once, now)
 
 
 async def access_recovery(db: Database, channel_id: UUID, endpoint_id: UUID, text: str) -> RecoveryRow:
     """Return the recovery with this id, if it belongs to the endpoint."""
-    recovery_id = ids.read("rec", text)
+    recovery_id = ids.parse_id("rec", text)
     found = await store.get_recovery(db, channel_id, endpoint_id, recovery_id) if recovery_id else None
     if found is None:
         raise NotFound("There is no such recovery of this webhook.")

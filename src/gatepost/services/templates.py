@@ -57,7 +57,7 @@ class TemplateService(msgspec.Struct, frozen=True):
 
 async def access_template(db: Database, channel_id: UUID, text: str) -> StoredTemplate:
     """Return the template with this id, if it belongs to the channel."""
-    template_id = ids.read("tpl", text)
+    template_id = ids.parse_id("tpl", text)
     template = await store.get_template(db, channel_id, template_id) if template_id else None
     if template is None:
         raise NotFound("There is no such template on this channel. POST /api/v1/templates/sync reads them again.")
@@ -104,7 +104,7 @@ async def edit_template(service: TemplateService, text: str, change: TemplateCha
     try:
         await reread_template(service, network_id)
     except CallFailed as failed:
-        log.warning("template not read back", channel=ids.show("ch", service.channel_id), reason=str(failed))
+        log.warning("template not read back", channel=ids.format_id("ch", service.channel_id), reason=str(failed))
     return await access_template(service.db, service.channel_id, text)
 
 

@@ -281,6 +281,6 @@ async def raise_tier(db: Database, lease: Lease, before: int, tier: int, now: da
         lease.epoch,
         before,
         msgspec.json.encode({"tier": tier}).decode(),
-        msgspec.json.encode({"tier_since": times.show(now), "tier_from": "ladder"}).decode(),
+        msgspec.json.encode({"tier_since": times.format_time(now), "tier_from": "ladder"}).decode(),
     )
     return done is not None

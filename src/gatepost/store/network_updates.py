@@ -133,7 +133,7 @@ async def _write_number(transaction: ChannelTransaction, about: NumberReport) ->
 
 async def _mark_stale(conn: "Connection[Any]", channel_id: UUID, now: datetime, what: str) -> None:
     """Request that the channel's owner reads the templates, or the number, again."""
-    mark = msgspec.json.encode({what: times.show(now)}).decode()
+    mark = msgspec.json.encode({what: times.format_time(now)}).decode()
     await conn.execute("UPDATE channels SET state = state || $2::jsonb WHERE id = $1", channel_id, mark)
     await conn.execute("UPDATE channel_heads SET work_at = $2 WHERE channel_id = $1", channel_id, now)
 
@@ -153,4 +153,4 @@ async def clear_stale(db: Database, lease: Lease, mark: str, what: str = STALE_T
 
 def with_time(values: Mapping[str, Any], now: datetime) -> dict[str, Any]:
     """Return facts about a number with the time of the report."""
-    return {**values, "at": times.show(now)}
+    return {**values, "at": times.format_time(now)}

@@ -117,7 +117,7 @@ def order_view(order: OrderRow) -> dict[str, Any]:
         "total": f"{order.total:f}" if order.total is not None else None,
         "currency": order.currency,
     }
-    contact = {"id": ids.show("ct", order.contact_id), "phone": shown_phone(order.address), "name": order.name}
+    contact = {"id": ids.format_id("ct", order.contact_id), "phone": shown_phone(order.address), "name": order.name}
     return events.order_data(order.id, contact, order.contact_id, fields, order.created_at)
 
 

@@ -62,11 +62,11 @@ def build_body(options: DeliveryOptions, items: Sequence[DueDelivery]) -> Delive
     """Return the POST of these events: a single event, or a batch in the order of their ids."""
     bodies = [body_for(options.version, item.body) for item in items]
     if options.batch == 1:
-        return DeliveryBody(ids.show("evt", items[0].event_id), bodies[0])
+        return DeliveryBody(ids.format_id("evt", items[0].event_id), bodies[0])
     return DeliveryBody(batch_id([item.event_id for item in items]), b'{"events":[%b]}' % b",".join(bodies))
 
 
 def batch_id(event_ids: Sequence[UUID]) -> str:
     """Return the same id for the same events, so that a receiver recognizes a repeated batch."""
-    names = ".".join(ids.show("evt", id_) for id_ in event_ids)
+    names = ".".join(ids.format_id("evt", id_) for id_ in event_ids)
     return "bat_" + hashlib.sha256(names.encode()).hexdigest()[:32]

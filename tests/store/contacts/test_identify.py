@@ -37,11 +37,11 @@ async def test_a_new_name_is_told_once(stage: Stage) -> None:
     contact = await contact_of(stage, ANA.phone or "")
     assert await data(stage, "contact") == [
         {
-            "id": ids.show("ct", contact["id"]),
+            "id": ids.format_id("ct", contact["id"]),
             "phone": ANA.phone,
             "name": "Ana Maria",
             "username": "ana",
-            "conversation": {"id": ids.show("cv", contact["id"])},
+            "conversation": {"id": ids.format_id("cv", contact["id"])},
             "changed": ["name", "username"],
             "joined": [],
         }
@@ -66,7 +66,7 @@ async def test_two_that_turn_out_to_be_one_are_joined_and_told_once(stage: Stage
         await hear(stage, ContactUpdate(Person("5511", "7"), stage.clock.now()))
     (event,) = await data(stage, "contact")
     assert (event["phone"], event["name"], event["changed"]) == ("5511", "Ana", ["history", "name"])
-    assert event["joined"] == [ids.show("ct", gone)]
+    assert event["joined"] == [ids.format_id("ct", gone)]
 
 
 async def test_what_a_person_is_called_and_wishes_is_not_lost_with_the_join(stage: Stage) -> None:
@@ -83,7 +83,7 @@ async def test_what_a_person_is_called_and_wishes_is_not_lost_with_the_join(stag
     await hear(stage, said(stage, Person("5511", "7")))
     row = await contact_of(stage, "5511")
     assert (row["name"], row["username"], row["opted_out"]) == ("Ana", "ana", stage.clock.now())
-    assert list(msgspec.json.decode((await row_of(stage, target))["reactions"])) == [ids.show("ct", row["id"])]
+    assert list(msgspec.json.decode((await row_of(stage, target))["reactions"])) == [ids.format_id("ct", row["id"])]
 
 
 # -- another number ---------------------------------------------------------------------------------------------------
@@ -118,7 +118,7 @@ async def test_a_number_change_onto_a_number_that_exists_joins_the_two(stage: St
         await hear(stage, moved(stage, "1110000", "2220000"))
     assert await names(stage) == {"2220000": {"lid:7"}}
     assert (await row_of(stage, one))["contact_id"] == (await row_of(stage, two))["contact_id"]
-    assert [e["joined"] for e in await data(stage, "contact")] == [[ids.show("ct", gone)]]
+    assert [e["joined"] for e in await data(stage, "contact")] == [[ids.format_id("ct", gone)]]
 
 
 async def test_two_numbers_stay_two_contacts_until_the_network_says_that_they_are_one(stage: Stage) -> None:

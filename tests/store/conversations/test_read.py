@@ -172,7 +172,7 @@ async def test_history_goes_by_the_contact(watched: Watched) -> None:
     db, plans = watched
     ((one,), _) = await page_of_one(db)
     plans.clear()
-    conversation = ids.show("cv", one.conversation.contact_id)
+    conversation = ids.format_id("cv", one.conversation.contact_id)
     found = await list_history(db, CHANNEL, conversation, None, 100, NOW)
     assert [message.id for message in found.messages] == [one.conversation.last_message_id]
     assert rows_of(plans[-1], "messages") == 1
@@ -194,7 +194,7 @@ async def test_plans_made_for_an_empty_channel_fit_thousands(database_url: str) 
     for wanted in lists:
         await numbers(db, wanted)
         with pytest.raises(NotFound):
-            await list_history(db, CHANNEL, ids.show("cv", UUID(int=9)), None, PAGE, NOW)
+            await list_history(db, CHANNEL, ids.format_id("cv", UUID(int=9)), None, PAGE, NOW)
         await read_history_page(db, CHANNEL, HistoryFilter(contact_id=UUID(int=9)), NOW, scan=PAGE, limit=PAGE)
     conn = await asyncpg.connect(database_url)
     await fill(conn, CHANNEL)
@@ -205,7 +205,7 @@ async def test_plans_made_for_an_empty_channel_fit_thousands(database_url: str) 
         assert await blocks_read(db) - before <= 15 * PAGE + more, wanted
     ((one,), _) = await page_of_one(db)
     before = await blocks_read(db)
-    found = await list_history(db, CHANNEL, ids.show("cv", one.conversation.contact_id), None, PAGE, NOW)
+    found = await list_history(db, CHANNEL, ids.format_id("cv", one.conversation.contact_id), None, PAGE, NOW)
     assert len(found.messages) == 1
     assert await blocks_read(db) - before <= 2 * PAGE
     await db.close()

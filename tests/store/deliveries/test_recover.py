@@ -280,7 +280,7 @@ async def test_one_at_a_time(stage: Stage) -> None:
     hook, other = [await told.add_endpoint(stage.db, stage.channel_id) for _ in range(2)]
     first = await begin(stage, hook)
     await begin(stage, other)
-    with pytest.raises(Conflict, match=ids.show("rec", first.id)):
+    with pytest.raises(Conflict, match=ids.format_id("rec", first.id)):
         await begin(stage, hook)
     await work_off(stage, first)
     second = await begin(stage, hook)

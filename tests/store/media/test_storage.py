@@ -72,7 +72,7 @@ async def test_bytes_are_counted_through_the_life_of_files(shelf: Shelf) -> None
     assert await stored_bytes(shelf.db, shelf.account_id) == 431
     await shelf.write("UPDATE media SET state = 'failed' WHERE channel_id = $1 AND id = $2", waiting.id)
     assert await stored_bytes(shelf.db, shelf.account_id) == 30
-    await shelf.files.delete(shelf.channel_id, ids.show("med", first.id))
+    await shelf.files.delete(shelf.channel_id, ids.format_id("med", first.id))
     assert await stored_bytes(shelf.db, shelf.account_id) == 20
     shelf.clock.advance(61 * 86_400)
     await forget_old_media(shelf.db, shelf.objects, shelf.clock.now(), 60)
@@ -129,7 +129,7 @@ async def test_one_byte_too_many_is_refused_and_leaves_nothing(
 async def test_room_that_is_made_can_be_used(shelf: Shelf) -> None:
     first = await shelf.store(b"x" * 1000)
     assert [await upload(shelf, 1000), await upload(shelf, 1)] == ["stored", "storage_full"]
-    await shelf.files.delete(shelf.channel_id, ids.show("med", first.id))
+    await shelf.files.delete(shelf.channel_id, ids.format_id("med", first.id))
     assert [await upload(shelf, 1000), await upload(shelf, 1)] == ["stored", "storage_full"]
 
 

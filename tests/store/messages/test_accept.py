@@ -133,7 +133,7 @@ async def add_file(stage: Stage, mime_type: str = "image/png", state: str = "rea
             size,
             stage.clock.now(),
         )
-    return ids.show("med", media_id)
+    return ids.format_id("med", media_id)
 
 
 async def test_a_file_must_be_here_be_whole_and_fit(stage: Stage) -> None:

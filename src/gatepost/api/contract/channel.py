@@ -133,9 +133,9 @@ class ChannelLink(ApiObject, frozen=True):
         code_until = row.qr_until if row.qr and row.qr_until and row.qr_until > now else None
         return cls(
             row.wanted,
-            times.show_maybe(row.linked_at),
-            times.show_maybe(code_until),
-            times.show_maybe(row.locked_until),
+            times.format_optional_time(row.linked_at),
+            times.format_optional_time(code_until),
+            times.format_optional_time(row.locked_until),
         )
 
 
@@ -162,7 +162,7 @@ class Channel(ApiObject, frozen=True):
     def of(cls, row: ChannelConfig, limits: ChannelLimits, headroom: Headroom, link: ChannelLink | None) -> "Channel":
         """Return a channel with what its limits leave."""
         return cls(
-            id=ids.show("ch", row.id),
+            id=ids.format_id("ch", row.id),
             kind=row.kind,  # type: ignore[arg-type]
             phone=row.phone,
             name=row.name,
@@ -226,4 +226,4 @@ class Health(ApiObject, frozen=True):
     @classmethod
     def of(cls, health: NumberHealth, now: datetime) -> "Health":
         """Return what the network has just reported about a number."""
-        return cls(**msgspec.structs.asdict(health), checked_at=times.show(now))
+        return cls(**msgspec.structs.asdict(health), checked_at=times.format_time(now))

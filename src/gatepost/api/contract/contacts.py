@@ -33,17 +33,17 @@ class Contact(ApiObject, frozen=True):
     def of(cls, row: ContactRow, labels: Sequence[LabelRow] = ()) -> "Contact":
         """Return a contact with its labels."""
         return cls(
-            ids.show("ct", row.id),
+            ids.format_id("ct", row.id),
             shown_phone(row.phone),
             row.name,
             row.username,
             row.opted_out is not None,
-            times.show_maybe(row.opted_out),
+            times.format_optional_time(row.opted_out),
             row.custom,
             [LabelRef.of(label) for label in labels],
             ConversationRef.of(row.id),
-            times.show(row.created_at),
-            times.show(row.updated_at),
+            times.format_time(row.created_at),
+            times.format_time(row.updated_at),
         )
 
 

@@ -52,7 +52,7 @@ class ReadConversation(Conversation, frozen=True):
 def _fields(found: ConversationDetails, now: datetime, *, window: bool) -> dict[str, Any]:
     row, message = found.conversation, found.last_message
     return {
-        "id": ids.show("cv", row.contact_id),
+        "id": ids.format_id("cv", row.contact_id),
         "contact": ContactRef.of(row.contact_id, row.phone, row.name),
         "status": row.status,
         "archived": row.archived,
@@ -61,8 +61,8 @@ def _fields(found: ConversationDetails, now: datetime, *, window: bool) -> dict[
         "note": row.note,
         "unread": row.unread,
         "labels": [LabelRef.of(label) for label in found.labels],
-        "window_ends_at": times.show_maybe(window_ends(row.last_in_at)) if window else None,
+        "window_ends_at": times.format_optional_time(window_ends(row.last_in_at)) if window else None,
         "last_message": Message.of(message, now) if message else None,
-        "created_at": times.show(row.created_at),
-        "updated_at": times.show(row.updated_at or row.created_at),
+        "created_at": times.format_time(row.created_at),
+        "updated_at": times.format_time(row.updated_at or row.created_at),
     }

@@ -72,7 +72,7 @@ class LastAttempt(ApiObject, frozen=True):
     def of(cls, row: LastAttemptRow) -> "LastAttempt":
         """Return the newest attempt of a delivery."""
         error = explain_attempt(row.status, row.error)
-        return cls(row.number, times.show(row.at), row.status, error, round(row.latency_ms, 1))
+        return cls(row.number, times.format_time(row.at), row.status, error, round(row.latency_ms, 1))
 
 
 class SentRequest(ApiObject, frozen=True):
@@ -117,13 +117,13 @@ class DeliveryAttempt(ApiObject, frozen=True):
         """Return an attempt; `bodies` are those of the events that are still kept."""
         return cls(
             number=row.number,
-            at=times.show(row.at),
+            at=times.format_time(row.at),
             latency_ms=round(row.latency_ms, 1),
             status=row.status,
             error=explain_attempt(row.status, row.error),
             request=SentRequest.of(row.url, row.request_headers, _sent_body(row.batch, event_id, bodies)),
             answer=GivenAnswer.of(row.answer_headers, row.answer_body),
-            batch=[ids.show("evt", id_) for id_ in row.batch],
+            batch=[ids.format_id("evt", id_) for id_ in row.batch],
         )
 
 
@@ -171,17 +171,17 @@ class WholeDelivery(Delivery, frozen=True):
 def _fields(row: LoggedDelivery, now: datetime) -> dict[str, Any]:
     due = None if row.next_at is None or is_infinite(row.next_at) else row.next_at
     goes_out = row.state == PENDING and row.endpoint_state != DISABLED
-    sent_at = times.show(ids.time_of(row.event_id))
+    sent_at = times.format_time(ids.time_of(row.event_id))
     return {
         "id": show_delivery_id(row.endpoint_id, row.event_id),
-        "endpoint": EndpointRef(ids.show("we", row.endpoint_id), row.url, row.endpoint_state or "deleted"),  # type: ignore[arg-type]
-        "event": EventRef(ids.show("evt", row.event_id), row.type, row.action, row.seq, sent_at),
+        "endpoint": EndpointRef(ids.format_id("we", row.endpoint_id), row.url, row.endpoint_state or "deleted"),  # type: ignore[arg-type]
+        "event": EventRef(ids.format_id("evt", row.event_id), row.type, row.action, row.seq, sent_at),
         "status": STATUSES[row.state],
         "attempt_count": row.attempts,
         "last_attempt": LastAttempt.of(row.last) if row.last else None,
-        "next_attempt_at": times.show_maybe(due) if goes_out else None,
+        "next_attempt_at": times.format_optional_time(due) if goes_out else None,
         "waiting": why_waiting(row, now),
-        "settled_at": times.show_maybe(row.settled_at),
+        "settled_at": times.format_optional_time(row.settled_at),
     }
 
 
@@ -222,15 +222,15 @@ class Recovery(ApiObject, frozen=True):
     def of(cls, row: RecoveryRow) -> "Recovery":
         """Return a recovery."""
         return cls(
-            id=ids.show("rec", row.id),
-            endpoint=ids.show("we", row.endpoint_id),
-            since=times.show(ids.time_of(row.first_id)),
-            until=times.show(ids.time_of(row.end_id)) if row.end_id > row.first_id else None,
+            id=ids.format_id("rec", row.id),
+            endpoint=ids.format_id("we", row.endpoint_id),
+            since=times.format_time(ids.time_of(row.first_id)),
+            until=times.format_time(ids.time_of(row.end_id)) if row.end_id > row.first_id else None,
             types=None if row.types is None else list(row.types),
             statuses=None if row.states is None else [RECOVERABLE[state] for state in row.states],
             status="running" if row.ended_at is None else "done",
             progress=progress(row),
             recovered=row.recovered,
-            created_at=times.show(row.created_at),
-            ended_at=times.show_maybe(row.ended_at),
+            created_at=times.format_time(row.created_at),
+            ended_at=times.format_optional_time(row.ended_at),
         )

@@ -23,7 +23,7 @@ class LabelRef(ApiObject, frozen=True):
     @classmethod
     def of(cls, row: LabelRow) -> "LabelRef":
         """Return the label in short."""
-        return cls(ids.show("lb", row.id), row.name, shown_color(row.color))
+        return cls(ids.format_id("lb", row.id), row.name, shown_color(row.color))
 
 
 class Label(ApiObject, frozen=True):
@@ -39,9 +39,9 @@ class Label(ApiObject, frozen=True):
     def of(cls, row: LabelRow) -> "Label":
         """Return the whole label."""
         return cls(
-            ids.show("lb", row.id),
+            ids.format_id("lb", row.id),
             row.name,
             shown_color(row.color),
-            times.show(row.created_at),
-            times.show(row.updated_at),
+            times.format_time(row.created_at),
+            times.format_time(row.updated_at),
         )

@@ -30,14 +30,14 @@ class Media(ApiObject, frozen=True):
         """Return a file. Only incoming files have a message; only those that are not ready have the last two fields."""
         ready = row.state == "ready"
         return cls(
-            id=ids.show("med", row.id),
+            id=ids.format_id("med", row.id),
             state=row.state,
             mime_type=row.mime_type,
             size=row.size,
             sha256=row.sha256,
             filename=row.filename,
-            created_at=times.show(row.created_at),
+            created_at=times.format_time(row.created_at),
             message_id=ids.message_id(row.message_id) if row.message_id is not None else UNSET,
             error=UNSET if ready else row.error,
-            next_at=UNSET if ready else times.show_maybe(row.next_at),
+            next_at=UNSET if ready else times.format_optional_time(row.next_at),
         )

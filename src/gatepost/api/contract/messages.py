@@ -82,7 +82,7 @@ class ContactRef(ApiObject, frozen=True):
     @classmethod
     def of(cls, contact_id: UUID, address: str, name: str | UnsetType | None = UNSET) -> "ContactRef":
         """Return the contact in short. One without a phone number has another address."""
-        return cls(ids.show("ct", contact_id), shown_phone(address), name)
+        return cls(ids.format_id("ct", contact_id), shown_phone(address), name)
 
 
 class ConversationRef(ApiObject, frozen=True):
@@ -93,7 +93,7 @@ class ConversationRef(ApiObject, frozen=True):
     @classmethod
     def of(cls, contact_id: UUID) -> "ConversationRef":
         """Return the conversation with a contact."""
-        return cls(ids.show("cv", contact_id))
+        return cls(ids.format_id("cv", contact_id))
 
 
 class Waiting(ApiObject, frozen=True):
@@ -165,11 +165,11 @@ class Message(msgspec.Struct, frozen=True):
             about=ids.message_id(row.target_id) if row.target_id else None,
             context=_json(row.context),
             reactions=_reactions(row),
-            edited_at=times.show_maybe(row.edited_at),
-            deleted_at=times.show_maybe(row.deleted_at),
+            edited_at=times.format_optional_time(row.edited_at),
+            deleted_at=times.format_optional_time(row.deleted_at),
             network_id=row.network_id,
-            created_at=times.show(row.created_at),
-            sent_at=times.show_maybe(row.sent_at),
+            created_at=times.format_time(row.created_at),
+            sent_at=times.format_optional_time(row.sent_at),
             error=_json(row.error) if row.state < State.QUEUED else None,
             waiting=Waiting.of(wait) if wait else UNSET,
             **({} if row.incoming else _outgoing(row)),
@@ -180,12 +180,12 @@ def _outgoing(row: StoredMessage) -> dict[str, Any]:
     return {
         "client_ref": row.client_ref,
         "priority": "bulk" if row.bulk else "chat",
-        "send_at": times.show_maybe(row.send_at),
-        "expires_at": times.show_maybe(row.expires_at),
-        "delivered_at": times.show_maybe(row.delivered_at),
-        "read_at": times.show_maybe(row.read_at),
-        "played_at": times.show_maybe(row.played_at),
-        "ended_at": times.show_maybe(row.ended_at),
+        "send_at": times.format_optional_time(row.send_at),
+        "expires_at": times.format_optional_time(row.expires_at),
+        "delivered_at": times.format_optional_time(row.delivered_at),
+        "read_at": times.format_optional_time(row.read_at),
+        "played_at": times.format_optional_time(row.played_at),
+        "ended_at": times.format_optional_time(row.ended_at),
         "pricing": _json(row.pricing),
     }
 
@@ -243,13 +243,13 @@ class TraceEvent(ApiObject, frozen=True):
             _as_is(body),
             [
                 TraceDelivery(
-                    ids.show("we", delivery.endpoint_id),
+                    ids.format_id("we", delivery.endpoint_id),
                     STATUSES[delivery.state],
-                    times.show_maybe(delivery.next_at),
+                    times.format_optional_time(delivery.next_at),
                     [
                         TraceAttempt(
                             one.number,
-                            times.show(one.at),
+                            times.format_time(one.at),
                             one.url,
                             one.status,
                             explain_attempt(one.status, one.error),
@@ -287,7 +287,7 @@ class Trace(ApiObject, frozen=True):
 def _steps(row: StoredMessage) -> list[Step]:
     """Return what happened to a message, in the order of time."""
     if row.incoming:
-        return [Step("received", times.show(row.created_at))]
+        return [Step("received", times.format_time(row.created_at))]
     named = {
         "accepted": row.created_at,
         "sent": row.sent_at,
@@ -305,7 +305,7 @@ def _steps(row: StoredMessage) -> list[Step]:
         steps.append((row.sending_at, {"step": "sending", "attempt": row.attempt}))
     if row.ended_at:
         steps.append((row.ended_at, {"step": row.state.name.lower(), "reason": _json(row.error)}))
-    return [Step(at=times.show(at), **step) for at, step in sorted(steps, key=lambda pair: pair[0])]
+    return [Step(at=times.format_time(at), **step) for at, step in sorted(steps, key=lambda pair: pair[0])]
 
 
 def _json(text: str | None) -> Any:

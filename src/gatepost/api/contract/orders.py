@@ -40,7 +40,7 @@ class Order(ApiObject, frozen=True):
     def of(cls, row: OrderRow) -> "Order":
         """Return an order."""
         return cls(
-            id=ids.show("ord", row.id),
+            id=ids.format_id("ord", row.id),
             message=ids.message_id(row.id),
             contact=ContactRef.of(row.contact_id, row.address, row.name),
             conversation=ConversationRef.of(row.contact_id),
@@ -50,6 +50,6 @@ class Order(ApiObject, frozen=True):
             items=row.items,
             total=f"{row.total:f}" if row.total is not None else None,
             currency=row.currency,
-            created_at=times.show(row.created_at),
-            updated_at=times.show(row.updated_at),
+            created_at=times.format_time(row.created_at),
+            updated_at=times.format_time(row.updated_at),
         )

@@ -31,7 +31,7 @@ class TemplateShown(ApiObject, frozen=True):
         """Return a template. Its components are copied into the answer without being decoded."""
         components: Any = msgspec.Raw(row.components.encode())
         return cls(
-            id=ids.show("tpl", row.id),
+            id=ids.format_id("tpl", row.id),
             network_id=row.network_id,
             name=row.name,
             language=row.language,
@@ -41,8 +41,8 @@ class TemplateShown(ApiObject, frozen=True):
             quality=row.quality,
             parameter_format=row.parameter_format,
             components=components,
-            created_at=times.show(row.created_at),
-            updated_at=times.show(row.updated_at),
+            created_at=times.format_time(row.created_at),
+            updated_at=times.format_time(row.updated_at),
         )
 
 

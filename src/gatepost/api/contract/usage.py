@@ -29,7 +29,7 @@ class PlanUsage(ApiObject, frozen=True):
     def of(cls, account: Account, plan: Plan, used: int, now: datetime.datetime) -> "PlanUsage":
         """Return the plan with what is used of it."""
         limit = plan.messages_per_month
-        month, end = times.month_of(now).isoformat()[:7], times.show(times.month_end(now))
+        month, end = times.month_of(now).isoformat()[:7], times.format_time(times.month_end(now))
         return cls(account.plan, plan.title, month, limit, used, _left(limit, used), end)
 
 

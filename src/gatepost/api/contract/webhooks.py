@@ -46,7 +46,7 @@ class LiveSecret(ApiObject, frozen=True):
     @classmethod
     def of(cls, secret: SigningSecret) -> "LiveSecret":
         """Return a secret without its value."""
-        return cls(secret.signing, public_key(secret.secret), times.show_maybe(secret.until))  # type: ignore[arg-type]
+        return cls(secret.signing, public_key(secret.secret), times.format_optional_time(secret.until))  # type: ignore[arg-type]
 
 
 class Webhook(ApiObject, frozen=True):
@@ -96,7 +96,7 @@ class NewWebhook(Webhook, frozen=True):
 def _fields(row: Endpoint, secrets: Sequence[SigningSecret], headers: dict[str, str], now: datetime) -> dict[str, Any]:
     options, health = row.options, row.health
     return {
-        "id": ids.show("we", row.id),
+        "id": ids.format_id("we", row.id),
         "url": row.url,
         "events": {type_: type_ in row.events for type_ in TYPES},
         "operational": OPERATIONAL in row.events,
@@ -111,12 +111,12 @@ def _fields(row: Endpoint, secrets: Sequence[SigningSecret], headers: dict[str, 
         "active": row.state != DISABLED,
         "state": row.state,
         "reason": row.reason,
-        "failing_since": times.show_maybe(health.failing_since),
+        "failing_since": times.format_optional_time(health.failing_since),
         "failures": health.failures,
-        "succeeded_at": times.show_maybe(health.succeeded_at),
-        "next_probe_at": times.show_maybe(health.probe_at) if row.state == PAUSED else None,
-        "created_at": times.show(row.created_at),
-        "updated_at": times.show(row.updated_at),
+        "succeeded_at": times.format_optional_time(health.succeeded_at),
+        "next_probe_at": times.format_optional_time(health.probe_at) if row.state == PAUSED else None,
+        "created_at": times.format_time(row.created_at),
+        "updated_at": times.format_time(row.updated_at),
     }
 
 
@@ -136,7 +136,7 @@ class Verdict(ApiObject, frozen=True):
         signed_by: Literal["current", "previous"] | None = None
         if result.by is not None:
             signed_by = "current" if result.by == 0 else "previous"
-        return cls(result.valid, result.reason, signed_by, times.show_maybe(at), result.age)
+        return cls(result.valid, result.reason, signed_by, times.format_optional_time(at), result.age)
 
 
 class TrialAnswer(GivenAnswer, frozen=True):
@@ -162,7 +162,7 @@ class Trial(ApiObject, frozen=True):
         answer = test.response
         return cls(
             delivered=test.delivered,
-            at=times.show(test.at),
+            at=times.format_time(test.at),
             latency_ms=round(answer.latency_ms, 1),
             status=answer.status,
             error=answer.error,
@@ -195,13 +195,13 @@ class Attempt(ApiObject, frozen=True):
     def of(cls, row: LoggedAttempt) -> "Attempt":
         """Return an attempt."""
         return cls(
-            event=ids.show("evt", row.event_id),
+            event=ids.format_id("evt", row.event_id),
             number=row.number,
-            at=times.show(row.at),
+            at=times.format_time(row.at),
             latency_ms=round(row.latency_ms, 1),
             status=row.status,
             error=explain_attempt(row.status, row.error),
-            delivery=AttemptDelivery(STATUSES[row.state], times.show_maybe(row.next_at)),
+            delivery=AttemptDelivery(STATUSES[row.state], times.format_optional_time(row.next_at)),
             request=SentRequest.of(row.url, row.request_headers, row.request_body),
             answer=GivenAnswer.of(row.answer_headers, row.answer_body),
         )

@@ -26,10 +26,10 @@ def read_media(path: str, value: Any, found: MessageReferences) -> dict[str, str
 
 def read_media_id(path: str, value: Any, found: MessageReferences) -> str:
     """Read the id of an uploaded file; return it in its canonical form."""
-    id_ = ids.read("med", value) if isinstance(value, str) else None
+    id_ = ids.parse_id("med", value) if isinstance(value, str) else None
     if id_ is None:
         raise invalid_field(path, "is not the id of an uploaded file: med_ and 32 hex digits, from POST /api/v1/media")
-    shown = ids.show("med", id_)
+    shown = ids.format_id("med", id_)
     found.media.append(shown)
     return shown
 

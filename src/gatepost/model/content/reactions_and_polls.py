@@ -24,7 +24,7 @@ def read_reaction(given: dict[str, Any], found: MessageReferences) -> dict[str, 
 
 
 def _target(value: Any) -> UUID:
-    target = ids.read("", value) if isinstance(value, str) else None
+    target = ids.parse_id("", value) if isinstance(value, str) else None
     if target is None:
         raise invalid_field("reaction.message_id", "is not a message id of this gateway: 32 hex digits")
     return target

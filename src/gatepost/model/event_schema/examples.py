@@ -8,10 +8,10 @@ from uuid import UUID
 from gatepost.model import event, ids
 from gatepost.model.event import ChannelRef, NewEvent
 from gatepost.model.message import State
-from gatepost.model.times import show
+from gatepost.model.times import format_time
 
 AT = datetime(2026, 11, 15, 10, 0, 0, 123_000, UTC)
-CHANNEL = ChannelRef(ids.show("ch", ids.derived_id(AT, "channel")), "official", "15550001111")
+CHANNEL = ChannelRef(ids.format_id("ch", ids.derived_id(AT, "channel")), "official", "15550001111")
 _PHONE, _NAME = "5511999998888", "Ana Maria"
 _CONTACT, _OTHER = ids.derived_id(AT, "contact"), ids.derived_id(AT, "other contact")
 _MESSAGE, _REPLY = ids.derived_id(AT, "message"), ids.derived_id(AT, "reply")
@@ -60,7 +60,7 @@ def _connection() -> dict[str, Any]:
 
 
 def _chat() -> dict[str, Any]:
-    return event.chat_data(*_WHO, {"status": "open", "created_at": show(AT)})
+    return event.chat_data(*_WHO, {"status": "open", "created_at": format_time(AT)})
 
 
 def _changed_chat() -> dict[str, Any]:

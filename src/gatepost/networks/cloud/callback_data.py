@@ -16,7 +16,7 @@ def unpack(text: str | None) -> tuple[UUID, int] | None:
     if not text or not text.startswith(_PREFIX):
         return None
     id_text, _, attempt = text[len(_PREFIX) :].partition(":")
-    message_id = ids.read("", id_text)
+    message_id = ids.parse_id("", id_text)
     if message_id is None or not (attempt.isascii() and attempt.isdigit() and len(attempt) < 6):
         return None
     return message_id, int(attempt)

@@ -72,7 +72,7 @@ def _numbered(seq: int | None, values: list[Update]) -> list[Numbered]:
 
 
 def _status(event: frames.ReceiptFrame, id_: str) -> StatusUpdate:
-    return StatusUpdate(id_, event.status, as_time(event.at), message_id=ids.read("", id_))
+    return StatusUpdate(id_, event.status, as_time(event.at), message_id=ids.parse_id("", id_))
 
 
 def _incoming(event: frames.MessageFrame) -> Incoming:

@@ -60,7 +60,7 @@ async def add_contact(
         await once.check(conn, now)
         known = await find_people(conn, channel_id, [line.phone])
         if known:
-            raise contact_exists(ids.show("ct", known[line.phone].id))
+            raise contact_exists(ids.format_id("ct", known[line.phone].id))
         row = new_row(line, now)
         await _insert(conn, channel_id, [row], now)
         _emit_created(event_buffer, row)
@@ -260,7 +260,7 @@ def _emit_created(event_buffer: EventBuffer, row: ContactRow) -> None:
     noted = {"opted_out": row.opted_out is not None, "custom": row.custom}
     data = events.contact_data(row.id, row.phone, row.name, row.created_at, noted)
     event_buffer.add(events.CONTACT, "created", data, row.id)
-    fields = {"status": "open", "created_at": times.show(row.created_at)}
+    fields = {"status": "open", "created_at": times.format_time(row.created_at)}
     event_buffer.add(events.CHAT, "created", events.chat_data(row.id, row.phone, row.name, fields), row.id)
 
 

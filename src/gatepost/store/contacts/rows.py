@@ -129,7 +129,7 @@ async def merge_contact_rows(conn: "Connection[Any]", channel_id: UUID, stays: U
 
 async def _merge_messages(conn: "Connection[Any]", channel_id: UUID, stays: UUID, goes: UUID) -> None:
     """Move messages, and the contact's id in their reactions."""
-    marks = (ids.show("ct", stays), ids.show("ct", goes))
+    marks = (ids.format_id("ct", stays), ids.format_id("ct", goes))
     await conn.execute(
         """UPDATE messages SET contact_id = $2, reactions = replace(reactions, $5, $4)
            WHERE channel_id = $1 AND contact_id = $3""",

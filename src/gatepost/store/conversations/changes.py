@@ -204,7 +204,7 @@ def emit_created(made: Sequence[KnownContact], event_buffer: EventBuffer, now: d
     for contact in made:
         data = events.contact_data(contact.id, contact.phone, contact.display_name, now)
         event_buffer.add(events.CONTACT, "created", data, contact.id)
-        fields = {"status": "open", "created_at": times.show(now)}
+        fields = {"status": "open", "created_at": times.format_time(now)}
         data = events.chat_data(contact.id, contact.phone, contact.display_name, fields)
         event_buffer.add(events.CHAT, "created", data, contact.id)
 

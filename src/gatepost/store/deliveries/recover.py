@@ -88,7 +88,9 @@ async def _check_free(conn: "Connection[Any]", channel_id: UUID, endpoint_id: UU
         endpoint_id,
     )
     if open_id is not None:
-        raise Conflict(f"The recovery {ids.show('rec', open_id)} of this webhook is running. Wait until it is done.")
+        raise Conflict(
+            f"The recovery {ids.format_id('rec', open_id)} of this webhook is running. Wait until it is done."
+        )
 
 
 async def _insert(

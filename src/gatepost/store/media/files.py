@@ -57,7 +57,7 @@ def object_key(channel_id: UUID, media_id: UUID) -> str:
 def read_key(key: str) -> tuple[UUID, UUID] | None:
     """Return the channel and file of a key; None if it is not one of ours."""
     channel, _, media = key.partition("/")
-    channel_id, media_id = ids.read("", channel), ids.read("", media)
+    channel_id, media_id = ids.parse_id("", channel), ids.parse_id("", media)
     return (channel_id, media_id) if channel_id and media_id else None
 
 
@@ -181,7 +181,7 @@ async def mark_ready(
     db: Database, lease: Lease, channel: ChannelRef, media: MediaRow, size: int, sha256: str, now: datetime
 ) -> bool:
     """Mark a stored file as ready, and emit an event. Return False if it was not waiting."""
-    found = {"id": ids.show("med", media.id), "mime_type": media.mime_type, "size": size, "sha256": sha256}
+    found = {"id": ids.format_id("med", media.id), "mime_type": media.mime_type, "size": size, "sha256": sha256}
     change = f"""UPDATE media SET state = 'ready', size = $3, sha256 = $4, next_at = NULL, error = NULL
                 WHERE channel_id = $1 AND id = $2 AND {_WAITS} RETURNING 1"""
     return await _settle(
@@ -196,7 +196,7 @@ async def mark_failed(
     change = f"""UPDATE media SET state = 'failed', error = $3, attempts = attempts + 1, next_at = NULL
                 WHERE channel_id = $1 AND id = $2 AND {_WAITS} RETURNING 1"""
     told = events.change_data("media_failed", reason=reason)
-    return await _settle(db, lease, channel, media, (change, reason), told, {"id": ids.show("med", media.id)}, now)
+    return await _settle(db, lease, channel, media, (change, reason), told, {"id": ids.format_id("med", media.id)}, now)
 
 
 async def mark_full(
@@ -210,7 +210,7 @@ async def mark_full(
             await conn.execute(change, media.channel_id, media.id, reason, next_at)
         return False
     told = events.change_data("media_waiting", reason=reason)
-    found = {"id": ids.show("med", media.id)}
+    found = {"id": ids.format_id("med", media.id)}
     return await _settle(db, lease, channel, media, (change, reason, next_at), told, found, now)
 
 

@@ -128,7 +128,10 @@ def amended(amendment: Amendment, target: AmendTarget) -> AmendTarget:
     if amendment.type == "edit":
         type_, content = _edited(amendment, target)
         return msgspec.structs.replace(target, type=type_, content=content, edited_at=amendment.at)
-    standing = {**_reactions(target), _author(amendment): {"emoji": _emoji(amendment), "at": times.show(amendment.at)}}
+    standing = {
+        **_reactions(target),
+        _author(amendment): {"emoji": _emoji(amendment), "at": times.format_time(amendment.at)},
+    }
     return msgspec.structs.replace(target, reactions=_encode(standing))
 
 
@@ -157,7 +160,7 @@ def _reacted_at(amendment: Amendment, target: AmendTarget) -> datetime:
 
 
 def _author(amendment: Amendment) -> str:
-    return "me" if amendment.from_me else ids.show("ct", amendment.contact.id)
+    return "me" if amendment.from_me else ids.format_id("ct", amendment.contact.id)
 
 
 def _emoji(amendment: Amendment) -> str:

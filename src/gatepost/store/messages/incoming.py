@@ -195,7 +195,7 @@ def complete_content(
     content: dict[str, Any] = msgspec.json.decode(message.content)
     if media_id is not None:
         holder = json_object(json_object(content, "edit"), "content") if message.type == "edit" else content
-        holder["media"] = {"id": ids.show("med", media_id), **json_object(holder, "media")}
+        holder["media"] = {"id": ids.format_id("med", media_id), **json_object(holder, "media")}
     if message.type in ("reaction", "poll_vote"):
         about = json_object(content, _ABOUT[message.type])
         about["message_id"] = ids.message_id(target.id) if target else None

@@ -207,7 +207,7 @@ def _by_network(message: IncomingMessage, now: datetime) -> bool:
 
 def _own_id(network_id: str, now: datetime) -> UUID | None:
     """Return our id if the network uses it: an echo may arrive before the commit that saves the network's id."""
-    id_ = ids.read("", network_id)
+    id_ = ids.parse_id("", network_id)
     return id_ if id_ and _floor(now) < id_ < ids.floor_id(now + timedelta(days=1)) else None
 
 

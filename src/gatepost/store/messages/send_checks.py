@@ -115,14 +115,14 @@ async def _known_messages(conn: "Connection[Any]", channel_id: UUID, named: set[
 
 
 async def _known_files(conn: "Connection[Any]", channel_id: UUID, named: set[str]) -> dict[str, Any]:
-    wanted = [id_ for text in named if (id_ := ids.read("med", text))]
+    wanted = [id_ for text in named if (id_ := ids.parse_id("med", text))]
     rows = await conn.fetch(
         """SELECT m.* FROM unnest($2::uuid[]) AS wanted (id) CROSS JOIN LATERAL (
                SELECT id, state, mime_type, size FROM media WHERE channel_id = $1 AND id = wanted.id LIMIT 1) m""",
         channel_id,
         sorted(wanted),
     )
-    return {ids.show("med", row["id"]): row for row in rows}
+    return {ids.format_id("med", row["id"]): row for row in rows}
 
 
 async def _opted_out(conn: "Connection[Any]", channel_id: UUID, phones: set[str]) -> frozenset[str]:
