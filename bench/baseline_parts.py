@@ -25,7 +25,8 @@ from bench.load import FIRST, RECIPIENTS
 from bench.processes import end_with_parent, say
 from gatepost.model import ids
 from gatepost.model.event import ChannelRef
-from gatepost.model.message import SendRequest, check_send
+from gatepost.model.message import check_send
+from gatepost.model.send_request import SendRequest
 from gatepost.outbound.accept import send_answer
 from gatepost.store.messages.accept import Submission, accept_messages
 from gatepost.store.pool import Database

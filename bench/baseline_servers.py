@@ -22,7 +22,8 @@ from litestar import Litestar, MediaType, Request, Response, post
 
 from bench.processes import end_with_parent, say
 from gatepost.model import ids
-from gatepost.model.message import SendRequest, check_send
+from gatepost.model.message import check_send
+from gatepost.model.send_request import SendRequest
 from gatepost.outbound.accept import send_answer
 from gatepost.store.batch import Batch
 from gatepost.store.pool import Database

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gatepost.model.content.types import KINDS
+from gatepost.model.send_request import KINDS
 from gatepost_client import File, Gatepost, compose
 from gatepost_client.errors import NotFound, Refused, WindowClosed, WrongState
 from tests.client.driver import Driver, Kind, driving

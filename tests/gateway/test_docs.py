@@ -10,7 +10,7 @@ import gatepost
 from gatepost.api.app import HEALTH, REFERENCE, ROUTES
 from gatepost.model.errors import GatepostError
 from gatepost.model.event import TYPES
-from gatepost.model.message import SendRequest
+from gatepost.model.send_request import SendRequest
 from gatepost.model.signing import decode_secret, new_secret
 from gatepost.webhooks.retry import ATTEMPTS
 from gatepost.webhooks.signature import signature_headers

@@ -14,8 +14,8 @@ from gatepost.api.hot_routes import hot_route
 from gatepost.api.openapi.document import build_document
 from gatepost.api.openapi.error_codes import REASONS, STATUS
 from gatepost.api.openapi.routes import CALLBACKS, SEND, list_operations
-from gatepost.model.content.types import TYPES
-from gatepost.model.message import SendRequest, check_send
+from gatepost.model.message import check_send
+from gatepost.model.send_request import TYPES, SendRequest
 from gatepost.networks.kinds import NETWORK_KINDS
 from tests.gateway.reference import Route, routes_of, served
 from tests.house import House

@@ -7,7 +7,8 @@ import msgspec
 import pytest
 
 from gatepost.model.errors import Invalid
-from gatepost.model.message import Draft, SendRequest, check_send
+from gatepost.model.message import Draft, check_send
+from gatepost.model.send_request import SendRequest
 
 NOW = datetime(2026, 11, 15, 10, 0, tzinfo=UTC)
 PHONE = "5511999998888"

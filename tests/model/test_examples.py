@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from gatepost.model.content.types import KINDS, TYPES
+from gatepost.model.send_request import KINDS, TYPES
 
 from .sends import check
 
@@ -35,4 +35,4 @@ def test_the_table_of_types_tells_the_fields_of_each() -> None:
     assert set(told) == set(TYPES)
     for type_, kind in KINDS.items():
         assert tuple(re.findall(r"`(\w+)`", told[type_])) == kind.fields
-        assert tuple(re.findall(r"\*\*`(\w+)`\*\*", told[type_])) == kind.required
+        assert tuple(re.findall(r"\*\*`(\w+)`\*\*", told[type_])) == tuple(kind.required)

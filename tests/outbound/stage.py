@@ -22,7 +22,8 @@ from gatepost.inbound.receive import UpdateReceiver
 from gatepost.model import ids
 from gatepost.model.account import Caller, Plan, Principal
 from gatepost.model.event import ChannelRef
-from gatepost.model.message import STATUS, SendRequest
+from gatepost.model.message import STATUS
+from gatepost.model.send_request import SendRequest
 from gatepost.networks.base import Incoming, Network, Outgoing, Person, Receipt, RemoteMedia, SendAccepted, StatusUpdate
 from gatepost.outbound.accept import Acceptor
 from gatepost.outbound.backoff import Backoff

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from gatepost.model.file import FetchedFile, FetchFailure
-from gatepost.model.message import SendRequest
+from gatepost.model.send_request import SendRequest
 from gatepost.networks.base import Network, Receipt
 from gatepost.outbound.attachments import AttachmentUploader, link_failed_at
 from gatepost.store.media.objects import ObjectStorage

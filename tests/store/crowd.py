@@ -7,7 +7,8 @@ import asyncpg
 import msgspec
 
 from gatepost.model import ids
-from gatepost.model.message import SendRequest, State
+from gatepost.model.message import State
+from gatepost.model.send_request import SendRequest
 from gatepost.model.template.values import Template
 from gatepost.networks.base import ContactUpdate, Incoming, LabelUpdate, NumberUpdate, Person, StatusUpdate
 from gatepost.store.channels import close_unopened, count_opened, find_open_conversations, raise_tier

@@ -14,8 +14,8 @@ import pytest
 from gatepost.admin import channels
 from gatepost.model.account import Caller, Plan
 from gatepost.model.errors import GatepostError
-from gatepost.model.message import SendRequest
 from gatepost.model.quota import NO_LIMIT, SLICE_MOST, MonthUsage, QuotaStep, next_step
+from gatepost.model.send_request import SendRequest
 from gatepost.outbound.accept import ROUTE, Acceptor
 from gatepost.store.channels import delete_channel
 from gatepost.store.idempotency import idempotency_key

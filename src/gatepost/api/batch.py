@@ -1,11 +1,12 @@
 """Many sends in one request and one commit, each with its own result."""
 
 import asyncio
-from typing import Any
+from typing import Annotated, Any
 from uuid import UUID
 
 import msgspec
 from litestar import Request
+from msgspec import Meta
 
 from gatepost.api.context import Context, CurrentCaller
 from gatepost.api.contract.messages import BatchResult
@@ -13,14 +14,14 @@ from gatepost.api.errors import error_answer
 from gatepost.api.idempotency import REPLAYED
 from gatepost.api.json_body import check_json, decode
 from gatepost.api.openapi.error_codes import IDEMPOTENT
-from gatepost.api.openapi.send_examples import SENDS
 from gatepost.api.responses import Reply
 from gatepost.api.route import post
 from gatepost.compute import compute
 from gatepost.model import ids
+from gatepost.model.content.fields import described
 from gatepost.model.errors import GatepostError, invalid_field
 from gatepost.model.json_parts import parts_within
-from gatepost.model.message import SendRequest
+from gatepost.model.send_request import SendRequest, example_send
 from gatepost.outbound.accept import BATCH_MOST, new_batch_id
 from gatepost.store.idempotency import idempotency_key
 from gatepost.store.messages.accept import AcceptResult, Outcome
@@ -32,10 +33,13 @@ _TURN = 50  # messages that are read between turns of other requests
 _send = msgspec.json.Decoder(SendRequest)
 
 
+_Messages = Annotated[list[SendRequest], Meta(min_length=1, max_length=BATCH_MOST)]
+
+
 class BatchRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The sends, each as in `POST /message/send`."""
 
-    messages: list[msgspec.Raw]
+    messages: Annotated[list[msgspec.Raw], described(_Messages)]
 
 
 _batch = msgspec.json.Decoder(BatchRequest)
@@ -49,7 +53,7 @@ _batch = msgspec.json.Decoder(BatchRequest)
     errors=(*IDEMPOTENT, "plan_quota_exceeded"),
     body=BatchRequest,
     headers=("Idempotency-Key",),
-    example={"messages": [SENDS["text"], SENDS["text"] | {"body": "And another"}]},
+    example={"messages": [example_send("text"), example_send("text") | {"body": "And another"}]},
     keeps={"batch_id": "data.batch_id"},
 )
 async def send_batch(request: Request[Any, Any, Any], gateway: Context, caller: CurrentCaller) -> Reply[BatchResult]:

@@ -16,7 +16,7 @@ from gatepost.api.context import ApiContext
 from gatepost.api.errors import name_methods
 from gatepost.api.json_body import HttpAnswer, check_json, decode
 from gatepost.model.errors import BadRequest, NotFound, TooLarge
-from gatepost.model.message import SendRequest
+from gatepost.model.send_request import SendRequest
 from gatepost.outbound.accept import ROUTE
 from gatepost.store.idempotency import idempotency_key
 

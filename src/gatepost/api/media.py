@@ -14,7 +14,6 @@ from gatepost.api.context import ApiContext, Context, CurrentCaller
 from gatepost.api.contract.media import Media
 from gatepost.api.idempotency import REPLAYED, CreateOnce
 from gatepost.api.openapi.route_docs import Sample
-from gatepost.api.openapi.send_examples import FILES
 from gatepost.api.query import Query
 from gatepost.api.responses import Encoded
 from gatepost.api.route import delete, get, post
@@ -28,10 +27,17 @@ from gatepost.store.idempotency import IdempotencyKey, idempotency_key
 from gatepost.store.media.files import MediaRow
 
 _PATH = "/api/v1/media"
+_EXAMPLES = {  # message type → MIME type and text of the file that the request collection uploads for it
+    "image": ("image/jpeg", "This would be a picture"),
+    "video": ("video/mp4", "This would be a video"),
+    "audio": ("audio/ogg", "This would be a voice message"),
+    "document": ("application/pdf", "This would be a bill"),
+    "sticker": ("image/webp", "This would be a sticker"),
+}
 
 
 class UploadQuery(Query, frozen=True, kw_only=True):
-    """What the body does not say."""
+    """Properties of an uploaded file."""
 
     filename: Annotated[str, Meta(description="The name of the file, if the body is its bytes.")] | None = None
 
@@ -55,7 +61,7 @@ class UploadQuery(Query, frozen=True, kw_only=True):
     keeps={"media_id": "data.id"},
     more=tuple(
         Sample(f"Upload a file: {type_}", keeps={f"{type_}_id": "data.id"}, upload=text, upload_type=kind)
-        for type_, (kind, text) in FILES.items()
+        for type_, (kind, text) in _EXAMPLES.items()
     ),
     status=201,
 )

@@ -12,7 +12,7 @@ from gatepost.cli.output import CommandResult
 if TYPE_CHECKING:
     from uuid import UUID
 
-    from gatepost.model.message import SendRequest
+    from gatepost.model.send_request import SendRequest
 
 _POLL_SECONDS = 0.25
 _ENDS = ("DELIVERED", "READ", "PLAYED", "FAILED", "EXPIRED", "CANCELED")
@@ -53,7 +53,7 @@ def _request(phone: str, body: str | None, fields: str | None) -> "SendRequest":
     import msgspec
 
     from gatepost.model.errors import invalid_field
-    from gatepost.model.message import SendRequest
+    from gatepost.model.send_request import SendRequest
 
     try:
         more = msgspec.json.decode(fields) if fields else {}

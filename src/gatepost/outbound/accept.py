@@ -1,23 +1,20 @@
-"""Accepting a send: checked, counted and committed before it is answered."""
+"""Accepts sends: each is checked, counted and committed before the response."""
 
 import asyncio
 import hashlib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime
-from typing import Any
 from uuid import UUID
-
-import msgspec
 
 from gatepost.clock import Clock
 from gatepost.model import ids
 from gatepost.model.account import Caller, Plan
 from gatepost.model.errors import GatepostError
 from gatepost.model.event import ChannelRef
-from gatepost.model.message import Draft, SendRequest, check_send
-from gatepost.model.person import jid
+from gatepost.model.message import check_send
+from gatepost.model.send_request import SendRequest
 from gatepost.networks.kinds import NETWORK_KINDS
-from gatepost.networks.qr.compose import CHOICES, as_text
+from gatepost.outbound.send_answer import send_answer
 from gatepost.store.batch import Batch
 from gatepost.store.idempotency import IdempotencyKey, check_items, nth
 from gatepost.store.messages.accept import AcceptResult, Outcome, Submission, accept_messages, accept_together
@@ -27,11 +24,10 @@ ROUTE = "POST /api/v1/message/send"
 BATCH_MOST = 1000
 _TURN = 50  # messages of a batch between which others get a turn
 _LONG = 8 * 1024  # characters of a message that count as one message more
-_encode = msgspec.json.Encoder().encode
 
 
 class Acceptor:
-    """The one way in for outgoing messages, whichever door they come through."""
+    """Accepts the messages of the API and of the command line."""
 
     def __init__(
         self,
@@ -52,7 +48,7 @@ class Acceptor:
         )
 
     async def accept(self, caller: Caller, request: SendRequest, key: IdempotencyKey | None = None) -> AcceptResult:
-        """Takes one send. Returns once it is durable."""
+        """Accept one send. Return after the commit."""
         return await self._batch.put(caller.channel_id, await self._prepare(caller, request, key))
 
     async def accept_many(
@@ -62,7 +58,7 @@ class Acceptor:
         key: IdempotencyKey | None = None,
         batch_id: UUID | None = None,
     ) -> list[Outcome]:
-        """Takes many sends in one commit, each with its own result; what is refused already stays refused."""
+        """Accept many sends in one commit, each with its own result. An error in place of a request is returned."""
         if key is not None:
             await check_items(self._db, caller.channel_id, key, BATCH_MOST)
         prepared = []
@@ -83,7 +79,7 @@ class Acceptor:
             return error
 
     async def _prepare(self, caller: Caller, request: SendRequest, key: IdempotencyKey | None) -> Submission:
-        """Checks all that can be checked without the database."""
+        """Check everything that can be checked without the database."""
         can = NETWORK_KINDS[caller.kind].capabilities
         draft = check_send(request, self._clock.now(), can)
         for link in draft.links:
@@ -124,86 +120,13 @@ class Acceptor:
 
 
 def _weigh(submission: Submission) -> int:
-    """A long message counts as many: what one commit writes has a limit."""
+    """Return the weight of a message in a batch. A long one counts as many, so that the size of a commit is limited."""
     return 1 + len(submission.draft.content) // _LONG
 
 
 def new_batch_id(channel_id: UUID, key: IdempotencyKey | None, now: datetime) -> UUID:
-    """The id of a batch. A batch that is repeated with its key keeps its id."""
+    """Return the id of a batch. The same key and body get the same id."""
     if key is None:
         return ids.new_id(now)
     name = channel_id.bytes + key.body_hash + key.key.encode()
     return UUID(bytes=hashlib.sha256(name).digest()[:16])
-
-
-class _Key(msgspec.Struct, frozen=True):
-    remoteJid: str  # noqa: N815 - the seed's own names
-    fromMe: bool  # noqa: N815
-    id: str
-
-
-class _Recipient(msgspec.Struct, frozen=True):
-    input: str
-    wa_id: str
-
-
-class _Taken(msgspec.Struct, frozen=True):
-    id: str
-    message_status: str
-
-
-class _Official(msgspec.Struct, frozen=True):
-    key: _Key
-    status: str
-    messaging_product: str
-    contacts: tuple[_Recipient]
-    messages: tuple[_Taken]
-
-
-class _Linked(msgspec.Struct, frozen=True):
-    key: _Key
-    status: str
-    message: dict[str, Any]
-    messageType: str  # noqa: N815
-    messageTimestamp: int  # noqa: N815
-
-
-class _Answer(msgspec.Struct, frozen=True):
-    success: bool
-    message: str
-    data: _Official | _Linked
-
-
-_LINKED_TYPES = {  # the types' names on linked phones; texts, and what is sent as text, are a conversation
-    "image": "imageMessage",
-    "video": "videoMessage",
-    "audio": "audioMessage",
-    "document": "documentMessage",
-    "sticker": "stickerMessage",
-    "location": "locationMessage",
-    "contacts": "contactsArrayMessage",
-    "reaction": "reactionMessage",
-    "poll": "pollCreationMessage",
-}
-
-
-def _text_sent(type_: str, content: dict[str, Any]) -> str:
-    """The text that leaves: of a text its body, of choices the numbered text that they are sent as."""
-    text: str = as_text(type_, content) if type_ in CHOICES else content["body"]
-    return text
-
-
-def send_answer(kind: str, draft: Draft, id_: UUID, now: datetime) -> bytes:
-    """The seed's answer, with what each kind of channel adds."""
-    message_id, phone = ids.message_id(id_), draft.phone
-    key, status = _Key(jid(phone), True, message_id), "SCHEDULED" if draft.send_at else "PENDING"
-    data: _Official | _Linked
-    if not NETWORK_KINDS[kind].linked:
-        recipient, taken = _Recipient(phone, phone), _Taken(message_id, "accepted")
-        data = _Official(key, status, "whatsapp", (recipient,), (taken,))
-    else:
-        type_ = _LINKED_TYPES.get(draft.type, "conversation")
-        content = msgspec.json.decode(draft.content)
-        shown = content if type_ != "conversation" else _text_sent(draft.type, content)
-        data = _Linked(key, status, {type_: shown}, type_, int(now.timestamp()))
-    return _encode(_Answer(True, "Message scheduled" if draft.send_at else "Message queued", data))

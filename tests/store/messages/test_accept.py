@@ -11,7 +11,7 @@ import pytest
 from gatepost.model import ids, times
 from gatepost.model.account import Caller, Plan
 from gatepost.model.errors import GatepostError
-from gatepost.model.message import SendRequest
+from gatepost.model.send_request import SendRequest
 from gatepost.model.template.values import Template
 from gatepost.networks.base import Person
 from gatepost.outbound.accept import ROUTE, Acceptor

@@ -22,11 +22,33 @@ class Key(Result, frozen=True, kw_only=True, rename={"remote_jid": "remoteJid", 
     id: str
 
 
-class Sent(Result, frozen=True, kw_only=True):
-    """A message that is stored and will be sent. Further fields depend on the kind of channel."""
+class Recipient(Result, frozen=True, kw_only=True):
+    """The recipient, as requested and as the network names them."""
+
+    input: str
+    wa_id: str
+
+
+class AcceptedId(Result, frozen=True, kw_only=True):
+    """The id of an accepted message."""
+
+    id: str
+    message_status: str
+
+
+class Sent(
+    Result, frozen=True, kw_only=True, rename={"message_type": "messageType", "message_timestamp": "messageTimestamp"}
+):
+    """A message that is stored and will be sent. The fields after `status` depend on the kind of channel."""
 
     key: Key
     status: str
+    messaging_product: str | None = None
+    contacts: list[Recipient] | None = None
+    messages: list[AcceptedId] | None = None
+    message: dict[str, Any] | None = None
+    message_type: str | None = None
+    message_timestamp: int | None = None
 
     @property
     def id(self) -> str:

@@ -4,6 +4,8 @@ from typing import Annotated, Any, TypeAlias
 
 from msgspec import Meta, Struct
 
+from gatepost.model import accepted
+
 HEX = "0199a1b2c3d47e5f8a9b0c1d2e3f4a5b"
 AT, LATER = "2026-11-15T10:00:00.123Z", "2026-11-16T10:00:00.123Z"
 PHONE = "5511999998888"
@@ -28,9 +30,9 @@ EndpointId = Annotated[str, Meta(examples=[f"we_{HEX}"])]
 EventId = Annotated[str, Meta(examples=["evt_01a1dd112a6b7f2e8d1c5e0c7a3b9f10"])]
 LabelId = Annotated[str, Meta(examples=[f"lb_{HEX}"])]
 MediaId = Annotated[str, Meta(examples=[f"med_{HEX}"])]
-MessageId = Annotated[str, Meta(examples=[HEX.upper()])]
 OrderId = Annotated[str, Meta(examples=[f"ord_{HEX}"])]
 RecoveryId = Annotated[str, Meta(examples=[f"rec_{HEX}"])]
 TemplateId = Annotated[str, Meta(examples=[f"tpl_{HEX}"])]
+MessageId = accepted.MessageId
 Phone = Annotated[str, Meta(examples=[PHONE])]
 PersonName = Annotated[str, Meta(examples=["Ana Maria"])]

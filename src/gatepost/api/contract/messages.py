@@ -23,6 +23,7 @@ from gatepost.api.contract.fields import (
     When,
 )
 from gatepost.model import ids, times
+from gatepost.model.accepted import Key
 from gatepost.model.delivery import STATUSES, explain_attempt
 from gatepost.model.event import message_key
 from gatepost.model.message import ACK, State, status_of
@@ -37,21 +38,6 @@ Status = Annotated[
 ]
 _KEY = {"remoteJid": "5511999998888@s.whatsapp.net", "fromMe": True, "id": "0199A1B2C3D47E5F8A9B0C1D2E3F4A5B"}
 _RESULT = {"success": True, "message": "Message queued", "data": {"key": _KEY, "status": "PENDING"}}
-
-
-class Key(ApiObject, frozen=True):
-    """A message's chat, direction and id."""
-
-    remoteJid: Annotated[str, Meta(examples=[_KEY["remoteJid"]])]  # noqa: N815 - as the network writes it
-    fromMe: bool  # noqa: N815
-    id: MessageId
-
-
-class Accepted(msgspec.Struct, frozen=True):
-    """A message that is stored and will be sent. Further fields depend on the kind of channel."""
-
-    key: Key
-    status: Literal["PENDING", "SCHEDULED"]
 
 
 class BatchResult(ApiObject, frozen=True):

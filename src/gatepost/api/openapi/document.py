@@ -13,9 +13,9 @@ from gatepost.api.openapi.problems import FAILURE, answer_of, codes_of, share_re
 from gatepost.api.openapi.route_docs import RouteDocs
 from gatepost.api.openapi.routes import Operation
 from gatepost.api.openapi.samples import sample_answer, shown_as
-from gatepost.api.openapi.send import describe_batch, describe_send
-from gatepost.api.openapi.send_examples import TITLES
+from gatepost.model.content.fields import DescribedField, described_fields
 from gatepost.model.event_schema.schema import components as event_components
+from gatepost.model.send_request import KINDS
 
 Schema = dict[str, Any]
 _INTRODUCTION = """One REST API in front of official and linked numbers. Every request carries the channel's key as
@@ -23,7 +23,6 @@ _INTRODUCTION = """One REST API in front of official and linked numbers. Every r
 _REF = "#/components/schemas/{name}"
 
 _NAMES = {"BatchOptions": "Batch"}  # structs whose component has another, public name
-_DESCRIBED = {"SendRequest": describe_send, "BatchRequest": describe_batch}
 
 
 def build_document(operations: Sequence[Operation]) -> Schema:
@@ -32,8 +31,9 @@ def build_document(operations: Sequence[Operation]) -> Schema:
     schemas, components = msgspec.json.schema_components(types, ref_template=_REF)
     known = {id(type_): schema for type_, schema in zip(types, schemas, strict=True)}
     schemas, components = _renamed(schemas), _renamed(components)
-    for name, describe in _DESCRIBED.items():
-        components[name] = describe(components[name])
+    for body in (operation.body for operation in operations):
+        for field in described_fields(body):
+            components[body.__name__]["properties"][field.name] = _described(field, known)
     components |= _events()
     paths: dict[str, Schema] = {}
     for operation in operations:
@@ -63,6 +63,13 @@ def _renamed(schemas: Any) -> Any:
     return msgspec.json.decode(text)
 
 
+def _described(field: DescribedField, known: dict[int, Schema]) -> Schema:
+    """Return the schema of a field that is decoded without its type."""
+    choices = [known[id(type_)] for type_ in field.types] + ([] if field.required else [{"type": "null"}])
+    description = {"description": field.description} if field.description else {}
+    return description | (choices[0] if len(choices) == 1 else {"anyOf": choices})
+
+
 def _events() -> dict[str, Schema]:
     """Return the schemas of events as under /docs/events, instead of only the envelope."""
     event, parts = event_components(_REF.replace("{name}", "Event.{name}"))
@@ -71,7 +78,8 @@ def _events() -> dict[str, Schema]:
 
 def _types(operation: Operation) -> list[Any]:
     docs = operation.docs
-    given = [operation.body, docs.data, *docs.extra.values()]
+    fields = [type_ for field in described_fields(operation.body) for type_ in field.types]
+    given = [operation.body, docs.data, *docs.extra.values(), *fields]
     return [get_args(type_)[0] if get_origin(type_) is list else type_ for type_ in given if type_ is not None]
 
 
@@ -107,7 +115,8 @@ def _body(operation: Operation, docs: RouteDocs, known: dict[int, Schema]) -> Sc
     content: Schema = {"schema": known[id(operation.body)]}
     if docs.examples:
         content["examples"] = {
-            name: {"summary": TITLES[name], "value": fill_in(value, EXAMPLES)} for name, value in docs.examples.items()
+            name: {"summary": KINDS[name].title, "value": fill_in(value, EXAMPLES)}
+            for name, value in docs.examples.items()
         }
     elif docs.example is not None:
         content["example"] = fill_in(docs.example, EXAMPLES)

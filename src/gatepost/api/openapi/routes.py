@@ -9,11 +9,11 @@ import msgspec
 from msgspec import Meta
 
 from gatepost.api import hot_routes
-from gatepost.api.contract.messages import Accepted
-from gatepost.api.openapi.route_docs import RouteDocs, Sample
-from gatepost.api.openapi.send_examples import EVERY_TYPE, SENDS
+from gatepost.api.openapi.route_docs import RouteDocs, Sample, WaitUntil
 from gatepost.api.query import Query, QueryReader
-from gatepost.model.message import SendRequest
+from gatepost.model.accepted import Accepted
+from gatepost.model.send_request import KINDS, SendRequest, example_send
+from gatepost.networks.kinds import NETWORK_KINDS
 
 _PARAMETER = re.compile(r"\{(\w+)(?::\w+)?\}")
 
@@ -57,6 +57,23 @@ class Operation(msgspec.Struct, frozen=True):
         return {"message": "messages", "callbacks": "callbacks"}.get(words[0], words[0])
 
 
+_SENDS = {type_: example_send(type_) for type_ in KINDS}
+_APPROVED = WaitUntil("/api/v1/templates/{{sent_template_id}}", 'data.status === "APPROVED"')
+
+
+def _sample(type_: str, body: dict[str, Any]) -> Sample:
+    """Return the example send of a type, for the kinds of channel that support it."""
+    can = {name: kind.capabilities for name, kind in NETWORK_KINDS.items()}
+    kinds = [name for name in can if type_ in can[name].types | can[name].as_text]
+    return Sample(
+        KINDS[type_].title,
+        body,
+        folder="message types",
+        only=kinds[0] if len(kinds) == 1 else None,
+        after=_APPROVED if type_ == "template" else None,
+    )
+
+
 SEND = Operation(
     "POST",
     hot_routes.SEND,
@@ -80,12 +97,12 @@ SEND = Operation(
             "forbidden_url",
             "plan_quota_exceeded",
         ),
-        example=SENDS["text"],
-        examples=SENDS,
+        example=_SENDS["text"],
+        examples=_SENDS,
         keeps={"message_id": "data.key.id"},
         more=(
-            Sample("Send a message later", SENDS["text"] | {"send_at": "{{later}}"}, {"scheduled_id": "data.key.id"}),
-            *EVERY_TYPE,
+            Sample("Send a message later", _SENDS["text"] | {"send_at": "{{later}}"}, {"scheduled_id": "data.key.id"}),
+            *(_sample(type_, body) for type_, body in _SENDS.items()),
         ),
     ),
 )

@@ -1,70 +1,123 @@
-"""The content of locations and contact cards."""
+"""Locations and contact cards."""
 
-from typing import Any
+from typing import Annotated, Any
 
-from gatepost.model.content.parts import read_location
+from gatepost.model.content.fields import MessageType, Part, items, text
+from gatepost.model.content.parts import Place
 from gatepost.model.content.references import MessageReferences
 from gatepost.model.errors import invalid_field
-from gatepost.model.field_readers import place, read_list, read_object, read_text, read_texts, read_url
-from gatepost.model.problem_collector import ProblemCollector, read_each
+from gatepost.model.field_readers import read_url
 
-_NAME = ("first_name", "last_name", "middle_name", "prefix", "suffix")
-_ENTRIES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # field → required and optional fields of entries
-    "phones": (("phone",), ("type", "wa_id")),
-    "emails": (("email",), ("type",)),
-    "urls": (("url",), ("type",)),
-    "addresses": ((), ("street", "city", "state", "zip", "country", "country_code", "type")),
+_Name = Annotated[str, text("contacts.name")]
+_Text = Annotated[str, text("contacts.text")]
+_ENTRIES = items("contacts.entries")
+
+
+class CardName(Part, frozen=True):
+    """The name of a contact."""
+
+    formatted_name: _Name
+    first_name: _Name | None = None
+    last_name: _Name | None = None
+    middle_name: _Name | None = None
+    prefix: _Name | None = None
+    suffix: _Name | None = None
+
+    @classmethod
+    def complete(cls, path: str, content: dict[str, Any], found: MessageReferences) -> dict[str, Any]:
+        # The network requires a second part of the name, although it shows the formatted one.
+        return content if len(content) > 1 else content | {"first_name": content["formatted_name"]}
+
+
+class _Entry(Part, frozen=True):
+    @classmethod
+    def check_given(cls, path: str, given: dict[str, Any]) -> None:
+        if not given:
+            raise invalid_field(path, "is empty; omit it or set a value")
+
+
+class CardPhone(_Entry, frozen=True):
+    """A phone number of a contact."""
+
+    phone: _Text
+    type: _Text | None = None
+    wa_id: _Text | None = None
+
+
+class CardEmail(_Entry, frozen=True):
+    """An email address of a contact."""
+
+    email: _Text
+    type: _Text | None = None
+
+
+class CardUrl(_Entry, frozen=True):
+    """A web page of a contact."""
+
+    url: Annotated[str, text("contacts.text", read=read_url)]
+    type: _Text | None = None
+
+
+class CardAddress(_Entry, frozen=True):
+    """A postal address of a contact."""
+
+    street: _Text | None = None
+    city: _Text | None = None
+    state: _Text | None = None
+    zip: _Text | None = None
+    country: _Text | None = None
+    country_code: _Text | None = None
+    type: _Text | None = None
+
+
+class CardOrg(_Entry, frozen=True):
+    """The company of a contact."""
+
+    company: _Text | None = None
+    department: _Text | None = None
+    title: _Text | None = None
+
+
+class ContactCard(Part, frozen=True):
+    """A contact to share."""
+
+    name: CardName
+    phones: Annotated[list[CardPhone], _ENTRIES]
+    emails: Annotated[list[CardEmail], _ENTRIES] | None = None
+    urls: Annotated[list[CardUrl], _ENTRIES] | None = None
+    addresses: Annotated[list[CardAddress], _ENTRIES] | None = None
+    org: CardOrg | None = None
+    birthday: Annotated[str, text("contacts.birthday")] | None = None
+
+
+Cards = Annotated[list[ContactCard], items("contacts.count")]
+
+TYPES = {
+    "location": MessageType(
+        "A location on the map",
+        required={"location": Place},
+        optional={},
+        example={
+            "location": {
+                "latitude": 38.7223,
+                "longitude": -9.1393,
+                "name": "The bakery",
+                "address": "Rua Augusta 1, Lisbon",
+            }
+        },
+    ),
+    "contacts": MessageType(
+        "A contact card",
+        required={"contacts": Cards},
+        optional={},
+        example={
+            "contacts": [
+                {
+                    "name": {"formatted_name": "Anna Lee", "first_name": "Anna", "last_name": "Lee"},
+                    "phones": [{"phone": "+15550001111", "type": "Work"}],
+                    "org": {"company": "The bakery"},
+                }
+            ]
+        },
+    ),
 }
-_ORG = ("company", "department", "title")
-
-
-def read_place(given: dict[str, Any], _: MessageReferences) -> dict[str, Any]:
-    """Read the content of a location."""
-    return {"location": read_location("location", given["location"])}
-
-
-def read_contacts(given: dict[str, Any], _: MessageReferences) -> dict[str, Any]:
-    """Read the content of contact cards."""
-    cards = read_list("contacts", given["contacts"], "contacts.count")
-    return {"contacts": read_each("contacts", cards, _card)}
-
-
-def _card(path: str, value: Any) -> dict[str, Any]:
-    given = read_object(path, value, ("name", "phones"), ("emails", "urls", "addresses", "org", "birthday"))
-    problems = ProblemCollector()
-    card: dict[str, Any] = {"name": problems.read(_name, place(path, "name"), given["name"])}
-    for field in _ENTRIES:
-        if field in given:
-            card[field] = problems.read(_entries, place(path, field), given[field], field)
-    if "org" in given:
-        card["org"] = problems.read(_entry, place(path, "org"), given["org"], optional=_ORG)
-    if "birthday" in given:
-        card["birthday"] = problems.read(read_text, place(path, "birthday"), given["birthday"], "contacts.birthday")
-    problems.check()
-    return card
-
-
-def _name(path: str, value: Any) -> dict[str, str]:
-    given = read_object(path, value, ("formatted_name",), _NAME)
-    name = read_texts(path, given, dict.fromkeys(given, "contacts.name"))
-    # The network requires a second part of the name, although it shows the formatted one.
-    return name if len(name) > 1 else name | {"first_name": name["formatted_name"]}
-
-
-def _entries(path: str, value: Any, field: str) -> list[dict[str, str]]:
-    required, optional = _ENTRIES[field]
-    rows = read_list(path, value, "contacts.entries")
-    return read_each(path, rows, _entry, required=required, optional=optional)
-
-
-def _entry(path: str, value: Any, required: tuple[str, ...] = (), optional: tuple[str, ...] = ()) -> dict[str, str]:
-    given = read_object(path, value, required, optional)
-    if not given:
-        raise invalid_field(path, "is empty; omit it or set a value")
-    problems = ProblemCollector()
-    if "url" in given:
-        problems.read(read_url, place(path, "url"), given["url"], "contacts.text")
-    texts = {name: text for name, text in given.items() if name != "url"}
-    problems.read(read_texts, path, texts, dict.fromkeys(texts, "contacts.text"))
-    problems.check()
-    return given

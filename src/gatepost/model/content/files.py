@@ -1,15 +1,41 @@
-"""The content of images, videos, audio, documents and stickers."""
+"""Images, videos, audio, documents and stickers."""
 
-from typing import Any
+from typing import Annotated
 
-from gatepost.model.content.parts import read_file, read_parts, read_words
-from gatepost.model.content.references import MessageReferences
-from gatepost.model.field_readers import read_flag
+from msgspec import Meta
 
+from gatepost.model.content.fields import MessageType, text
+from gatepost.model.content.parts import File, FileName
 
-def read_files(given: dict[str, Any], found: MessageReferences) -> dict[str, Any]:
-    """Read the content of a file message: the file, its caption, and whether it is a voice message."""
-    content = read_parts((read_file, "", given, found), (read_words, given, {"caption": "media.caption"}))
-    if "voice" in given and read_flag("voice", given["voice"]):
-        content["voice"] = True
-    return content
+Caption = Annotated[str, text("media.caption")]
+Voice = Annotated[bool, Meta(description="Show an audio file as a voice message.")]
+
+TYPES = {
+    "image": MessageType(
+        "An uploaded image",
+        required={"media": File},
+        optional={"caption": Caption},
+        example={"media": {"id": "{{image_id}}"}, "caption": "Fresh today"},
+    ),
+    "video": MessageType(
+        "An uploaded video",
+        required={"media": File},
+        optional={"caption": Caption},
+        example={"media": {"id": "{{video_id}}"}, "caption": "How it is baked"},
+    ),
+    "audio": MessageType(
+        "A voice message",
+        required={"media": File},
+        optional={"voice": Voice},
+        example={"media": {"id": "{{audio_id}}"}, "voice": True},
+    ),
+    "document": MessageType(
+        "A document with its file name",
+        required={"media": File},
+        optional={"caption": Caption, "filename": FileName},
+        example={"media": {"id": "{{document_id}}"}, "caption": "Your bill", "filename": "bill-1001.pdf"},
+    ),
+    "sticker": MessageType(
+        "A sticker", required={"media": File}, optional={}, example={"media": {"id": "{{sticker_id}}"}}
+    ),
+}

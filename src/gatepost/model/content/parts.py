@@ -1,27 +1,25 @@
-"""Parts that several message types share: file reference, header, location, product."""
+"""Parts that several message types share: file, header, location, product, and the texts of interactive messages."""
 
-from typing import Any
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta
 
 from gatepost.model import ids
+from gatepost.model.content.fields import Part, number, read_variant, reads, text
 from gatepost.model.content.references import MessageReferences
 from gatepost.model.errors import invalid_field
-from gatepost.model.field_readers import place, read_choice, read_number, read_object, read_text, read_texts, read_url
-from gatepost.model.problem_collector import ProblemCollector
+from gatepost.model.field_readers import read_url
 
 WHICH_FILE = 'give either {"id": "med_…"} of an uploaded file or {"link": "https://…"}'
-HEADER_FILES = ("image", "video", "document")
 
-
-def read_media(path: str, value: Any, found: MessageReferences) -> dict[str, str]:
-    """Read a file reference: the id of an upload, or a link."""
-    given = read_object(path, value, (), ("id", "link"))
-    if len(given) != 1:
-        raise invalid_field(path, WHICH_FILE)
-    if "link" in given:
-        link = read_url(place(path, "link"), given["link"], "media.link")
-        found.links.append(link)
-        return {"link": link}
-    return {"id": read_media_id(place(path, "id"), given["id"], found)}
+Body = Annotated[str, text("interactive.body")]
+Footer = Annotated[str, text("interactive.footer")]
+Fallback = Annotated[
+    Literal["text"], Meta(description="Send choices as numbered text if the channel does not support them.")
+]
+FileName = Annotated[str, text("media.filename")]
+CatalogId = Annotated[str, text("product.catalog_id")]
+ProductId = Annotated[str, text("product.retailer_id")]
 
 
 def read_media_id(path: str, value: Any, found: MessageReferences) -> str:
@@ -29,61 +27,81 @@ def read_media_id(path: str, value: Any, found: MessageReferences) -> str:
     id_ = ids.parse_id("med", value) if isinstance(value, str) else None
     if id_ is None:
         raise invalid_field(path, "is not the id of an uploaded file: med_ and 32 hex digits, from POST /api/v1/media")
-    shown = ids.format_id("med", id_)
-    found.media.append(shown)
-    return shown
+    media_id = ids.format_id("med", id_)
+    found.media.append(media_id)
+    return media_id
 
 
-def read_header(value: Any, found: MessageReferences, kinds: tuple[str, ...]) -> dict[str, Any]:
-    """Read the header of an interactive message, which must be of one of these kinds."""
-    given = read_object("header", value, ("type",), ("text", "media", "filename"))
-    kind = read_choice("header.type", given["type"], kinds)
-    if kind == "text":
-        given = read_object("header", value, ("type", "text"))
-        return {"type": "text", "text": read_text("header.text", given["text"], "interactive.header")}
-    given = read_object("header", value, ("type", "media"), ("filename",) if kind == "document" else ())
-    return {"type": kind} | read_file("header", given, found)
+def _read_link(path: str, value: Any, found: MessageReferences) -> str:
+    link = read_url(path, value, "media.link")
+    found.links.append(link)
+    return link
 
 
-def read_file(path: str, given: dict[str, Any], found: MessageReferences) -> dict[str, Any]:
-    """Read a file reference and its optional file name."""
-    return read_parts((_media, path, given, found), (read_texts, path, given, {"filename": "media.filename"}))
+_LINK = text("media.link")
 
 
-def _media(path: str, given: dict[str, Any], found: MessageReferences) -> dict[str, Any]:
-    return {"media": read_media(place(path, "media"), given["media"], found)}
+class FileRef(Part, frozen=True):
+    """A file: either the `id` of an uploaded file or the `link` of a public URL."""
+
+    id: Annotated[str, reads(read_media_id, "The id of an uploaded file.")] | None = None
+    link: Annotated[str, reads(_read_link, _LINK.description or "", **_LINK.extra_json_schema or {})] | None = None
+
+    @classmethod
+    def check_given(cls, path: str, given: dict[str, Any]) -> None:
+        if len(given) != 1:
+            raise invalid_field(path, WHICH_FILE)
 
 
-def read_location(path: str, value: Any) -> dict[str, Any]:
-    """Read a location with its optional name and address."""
-    given = read_object(path, value, ("latitude", "longitude"), ("name", "address"))
-    words = {name: f"location.{name}" for name in ("name", "address")}
-    problems = ProblemCollector()
-    content: dict[str, Any] = {
-        name: problems.read(read_number, place(path, name), given[name], f"location.{name}")
-        for name in ("latitude", "longitude")
-    }
-    content |= problems.read(read_texts, path, given, words) or {}
-    problems.check()
-    return content
+File = Annotated[FileRef, Meta(extra_json_schema={"minProperties": 1, "maxProperties": 1})]
 
 
-def read_product(path: str, value: Any) -> dict[str, str]:
-    """Read a product of a catalogue."""
-    given = read_object(path, value, ("catalog_id", "retailer_id"))
-    return read_texts(path, given, {name: f"product.{name}" for name in ("catalog_id", "retailer_id")})
+class Place(Part, frozen=True):
+    """A location on the map."""
+
+    latitude: Annotated[float, number("location.latitude")]
+    longitude: Annotated[float, number("location.longitude")]
+    name: Annotated[str, text("location.name")] | None = None
+    address: Annotated[str, text("location.address")] | None = None
 
 
-def read_words(given: dict[str, Any], names: dict[str, str]) -> dict[str, Any]:
-    """Read the texts among the fields, each with the name of its limit; missing ones are omitted."""
-    return read_texts("", given, names)
+class ProductRef(Part, frozen=True):
+    """A product of a catalogue."""
+
+    catalog_id: CatalogId
+    retailer_id: ProductId
 
 
-def read_parts(*parts: tuple[Any, ...]) -> dict[str, Any]:
-    """Read the parts of a content, each a function with its arguments. One error names the problems of all parts."""
-    problems = ProblemCollector()
-    content: dict[str, Any] = {}
-    for read, *arguments in parts:
-        content |= problems.read(read, *arguments) or {}
-    problems.check()
-    return content
+class HeaderText(Part, frozen=True):
+    """A text above a message."""
+
+    type: Literal["text"]
+    text: Annotated[str, text("interactive.header")]
+
+
+class HeaderFile(Part, frozen=True):
+    """A picture or video above a message."""
+
+    type: Literal["image", "video"]
+    media: File
+
+
+class HeaderDocument(Part, frozen=True):
+    """A document above a message."""
+
+    type: Literal["document"]
+    media: File
+    filename: FileName | None = None
+
+
+def _read_header(path: str, value: Any, found: MessageReferences) -> dict[str, Any]:
+    parts = {"text": HeaderText, "image": HeaderFile, "video": HeaderFile, "document": HeaderDocument}
+    return read_variant(path, value, found, parts)
+
+
+def _read_text_header(path: str, value: Any, found: MessageReferences) -> dict[str, Any]:
+    return read_variant(path, value, found, {"text": HeaderText})
+
+
+Header = Annotated[Any, reads(_read_header)]
+TextHeader = Annotated[HeaderText, reads(_read_text_header)]

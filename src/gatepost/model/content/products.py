@@ -1,59 +1,57 @@
-"""The content of messages that show products of a catalogue."""
+"""Messages that show products of a catalogue."""
 
-from typing import Any
+from typing import Annotated, Any
 
-from gatepost.model.content.parts import read_header, read_parts, read_product, read_words
-from gatepost.model.content.references import MessageReferences
+from gatepost.model.content.fields import MessageType, Part, items, text
+from gatepost.model.content.parts import Body, CatalogId, Footer, ProductId, ProductRef, TextHeader
 from gatepost.model.errors import invalid_field
-from gatepost.model.field_readers import check_unlike, place, read_list, read_object, read_text, read_texts
+from gatepost.model.field_readers import check_unlike
 from gatepost.model.limits import limit
-from gatepost.model.problem_collector import read_each
-
-_AROUND = {"body": "interactive.body", "footer": "interactive.footer"}
 
 
-def read_one_product(given: dict[str, Any], _: MessageReferences) -> dict[str, Any]:
-    """Read the content of a single product."""
-    return read_parts((_product, given["product"]), (read_words, given, _AROUND))
+class ProductSection(Part, frozen=True):
+    """A section of a product list."""
+
+    title: Annotated[str, text("product_list.section_title")]
+    products: Annotated[list[ProductId], items("product_list.products")]
 
 
-def _product(value: Any) -> dict[str, Any]:
-    return {"product": read_product("product", value)}
-
-
-def read_product_list(given: dict[str, Any], found: MessageReferences) -> dict[str, Any]:
-    """Read the content of several products in sections."""
-    words = _AROUND | {"catalog_id": "product.catalog_id"}
-    return read_parts((read_words, given, words), (_sections, given["sections"]), (_header, given["header"], found))
-
-
-def _header(value: Any, found: MessageReferences) -> dict[str, Any]:
-    return {"header": read_header(value, found, ("text",))}
-
-
-def _sections(value: Any) -> dict[str, Any]:
-    read = read_each("sections", read_list("sections", value, "product_list.sections"), _section)
-    goods = [
-        (f"sections[{i}].products[{j}]", id_) for i, row in enumerate(read) for j, id_ in enumerate(row["products"])
+def _check_sections(path: str, sections: list[Any]) -> None:
+    products = [
+        (f"{path}[{i}].products[{j}]", id_)
+        for i, section in enumerate(sections)
+        for j, id_ in enumerate(section["products"])
     ]
-    if not limit("product_list.products").fits(len(goods)):
+    if not limit("product_list.products").fits(len(products)):
         allowed = limit("product_list.products").words()
-        raise invalid_field("sections", f"may have {allowed} in all sections in total, but has {len(goods)}")
-    check_unlike(goods, "product")
-    return {"sections": read}
+        raise invalid_field(path, f"may have {allowed} in all sections in total, but has {len(products)}")
+    check_unlike(products, "product")
 
 
-def read_catalog(given: dict[str, Any], _: MessageReferences) -> dict[str, Any]:
-    """Read the content of a button that opens the whole catalogue."""
-    return read_words(given, _AROUND | {"thumbnail": "product.retailer_id"})
+ProductSections = Annotated[list[ProductSection], items("product_list.sections", _check_sections)]
 
-
-def _section(path: str, value: Any) -> dict[str, Any]:
-    given = read_object(path, value, ("title", "products"))
-    title = {"title": "product_list.section_title"}
-    return read_parts((read_texts, path, given, title), (_products, place(path, "products"), given["products"]))
-
-
-def _products(path: str, value: Any) -> dict[str, Any]:
-    goods = read_list(path, value, "product_list.products")
-    return {"products": read_each(path, goods, read_text, name="product.retailer_id")}
+TYPES = {
+    "product": MessageType(
+        "A product of a catalogue",
+        required={"product": ProductRef},
+        optional={"body": Body, "footer": Footer},
+        example={"product": {"catalog_id": "194836987003835", "retailer_id": "rye"}, "body": "Still warm"},
+    ),
+    "product_list": MessageType(
+        "Several products",
+        required={"body": Body, "header": TextHeader, "catalog_id": CatalogId, "sections": ProductSections},
+        optional={"footer": Footer},
+        example={
+            "body": "What we baked today",
+            "header": {"type": "text", "text": "Bread"},
+            "catalog_id": "194836987003835",
+            "sections": [{"title": "Dark", "products": ["rye", "spelt"]}],
+        },
+    ),
+    "catalog": MessageType(
+        "The whole catalogue",
+        required={"body": Body},
+        optional={"thumbnail": ProductId, "footer": Footer},
+        example={"body": "Everything that we bake", "thumbnail": "rye"},
+    ),
+}

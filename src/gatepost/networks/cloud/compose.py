@@ -37,7 +37,7 @@ def request_body(message: Outgoing) -> dict[str, Any]:
 
 
 def _part(message: Outgoing) -> tuple[str, Any]:
-    writer = _WRITERS.get(message.type)
+    writer = WRITERS.get(message.type)
     if writer is None:
         raise CannotCompose(f"there is no message of type {message.type} on this network")
     try:
@@ -151,7 +151,7 @@ def _catalog(message: Outgoing, content: Content) -> tuple[str, Content]:
     return _interactive(message, content, "catalog_message", action)
 
 
-_WRITERS: dict[str, Callable[[Outgoing, Content], tuple[str, Any]]] = {
+WRITERS: dict[str, Callable[[Outgoing, Content], tuple[str, Any]]] = {
     **dict.fromkeys(("image", "video", "audio", "document", "sticker"), _file),
     "location": _location,
     "contacts": _contacts,

@@ -6,6 +6,7 @@ import msgspec
 
 from gatepost.model.capabilities import Capabilities
 from gatepost.networks.cloud.business_account import CloudAccount
+from gatepost.networks.cloud.compose import WRITERS
 from gatepost.networks.cloud.file_hosts import FileHosts
 from gatepost.networks.cloud.graph import make_client
 from gatepost.networks.cloud.secrets import ChannelSecrets
@@ -38,10 +39,7 @@ def _connect(parts: NetworkParts) -> Connector:
 CLOUD = NetworkKind(
     name="official",
     capabilities=Capabilities(
-        types=frozenset(
-            {"text", "image", "video", "audio", "document", "sticker", "location", "contacts", "reaction"}
-            | {"buttons", "list", "cta_url", "product", "product_list", "catalog", "template"}
-        ),
+        types=frozenset(("text", *WRITERS)),
         templates=True,
         window=True,
     ),

@@ -4,7 +4,19 @@ from typing import Any
 
 from gatepost.networks.base import CannotCompose
 
-CHOICES = frozenset({"buttons", "list", "cta_url"})
+LINK_TYPES = {  # the message types of linked phones, and their names there
+    "text": "conversation",
+    "image": "imageMessage",
+    "video": "videoMessage",
+    "audio": "audioMessage",
+    "document": "documentMessage",
+    "sticker": "stickerMessage",
+    "location": "locationMessage",
+    "contacts": "contactsArrayMessage",
+    "reaction": "reactionMessage",
+    "poll": "pollCreationMessage",
+}
+CHOICES = frozenset({"buttons", "list", "cta_url"})  # sent as text
 _FILES = frozenset({"image", "video", "audio", "document", "sticker"})
 
 Content = dict[str, Any]
@@ -20,6 +32,12 @@ def link_content(type_: str, content: Content, media: dict[str, str]) -> tuple[s
     if type_ == "reaction":  # the id of its target is a separate field of the request
         return type_, {"reaction": {"emoji": content["reaction"].get("emoji", "")}}
     return type_, kept
+
+
+def link_text(type_: str, content: Content) -> str:
+    """Return the text of a message that is sent as text."""
+    text: str = as_text(type_, content) if type_ in CHOICES else content["body"]
+    return text
 
 
 def as_text(type_: str, content: Content) -> str:

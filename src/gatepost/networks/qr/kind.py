@@ -5,6 +5,7 @@ import asyncio
 from gatepost.model.capabilities import Capabilities
 from gatepost.networks.kind import Connector, NetworkChannel, NetworkKind, NetworkParts
 from gatepost.networks.qr.child_driver import ChildDriver, Devices
+from gatepost.networks.qr.compose import CHOICES, LINK_TYPES
 from gatepost.networks.qr.driver import Driver
 from gatepost.networks.qr.websocket_driver import WebSocketDriver
 
@@ -46,10 +47,8 @@ def _connect(parts: NetworkParts) -> Connector:
 QR = NetworkKind(
     name="qr",
     capabilities=Capabilities(
-        types=frozenset(
-            {"text", "image", "video", "audio", "document", "sticker", "location", "contacts", "reaction", "poll"}
-        ),
-        as_text=frozenset({"buttons", "list", "cta_url"}),
+        types=frozenset(LINK_TYPES),
+        as_text=CHOICES,
         edit=True,
         delete=True,
         any_document=True,
