@@ -27,7 +27,7 @@ from gatepost.model import ids
 from gatepost.model.event import ChannelRef
 from gatepost.model.message import check_send
 from gatepost.model.send_request import SendRequest
-from gatepost.outbound.accept import send_answer
+from gatepost.outbound.send_answer import send_answer
 from gatepost.store.messages.accept import Submission, accept_messages
 from gatepost.store.pool import Database
 

@@ -24,7 +24,7 @@ from bench.processes import end_with_parent, say
 from gatepost.model import ids
 from gatepost.model.message import check_send
 from gatepost.model.send_request import SendRequest
-from gatepost.outbound.accept import send_answer
+from gatepost.outbound.send_answer import send_answer
 from gatepost.store.batch import Batch
 from gatepost.store.pool import Database
 

@@ -3,11 +3,11 @@
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Any
 
 import msgspec
 
 from gatepost.admin.vault import Vault, channel_context
+from gatepost.api.contract.channel import ChannelLimits
 from gatepost.background import Loop
 from gatepost.model import ids
 from gatepost.networks.base import Network
@@ -79,12 +79,11 @@ class NetworkFactory:
         overrides = {name: value for name, value in config.limits.items() if name in _OVERRIDABLE}
         return msgspec.structs.replace(limits, **overrides, warm_up=limits.warm_up and "tier" not in overrides)
 
-    def limits_view(self, config: ChannelConfig, link: LinkRow | None, now: datetime) -> dict[str, Any]:
+    def limits_view(self, config: ChannelConfig, link: LinkRow | None, now: datetime) -> ChannelLimits:
         """Return the limits in force for `GET /channel`."""
         limits = self.limits(config, link, now)
-        view = {name: getattr(limits, name) for name in _OVERRIDABLE}
-        window = NETWORK_KINDS[config.kind].capabilities.window
-        return view | ({"window": config.limits.get("window", 1)} if window else {})
+        window = config.limits.get("window", 1) if NETWORK_KINDS[config.kind].capabilities.window else msgspec.UNSET
+        return ChannelLimits(**{name: getattr(limits, name) for name in _OVERRIDABLE}, window=window)
 
     def _tier_limits(self, config: ChannelConfig) -> NumberLimits:
         """Return the limits that the network reported for the number, or else those of a new number in the settings."""

@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 import structlog
 
+from gatepost.api.contract.health import ReadyChecks
 from gatepost.clock import Clock
 from gatepost.model.errors import GatepostError
 from gatepost.store.checks import check_writes, ping
@@ -28,16 +29,11 @@ class Readiness:
         self._due = 0.0
         self._writing = asyncio.Lock()
 
-    async def checks(self) -> dict[str, bool]:
-        """Return whether each check passed, by name."""
+    async def checks(self) -> ReadyChecks:
+        """Return the result of each check."""
         if not await self._answers():
-            return {"database": False, "writes": False, "migrations": True, "owner": False}
-        return {
-            "database": True,
-            "writes": await self._writable(),
-            "migrations": True,
-            "owner": self._owner_healthy(),
-        }
+            return ReadyChecks(database=False, writes=False, migrations=True, owner=False)
+        return ReadyChecks(True, await self._writable(), True, self._owner_healthy())
 
     async def _answers(self) -> bool:
         try:

@@ -6,7 +6,9 @@ from datetime import UTC, datetime
 
 import asyncpg
 import pytest
+from msgspec.structs import asdict, replace
 
+from gatepost.api.contract.health import ReadyChecks
 from gatepost.clock import MovableClock
 from gatepost.readiness import WRITE_AGAIN, WRITE_EVERY, Readiness
 from gatepost.store.checks import check_writes
@@ -16,7 +18,7 @@ from tests.house import House, running_house
 from tests.patience import PATIENCE
 
 NOW = datetime(2026, 11, 15, 10, 0, tzinfo=UTC)
-READY = {"database": True, "writes": True, "migrations": True, "owner": True}
+READY = ReadyChecks(database=True, writes=True, migrations=True, owner=True)
 
 
 async def read_only(url: str, *, on: bool) -> None:
@@ -45,9 +47,9 @@ async def test_a_database_that_takes_no_writes_is_not_ready_and_says_so(
 ) -> None:
     monkeypatch.setattr("gatepost.readiness.WRITE_EVERY", 0.2)
     async with running_house(parted_database_url, role="api") as house:
-        assert await until(house, 200) == {"success": True, "message": "Ready", "data": READY}
+        assert await until(house, 200) == {"success": True, "message": "Ready", "data": asdict(READY)}
         await read_only(parted_database_url, on=True)
-        expected = {"success": False, "message": "Not ready: writes", "data": READY | {"writes": False}}
+        expected = {"success": False, "message": "Not ready: writes", "data": asdict(replace(READY, writes=False))}
         async with asyncio.timeout(PATIENCE):  # at first its connections are cut, and the database seems to be gone
             while await until(house, 503) != expected:
                 await asyncio.sleep(0.05)
@@ -91,11 +93,11 @@ async def test_after_a_failure_it_is_tried_sooner(database_url: str) -> None:
     readiness = Readiness(db, clock, lambda: True)
     async with db.connection() as conn:
         await conn.execute("ALTER TABLE write_check RENAME TO away")
-        assert not (await readiness.checks())["writes"]
+        assert not (await readiness.checks()).writes
         await conn.execute("ALTER TABLE away RENAME TO write_check")
-    assert not (await readiness.checks())["writes"]
+    assert not (await readiness.checks()).writes
     clock.advance(WRITE_AGAIN)
-    assert (await readiness.checks())["writes"]
+    assert (await readiness.checks()).writes
     await db.close()
 
 
@@ -107,7 +109,7 @@ async def test_a_write_that_hangs_is_not_waited_for(database_url: str, monkeypat
         await blocker.execute("LOCK TABLE write_check IN ACCESS EXCLUSIVE MODE")
         async with asyncio.timeout(PATIENCE):
             checks = await Readiness(db, MovableClock(NOW), lambda: True).checks()
-    assert checks == READY | {"writes": False}
+    assert checks == replace(READY, writes=False)
     await blocker.close()
     await db.close()
 
@@ -117,17 +119,17 @@ async def test_after_an_outage_writes_are_tried_at_once(database_url: str, postg
     readiness = Readiness(db, MovableClock(NOW), lambda: True)
     async with db.connection() as conn:
         await conn.execute("ALTER TABLE write_check RENAME TO away")
-        assert not (await readiness.checks())["writes"]
+        assert not (await readiness.checks()).writes
         await conn.execute("ALTER TABLE away RENAME TO write_check")
     await administer(postgres_server, f"ALTER DATABASE {name} ALLOW_CONNECTIONS false")
     await administer(
         postgres_server, f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'"
     )
     async with asyncio.timeout(PATIENCE):
-        while (await readiness.checks())["database"]:
+        while (await readiness.checks()).database:
             await asyncio.sleep(0.01)
         await administer(postgres_server, f"ALTER DATABASE {name} ALLOW_CONNECTIONS true")
-        while not (checks := await readiness.checks())["database"]:
+        while not (checks := await readiness.checks()).database:
             await asyncio.sleep(0.01)
     assert checks == READY
     await db.close()
@@ -135,7 +137,7 @@ async def test_after_an_outage_writes_are_tried_at_once(database_url: str, postg
 
 async def test_an_owner_that_is_not_healthy_is_not_ready(database_url: str) -> None:
     db = await Database.connect(database_url, connections=1)
-    assert await Readiness(db, MovableClock(NOW), lambda: False).checks() == READY | {"owner": False}
+    assert await Readiness(db, MovableClock(NOW), lambda: False).checks() == replace(READY, owner=False)
     await db.close()
 
 

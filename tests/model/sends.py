@@ -141,7 +141,7 @@ def content(type_: str, fields: dict[str, Any], **more: Any) -> Any:
 def refusal(type_: str, fields: dict[str, Any], **more: Any) -> Invalid:
     """The one thing that is wrong with it; handed over as Python values, so that anything can be tried."""
     with pytest.raises(Invalid) as refused:
-        check_send(SendRequest(phone=PHONE, type=type_, **fields), NOW, **more)  # type: ignore[arg-type]
+        check_send(SendRequest(phone=PHONE, type=type_, **fields), NOW, **more)
     (problem,) = refused.value.fields
     assert refused.value.message == f"{problem.field}: {problem.message}"
     msgspec.json.encode(refused.value.message)  # an answer can be written of it

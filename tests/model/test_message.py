@@ -17,13 +17,12 @@ from gatepost.model.message import (
     CLIENT_REF_MAX,
     SEND_AT_MAX,
     STATUS,
-    TTL_MAX,
-    SendRequest,
     State,
     check_send,
     may_follow,
     status_of,
 )
+from gatepost.model.send_request import TTL_MAX, SendRequest
 
 NOW = datetime(2026, 11, 15, 10, 0, tzinfo=UTC)
 ENDS = {State.FAILED, State.EXPIRED, State.CANCELED}

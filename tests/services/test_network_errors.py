@@ -2,7 +2,7 @@
 
 import pytest
 
-from gatepost.model.errors import NetworkAway, NetworkRefused, NetworkWords
+from gatepost.model.errors import NetworkAway, NetworkProblem, NetworkRefused
 from gatepost.networks.base import CallFailed, NetworkError, Person
 from gatepost.services.network_errors import network_call
 from gatepost.services.read_receipts import person_at
@@ -14,7 +14,7 @@ def test_a_no_about_the_request_carries_the_networks_words() -> None:
         raise CallFailed(words, retry=False, status=400)
     error = refused.value
     assert error.message == ("The network refused: Parameter value is not valid. vertical is unknown. Use another one.")
-    assert error.network == NetworkWords(131009, "Parameter value is not valid", "vertical is unknown")
+    assert error.network == NetworkProblem(131009, "Parameter value is not valid", "vertical is unknown")
     assert (error.code, error.retryable, error.retry_after) == ("network_refused", False, None)
 
 

@@ -79,7 +79,7 @@ def test_health_names_what_keeps_a_number_from_sending() -> None:
             },
         }
     )
-    assert msgspec.structs.asdict(read_health(number)) == {
+    assert msgspec.to_builtins(read_health(number)) == {
         "status": "CONNECTED",
         "quality": "GREEN",
         "throughput": 80,

@@ -141,5 +141,5 @@ async def _config(gateway: ApiContext, caller: Caller) -> ChannelConfig:
 async def read_headroom(gateway: ApiContext, config: ChannelConfig) -> tuple[ChannelLimits, Headroom, LinkRow | None]:
     """Return the limits of a channel, what they leave, and the link of a QR channel."""
     row = await get_link(gateway.db, config.id) if NETWORK_KINDS[config.kind].linked else None
-    limits = ChannelLimits(**gateway.limits(config, row, gateway.clock.now()))
+    limits = gateway.limits(config, row, gateway.clock.now())
     return limits, _headroom.decode(await get_pace(gateway.db, config.id)), row

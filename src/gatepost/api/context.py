@@ -2,7 +2,6 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 import msgspec
@@ -14,6 +13,8 @@ from gatepost.access.minute_limit import MinuteLimit
 from gatepost.access.timed_cache import TimedCache
 from gatepost.admin.vault import Vault
 from gatepost.api.body_memory import BodyMemory
+from gatepost.api.contract.channel import ChannelLimits
+from gatepost.api.contract.health import ReadyChecks
 from gatepost.api.metrics_source import MetricsSource
 from gatepost.clock import Clock
 from gatepost.inbound.receive import UpdateReceiver
@@ -57,9 +58,9 @@ class ApiContext(msgspec.Struct, frozen=True):
     waiters: EventWaiters
     trials: MinuteLimit  # test events to one endpoint
     costly: CostlyRequests
-    limits: Callable[[ChannelConfig, LinkRow | None, datetime], dict[str, Any]]
+    limits: Callable[[ChannelConfig, LinkRow | None, datetime], ChannelLimits]
     callback_configs: TimedCache[UUID, CallbackConfig | None]
-    ready: Callable[[], Awaitable[dict[str, bool]]]
+    ready: Callable[[], Awaitable[ReadyChecks]]
     figures: MetricsSource
     public_url: str  # empty: derived from the request
     plans: Mapping[str, Plan]

@@ -9,6 +9,7 @@ import structlog
 from litestar import MediaType, Request, Response
 from litestar.exceptions import HTTPException
 
+from gatepost.api.contract.failure import Failure
 from gatepost.api.json_body import HttpAnswer
 from gatepost.api.suggestions import KnownRoutes
 from gatepost.model.errors import (
@@ -96,18 +97,8 @@ def name_methods(methods: Iterable[str]) -> str:
 
 
 def _answer(status: int, error: GatepostError, request_id: str, more: dict[str, str] | None = None) -> HttpAnswer:
-    view: dict[str, Any] = {
-        "code": error.code,
-        "fields": error.fields,
-        "retryable": error.retryable,
-        "request_id": request_id,
-        "docs": f"/docs/reference/errors#{error.code}",
-    }
-    if error.network is not None:
-        view["network"] = error.network
-    body = {"success": False, "message": error.message, "error": view}
     headers = tuple((name.encode(), value.encode()) for name, value in (_headers(error) | (more or {})).items())
-    return HttpAnswer(status, _encode(body), headers=headers)
+    return HttpAnswer(status, _encode(Failure.of(error, request_id)), headers=headers)
 
 
 def _headers(error: GatepostError) -> dict[str, str]:

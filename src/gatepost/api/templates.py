@@ -8,7 +8,7 @@ from msgspec import Meta
 
 from gatepost.admin.channels import get_channel
 from gatepost.api.context import ApiContext, Context, CurrentCaller
-from gatepost.api.contract.templates import Preview, TemplateShown
+from gatepost.api.contract.templates import TemplateShown
 from gatepost.api.idempotency import CreateOnce
 from gatepost.api.openapi.error_codes import NETWORK
 from gatepost.api.openapi.route_docs import Sample, WaitUntil
@@ -17,7 +17,7 @@ from gatepost.api.query import Paged
 from gatepost.api.responses import Created, Page
 from gatepost.api.route import delete, get, patch, post
 from gatepost.model.account import Caller
-from gatepost.model.template import NewTemplate
+from gatepost.model.template import NewTemplate, Preview
 from gatepost.services import templates as service
 from gatepost.services.business import check_templates, open_account
 from gatepost.services.templates import PreviewRequest, TemplateChange, TemplateService
@@ -142,7 +142,7 @@ async def preview_template(
 ) -> Preview:
     """The template with its variables filled in."""
     template = await service.access_template(gateway.db, caller.channel_id, template_id)
-    return Preview(**service.preview_template(template, body))
+    return service.preview_template(template, body)
 
 
 async def _templates(gateway: ApiContext, caller: Caller) -> TemplateService:

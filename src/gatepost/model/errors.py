@@ -23,7 +23,9 @@ GatepostError
 import msgspec
 
 
-class FieldProblem(msgspec.Struct, frozen=True):
+class FieldProblem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """An invalid field of a request."""
+
     field: str
     message: str
 
@@ -43,7 +45,7 @@ class GatepostError(Exception):
         retry_after: float | None = None,
         retryable: bool | None = None,
         limit: "LimitState | None" = None,
-        network: "NetworkWords | None" = None,
+        network: "NetworkProblem | None" = None,
     ) -> None:
         super().__init__(message)
         self.message = message
@@ -65,7 +67,7 @@ class LimitState(msgspec.Struct, frozen=True):
     reset: int
 
 
-class NetworkWords(msgspec.Struct, frozen=True):
+class NetworkProblem(msgspec.Struct, frozen=True):
     """The error as the network reported it."""
 
     code: int

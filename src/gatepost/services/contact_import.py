@@ -10,6 +10,7 @@ from typing import Any
 from uuid import UUID
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from gatepost.clock import Clock
 from gatepost.compute import compute
@@ -33,6 +34,61 @@ COLUMNS_MOST = 1_000
 _PAGE_SIZE = 1024 * 1024  # bytes of custom fields after which a page of an export ends
 RESULTS = ("created", "updated", "unchanged", "refused")
 _encode = msgspec.json.Encoder().encode
+
+
+class ImportedLine(msgspec.Struct, frozen=True):
+    """The result of one line of the table."""
+
+    line: int
+    phone: str | None
+    result: str
+    id: str | UnsetType = UNSET
+    code: str | UnsetType = UNSET
+    reason: str | UnsetType = UNSET
+
+
+class ImportProgress(msgspec.Struct, frozen=True):
+    """How many lines are written."""
+
+    done: int
+    total: int
+
+
+class ProgressLine(msgspec.Struct, frozen=True):
+    """The progress, after each commit."""
+
+    progress: ImportProgress
+
+
+class ImportSummary(msgspec.Struct, frozen=True):
+    """The number of lines of the table, and of each result."""
+
+    lines: int
+    created: int
+    updated: int
+    unchanged: int
+    refused: int
+
+
+class SummaryLine(msgspec.Struct, frozen=True):
+    """The last line of an import."""
+
+    summary: ImportSummary
+
+
+class ImportFailure(msgspec.Struct, frozen=True):
+    """The error that ended an import."""
+
+    code: str
+    message: str
+    retryable: bool
+
+
+class FailureLine(msgspec.Struct, frozen=True):
+    """The last line of an import that failed. What the lines before report is stored."""
+
+    error: ImportFailure
+    summary: ImportSummary
 
 
 class Importer(msgspec.Struct, frozen=True):
@@ -66,15 +122,15 @@ class Importer(msgspec.Struct, frozen=True):
                 results = await self._write(batch)
                 counts.update(written.result for written in results)
                 yield report.add(b"".join(_json(_line(row, one)) for row, one in zip(batch, results, strict=True)))
-                yield report.add(_json({"progress": {"done": counts.total(), "total": table.total}}))
+                yield report.add(_json(ProgressLine(ImportProgress(counts.total(), table.total))))
                 await once.renew(self.db, self.clock.now())
-            summary = report.add(_json({"summary": {"lines": table.total, **counts}}))
+            summary = report.add(_json(SummaryLine(ImportSummary(table.total, **counts))))
             await self._keep(report, once)
             yield summary
         except GatepostError as error:  # the response has started: the error is its last line
             await self._forget(once)
-            line = {"code": error.code, "message": error.message, "retryable": error.retryable}
-            yield _json({"error": line, "summary": {"lines": table.total, **counts}})
+            failure = ImportFailure(error.code, error.message, error.retryable)
+            yield _json(FailureLine(failure, ImportSummary(table.total, **counts)))
         finally:
             await rows.aclose()  # before closing the file that it reads
             table.close()
@@ -97,13 +153,11 @@ class Importer(msgspec.Struct, frozen=True):
         ]
 
 
-def _line(row: TableRow, written: ImportResult) -> dict[str, Any]:
-    line: dict[str, Any] = {"line": row.number, "phone": row.phone, "result": written.result}
-    if written.contact_id is not None:
-        line["id"] = ids.format_id("ct", written.contact_id)
-    if written.refusal is not None:
-        line |= {"code": written.refusal.code, "reason": written.refusal.message}
-    return line
+def _line(row: TableRow, written: ImportResult) -> ImportedLine:
+    id_ = ids.format_id("ct", written.contact_id) if written.contact_id is not None else UNSET
+    refused = written.refusal
+    code, reason = (refused.code, refused.message) if refused is not None else (UNSET, UNSET)
+    return ImportedLine(row.number, row.phone, written.result, id_, code, reason)
 
 
 def _json(value: Any) -> bytes:

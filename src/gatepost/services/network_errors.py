@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from gatepost.model.errors import GatepostError, NetworkAway, NetworkRefused, NetworkWords
+from gatepost.model.errors import GatepostError, NetworkAway, NetworkProblem, NetworkRefused
 from gatepost.networks.base import CallFailed
 
 _AGAIN = 5  # seconds: long enough for a brief outage, short enough to wait
@@ -21,7 +21,7 @@ def network_call() -> Iterator[None]:
 def refusal(failed: CallFailed) -> GatepostError:
     """Return the API error: temporary if the call may be retried, otherwise a rejection of the request."""
     error = failed.error
-    words = NetworkWords(error.code, error.title, error.details)
+    words = NetworkProblem(error.code, error.title, error.details)
     said = " ".join(_sentence(part) for part in (error.title, error.details, error.advice) if part)
     if failed.retry:
         return NetworkAway(f"The network cannot do this at the moment: {said}", retry_after=_AGAIN, network=words)

@@ -23,7 +23,7 @@ _EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+")
 
 
 class ProfileChange(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """What is left out stays as it is. An empty address, description or e-mail, and an empty list, take it away."""
+    """The fields to change; the others keep their values. An empty string or list removes a value."""
 
     about: str | None = None
     address: str | None = None
@@ -44,6 +44,14 @@ _TEXTS = {
 }
 
 
+class NumberProblem(msgspec.Struct, frozen=True):
+    """What keeps a part of the business account from sending, as the network reports it."""
+
+    about: str | None
+    can_send: str | None
+    error: Any
+
+
 class NumberHealth(msgspec.Struct, frozen=True):
     """The state of a number at the network. What the network does not report is None; a tier of 0 is no limit."""
 
@@ -54,7 +62,7 @@ class NumberHealth(msgspec.Struct, frozen=True):
     name: str | None
     name_status: str | None
     can_send: str | None
-    problems: list[dict[str, Any]]
+    problems: list[NumberProblem]
 
 
 async def read_profile(business: CloudAccount) -> dict[str, Any]:
@@ -76,7 +84,7 @@ async def check_health(db: Database, channel: ChannelConfig, business: CloudAcco
     with network_call():
         number = await business.read_number()
     health = read_health(number)
-    patch = {name: value for name, value in msgspec.structs.asdict(health).items() if value is not None}
+    patch = {name: value for name, value in msgspec.to_builtins(health).items() if value is not None}
     patch["checked_at"] = times.format_time(now)
     if number.tier not in (None, channel.state.get("tier")):
         patch["tier_since"] = times.format_time(now)
@@ -103,10 +111,9 @@ def read_health(number: NumberState) -> NumberHealth:
     )
 
 
-def _problems(entity: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return what keeps a part of the business account from sending."""
-    about = {"about": entity.get("entity_type"), "can_send": entity.get("can_send_message")}
-    return [about | {"error": error} for error in as_list(entity.get("errors"))]
+def _problems(entity: Mapping[str, Any]) -> list[NumberProblem]:
+    about, can_send = entity.get("entity_type"), entity.get("can_send_message")
+    return [NumberProblem(about, can_send, error) for error in as_list(entity.get("errors"))]
 
 
 def check_profile(change: ProfileChange) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from gatepost.clock import Clock
 from gatepost.model import ids
 from gatepost.model.errors import Conflict, GatepostError, NotFound, invalid_field
 from gatepost.model.field_readers import read_choice, read_number
-from gatepost.model.template import NewTemplate, Template, check_new_template, preview
+from gatepost.model.template import NewTemplate, Preview, Template, check_new_template, preview
 from gatepost.model.template.values import CATEGORIES, word
 from gatepost.networks.base import CallFailed
 from gatepost.networks.cloud.business_account import CloudAccount, CloudTemplate
@@ -132,7 +132,7 @@ async def reread_template(service: TemplateService, network_id: str) -> None:
     await store.put_template(service.db, service.channel_id, found, asked_at, service.clock.now())
 
 
-def preview_template(template: StoredTemplate, request: PreviewRequest) -> dict[str, Any]:
+def preview_template(template: StoredTemplate, request: PreviewRequest) -> Preview:
     """Return the message that the person will see."""
     return preview(template.as_template(), request.variables, request.header)
 

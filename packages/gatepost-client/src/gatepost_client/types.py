@@ -735,6 +735,14 @@ class Profile(Result, frozen=True, kw_only=True):
     profile_picture_url: str | None = None
 
 
+class NumberProblem(Result, frozen=True, kw_only=True):
+    """What keeps a part of the business account from sending, as the network reports it."""
+
+    about: str | None = None
+    can_send: str | None = None
+    error: Any
+
+
 class NumberHealth(Result, frozen=True, kw_only=True):
     """The state of the number at the network."""
 
@@ -745,7 +753,7 @@ class NumberHealth(Result, frozen=True, kw_only=True):
     name: str | None = None
     name_status: str | None = None
     can_send: str | None = None
-    problems: list[dict[str, Any]]
+    problems: list[NumberProblem]
     checked_at: datetime
 
 
@@ -775,13 +783,29 @@ class TemplateSync(Result, frozen=True, kw_only=True):
     unchanged: int
 
 
-class Preview(Result, frozen=True, kw_only=True):
-    """A template as the person will see it."""
+class PreviewHeader(Result, frozen=True, kw_only=True):
+    """The header of a message: its type, and the text of a text header."""
 
-    header: dict[str, Any] | None = None
+    type: str
+    text: str | None = None
+
+
+class PreviewButton(Result, frozen=True, kw_only=True):
+    """A button of a message."""
+
+    type: str
+    text: str | None = None
+    url: str | None = None
+    phone_number: str | None = None
+
+
+class Preview(Result, frozen=True, kw_only=True):
+    """A template as the recipient will see it."""
+
+    header: PreviewHeader | None = None
     body: str
     footer: str | None = None
-    buttons: list[dict[str, Any]]
+    buttons: list[PreviewButton]
 
 
 class EventMessageKey(Result, frozen=True, kw_only=True, rename={"remote_jid": "remoteJid", "from_me": "fromMe"}):

@@ -6,11 +6,11 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from gatepost.api.contract.fields import LATER, ApiObject, ChannelId, JsonObject, Never, Nothing, PersonName, Text, Time
+from gatepost.api.contract.fields import LATER, ApiObject, ChannelId, Never, Nothing, PersonName, Text, Time
 from gatepost.model import ids, times
 from gatepost.model.capabilities import Capabilities
 from gatepost.networks.kinds import NETWORK_KINDS
-from gatepost.services.profile import NumberHealth
+from gatepost.services.profile import NumberHealth, NumberProblem
 from gatepost.store.channels import ChannelConfig
 from gatepost.store.links import LinkRow
 
@@ -220,7 +220,7 @@ class Health(ApiObject, frozen=True):
     name: PersonName | None
     name_status: Annotated[Text, Meta(examples=["APPROVED"])]
     can_send: Annotated[Text, Meta(examples=["AVAILABLE"])]
-    problems: Annotated[list[JsonObject], Meta(examples=[[]])]
+    problems: Annotated[list[NumberProblem], Meta(examples=[[]])]
     checked_at: Time
 
     @classmethod

@@ -44,12 +44,3 @@ class TemplateShown(ApiObject, frozen=True):
             created_at=times.format_time(row.created_at),
             updated_at=times.format_time(row.updated_at),
         )
-
-
-class Preview(ApiObject, frozen=True):
-    """A template as the person will see it."""
-
-    header: Annotated[JsonObject | None, Meta(examples=[None])]
-    body: Annotated[str, Meta(examples=["Hello Ana, your order 4711 has been sent."])]
-    footer: Nothing
-    buttons: Annotated[list[JsonObject], Meta(examples=[[]])]

@@ -6,10 +6,11 @@ from typing import Any, get_args, get_origin
 import msgspec
 
 from gatepost import __version__
+from gatepost.api.contract.failure import Failure
 from gatepost.api.deprecations import DEPRECATIONS
 from gatepost.api.openapi.answer_headers import ANSWER_HEADERS, headers_of
 from gatepost.api.openapi.parameters import EXAMPLES, HEADERS, path_parameter
-from gatepost.api.openapi.problems import FAILURE, answer_of, codes_of, share_refusals
+from gatepost.api.openapi.problems import answer_of, codes_of, share_refusals
 from gatepost.api.openapi.route_docs import RouteDocs
 from gatepost.api.openapi.routes import Operation
 from gatepost.api.openapi.samples import sample_answer, shown_as
@@ -27,7 +28,8 @@ _NAMES = {"BatchOptions": "Batch"}  # structs whose component has another, publi
 
 def build_document(operations: Sequence[Operation]) -> Schema:
     """Return the OpenAPI document."""
-    types = list({id(type_): type_ for operation in operations for type_ in _types(operation)}.values())
+    used = [Failure, *(type_ for operation in operations for type_ in _types(operation))]
+    types = list({id(type_): type_ for type_ in used}.values())
     schemas, components = msgspec.json.schema_components(types, ref_template=_REF)
     known = {id(type_): schema for type_, schema in zip(types, schemas, strict=True)}
     schemas, components = _renamed(schemas), _renamed(components)
@@ -46,7 +48,7 @@ def build_document(operations: Sequence[Operation]) -> Schema:
         "tags": [{"name": name} for name in dict.fromkeys(operation.resource for operation in operations)],
         "paths": paths,
         "components": {
-            "schemas": components | {"Failure": FAILURE},
+            "schemas": components,
             "responses": refusals,
             "headers": ANSWER_HEADERS,
             "securitySchemes": {"bearer": {"type": "http", "scheme": "bearer", "description": "The channel's key."}},

@@ -2,9 +2,13 @@
 
 from typing import Any
 
+import msgspec
+
+from gatepost.api.contract.failure import Failure
 from gatepost.api.openapi.answer_headers import refusal_headers
 from gatepost.api.openapi.error_codes import IDEMPOTENT, KEYED, REASONS, RETRYABLE, STATUS
 from gatepost.api.openapi.routes import Operation
+from gatepost.model.errors import FieldProblem, GatepostError
 
 _ALWAYS = ("internal_error", "database_unavailable")
 _BODY = ("malformed_json", "body_too_large", "unsupported_media_type", "invalid_field", "overloaded")
@@ -25,48 +29,6 @@ def codes_of(operation: Operation) -> dict[int, list[str]]:
     }
 
 
-FAILURE: dict[str, Any] = {
-    "type": "object",
-    "description": "Every refusal. Codes are stable; messages are for people and may change.",
-    "required": ["success", "message", "error"],
-    "additionalProperties": False,
-    "properties": {
-        "success": {"const": False},
-        "message": {"type": "string", "description": "What is wrong, and what to do."},
-        "error": {
-            "type": "object",
-            "required": ["code", "fields", "retryable", "request_id", "docs"],
-            "additionalProperties": False,
-            "properties": {
-                "code": {"type": "string", "enum": list(STATUS)},
-                "fields": {
-                    "type": "array",
-                    "items": {
-                        "type": "object",
-                        "required": ["field", "message"],
-                        "additionalProperties": False,
-                        "properties": {"field": {"type": "string"}, "message": {"type": "string"}},
-                    },
-                },
-                "retryable": {"type": "boolean", "description": "Whether the same request may succeed later."},
-                "request_id": {"type": "string"},
-                "docs": {"type": "string", "description": "Where the code is explained."},
-                "network": {
-                    "type": "object",
-                    "description": "What the network itself said.",
-                    "required": ["code", "title"],
-                    "properties": {
-                        "code": {"type": "integer"},
-                        "title": {"type": "string"},
-                        "details": {"type": ["string", "null"]},
-                    },
-                },
-            },
-        },
-    },
-}
-
-
 def answer_of(status: int, codes: list[str]) -> dict[str, Any]:
     """Return the description of an error response: its envelope, and the possible codes."""
     named = {"properties": {"error": {"properties": {"code": {"enum": codes}}}}}
@@ -76,19 +38,11 @@ def answer_of(status: int, codes: list[str]) -> dict[str, Any]:
     return {"description": words, "headers": refusal_headers(status), "content": content}
 
 
-def _example(code: str) -> dict[str, Any]:
-    error: dict[str, Any] = {
-        "code": code,
-        "fields": [{"field": "name", "message": "is required"}] if code == "invalid_field" else [],
-        "retryable": code in RETRYABLE,
-        "request_id": "req_5b1d0c3e9a7f42d8000000a1",
-        "docs": f"/docs/reference/errors#{code}",
-    }
-    return {
-        "success": False,
-        "message": f"What is wrong and what to do: see /docs/reference/errors#{code}.",
-        "error": error,
-    }
+def _example(code: str) -> Any:
+    fields = (FieldProblem("name", "is required"),) if code == "invalid_field" else ()
+    message = f"What is wrong and what to do: see /docs/reference/errors#{code}."
+    error = GatepostError(message, code, fields=fields, retryable=code in RETRYABLE)
+    return msgspec.to_builtins(Failure.of(error, "req_5b1d0c3e9a7f42d8000000a1"))
 
 
 def share_refusals(paths: dict[str, Any]) -> dict[str, Any]:

@@ -94,8 +94,21 @@ class HeaderDocument(Part, frozen=True):
     filename: FileName | None = None
 
 
+_HEADERS: dict[str, type[Part]] = {
+    "text": HeaderText,
+    "image": HeaderFile,
+    "video": HeaderFile,
+    "document": HeaderDocument,
+}
+
+
 def _read_header(path: str, value: Any, found: MessageReferences) -> dict[str, Any]:
-    parts = {"text": HeaderText, "image": HeaderFile, "video": HeaderFile, "document": HeaderDocument}
+    parts: dict[str, type[Part]] = {
+        "text": HeaderText,
+        "image": HeaderFile,
+        "video": HeaderFile,
+        "document": HeaderDocument,
+    }
     return read_variant(path, value, found, parts)
 
 

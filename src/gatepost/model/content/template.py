@@ -43,7 +43,7 @@ class _HeaderProduct(Part, frozen=True):
     product: ProductRef
 
 
-_HEADERS = {
+_HEADERS: dict[str, type[Part]] = {
     "text": _HeaderText,
     **dict.fromkeys(("image", "video"), _HeaderFile),
     "document": HeaderDocument,

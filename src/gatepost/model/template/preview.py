@@ -1,6 +1,9 @@
 """Previews of templates."""
 
-from typing import Any
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
 
 from gatepost.model.template.slots import given_by, needs_of
 from gatepost.model.template.use import mismatch
@@ -10,15 +13,40 @@ from gatepost.model.template.variables import fill
 Variables = tuple[str, ...] | list[str] | dict[str, str] | None
 
 
-def preview(template: Template, variables: Variables = None, header: str | None = None) -> dict[str, Any]:
+class PreviewHeader(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The header of a message: its type, and the text of a text header."""
+
+    type: str
+    text: str | UnsetType = UNSET
+
+
+class PreviewButton(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A button of a message."""
+
+    type: str
+    text: str | None
+    url: str | UnsetType = UNSET
+    phone_number: str | UnsetType = UNSET
+
+
+class Preview(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A template as the recipient will see it."""
+
+    header: Annotated[PreviewHeader | None, Meta(examples=[None])]
+    body: Annotated[str, Meta(examples=["Hello Ana, your order 4711 has been sent."])]
+    footer: Annotated[str | None, Meta(examples=[None])]
+    buttons: Annotated[list[PreviewButton], Meta(examples=[[]])]
+
+
+def preview(template: Template, variables: Variables = None, header: str | None = None) -> Preview:
     """Return header, body, footer and buttons as the recipient will see them. The default values are the examples."""
     values = _example_values(template, "body") if variables is None else _values(template, variables)
-    return {
-        "header": _header(template, header),
-        "body": fill((template.component("BODY") or {}).get("text") or "", values),
-        "footer": (template.component("FOOTER") or {}).get("text"),
-        "buttons": [_button(button) for button in buttons_of(template.components)],
-    }
+    return Preview(
+        header=_header(template, header),
+        body=fill((template.component("BODY") or {}).get("text") or "", values),
+        footer=(template.component("FOOTER") or {}).get("text"),
+        buttons=[_button(button) for button in buttons_of(template.components)],
+    )
 
 
 def _values(template: Template, variables: list[str] | tuple[str, ...] | dict[str, str]) -> dict[str, str]:
@@ -30,16 +58,16 @@ def _values(template: Template, variables: list[str] | tuple[str, ...] | dict[st
     return dict(zip(map(str, names), gifts.texts, strict=True))
 
 
-def _header(template: Template, text: str | None) -> dict[str, Any] | None:
+def _header(template: Template, text: str | None) -> PreviewHeader | None:
     header = template.component("HEADER")
     if header is None:
         return None
     kind = word(header.get("format") or "TEXT").lower()
     if kind != "text":
-        return {"type": kind}
+        return PreviewHeader(kind)
     names = needs_of(template).header_names
     values = _example_values(template, "header") if text is None else {str(name): text for name in names}
-    return {"type": kind, "text": fill(header.get("text") or "", values)}
+    return PreviewHeader(kind, fill(header.get("text") or "", values))
 
 
 def _example_values(template: Template, part: str) -> dict[str, str]:
@@ -54,6 +82,6 @@ def _example_values(template: Template, part: str) -> dict[str, str]:
     return {str(i + 1): str(value) for i, value in enumerate(values)}
 
 
-def _button(button: dict[str, Any]) -> dict[str, Any]:
-    shown = {"type": word(button.get("type")), "text": button.get("text")}
-    return shown | {name: button[name] for name in ("url", "phone_number") if name in button}
+def _button(button: dict[str, Any]) -> PreviewButton:
+    links = {name: button[name] for name in ("url", "phone_number") if name in button}
+    return PreviewButton(word(button.get("type")), button.get("text"), **links)
