@@ -151,6 +151,14 @@ class ChannelTransaction(msgspec.Struct, frozen=True):
         )
 
 
+async def lock_channel(
+    conn: "Connection[Any]", channel: ChannelRef, channel_id: UUID, now: datetime, epoch: int | None = None
+) -> ChannelTransaction:
+    """Do the same as `lock_head`, and begin a buffer of events."""
+    head = await lock_head(conn, channel_id, epoch)
+    return ChannelTransaction(conn, head, channel, EventBuffer(head, now), now)
+
+
 @asynccontextmanager
 async def channel_transaction(
     db: Database,
@@ -166,8 +174,7 @@ async def channel_transaction(
     With an epoch, raise StaleOwner unless it is still current. `sending`: the channel's sender is woken too.
     """
     async with db.transaction(wakes=channel_id, sending=sending) as conn:
-        head = await lock_head(conn, channel_id, epoch)
-        transaction = ChannelTransaction(conn, head, channel, EventBuffer(head, now), now)
+        transaction = await lock_channel(conn, channel, channel_id, now, epoch)
         yield transaction
         if transaction.event_buffer.events:
             await transaction.write()

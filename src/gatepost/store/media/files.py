@@ -14,7 +14,7 @@ from gatepost.model import event as events
 from gatepost.model import ids
 from gatepost.model.event import ChannelRef
 from gatepost.model.message import State
-from gatepost.store.channel_head import Lease, channel_transaction, fence_epoch, no_such_channel, with_events
+from gatepost.store.channel_head import Lease, fence_epoch, lock_channel, no_such_channel, with_events
 from gatepost.store.idempotency import IdempotentRequest
 from gatepost.store.pool import Connection, Database
 
@@ -239,15 +239,17 @@ async def _settle(
     now: datetime,
 ) -> bool:
     sql, *arguments = change
-    async with channel_transaction(db, channel, lease.channel_id, now, epoch=lease.epoch, sending=False) as transaction:
-        if await transaction.conn.fetchval(sql, media.channel_id, media.id, *arguments) is None:
+    async with db.transaction() as conn:
+        transaction = await lock_channel(conn, channel, lease.channel_id, now, lease.epoch)
+        if await conn.fetchval(sql, media.channel_id, media.id, *arguments) is None:
             return False
-        message = await _message(transaction.conn, media)
+        message = await _message(conn, media)
         if message is not None:
             event_id = transaction.event_buffer.add(
                 events.MESSAGE, "updated", {**told, **_data(message, found)}, message["contact_id"], message["id"]
             )
             await transaction.write(_ADD_EVENT, message_id=message["id"], event_id=event_id)
+    db.notify(lease.channel_id, sending=False)
     return True
 
 
