@@ -50,9 +50,9 @@ async def test_only_plans_of_the_list(db: Database) -> None:
 
 
 async def test_suspend_and_resume_touch_one_account(db: Database, tenants: Tenants) -> None:
-    assert (await accounts.suspend_account(db, tenants.mine)).suspended
+    assert (await accounts.set_suspended(db, tenants.mine, True)).suspended
     assert not (await accounts.get_account(db, tenants.theirs)).suspended
-    assert not (await accounts.resume_account(db, tenants.mine)).suspended
+    assert not (await accounts.set_suspended(db, tenants.mine, False)).suspended
 
 
 async def test_a_trial_goes_on_from_its_end_or_from_now(db: Database) -> None:
@@ -82,28 +82,12 @@ async def test_an_addon_comes_once_and_goes(db: Database, tenants: Tenants) -> N
         await accounts.add_addon(db, tenants.mine, "Gold", NOW)
 
 
-async def test_usage_is_of_one_account_and_one_month(db: Database, tenants: Tenants) -> None:
-    async with db.connection() as conn:
-        await conn.executemany(
-            "INSERT INTO account_usage (account_id, month, used) VALUES ($1, $2::text::date, $3)",
-            [(tenants.mine, "2026-11-01", 11_999), (tenants.mine, "2026-10-01", 5), (tenants.theirs, "2026-11-01", 7)],
-        )
-    mine = await accounts.usage_of(db, tenants.mine, PLANS, NOW)
-    assert (mine.used, mine.limit, mine.remaining, str(mine.month)) == (11_999, 12_000, 1, "2026-11-01")
-    await accounts.change_plan(db, tenants.mine, "unlimited", plans=PLANS)
-    mine = await accounts.usage_of(db, tenants.mine, PLANS, NOW)
-    assert (mine.used, mine.limit, mine.remaining) == (11_999, None, None)
-    fresh = await accounts.usage_of(db, tenants.theirs, PLANS, NOW + timedelta(days=31))
-    assert (fresh.used, fresh.remaining) == (0, 12_000)
-
-
 async def test_an_unknown_account_is_not_found(db: Database) -> None:
     unknown: UUID = ids.new_id(NOW)
     calls = [
         accounts.get_account(db, unknown),
         accounts.change_plan(db, unknown, "starter", plans=PLANS),
-        accounts.suspend_account(db, unknown),
-        accounts.resume_account(db, unknown),
+        accounts.set_suspended(db, unknown, True),
         accounts.extend_trial(db, unknown, 1, NOW),
         accounts.add_addon(db, unknown, API_ACCESS, NOW),
         accounts.remove_addon(db, unknown, API_ACCESS),
@@ -112,5 +96,3 @@ async def test_an_unknown_account_is_not_found(db: Database) -> None:
         with pytest.raises(NotFound, match=ids.format_id("acc", unknown)) as caught:
             await call
         assert isinstance(caught.value, GatepostError)
-    with pytest.raises(NotFound):
-        await accounts.usage_of(db, unknown, PLANS, NOW)

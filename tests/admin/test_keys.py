@@ -44,7 +44,7 @@ async def test_a_key_tells_who_calls(db: Database, tenants: Tenants) -> None:
 async def test_the_caller_follows_the_account(db: Database, tenants: Tenants) -> None:
     made = await keys.create_key(db, tenants.my_channel, "Store", now=NOW)
     await accounts.add_addon(db, tenants.mine, API_ACCESS, NOW)
-    await accounts.suspend_account(db, tenants.mine)
+    await accounts.set_suspended(db, tenants.mine, True)
     caller = await rows.find_caller(db, key_hash(made.text))
     assert caller is not None
     assert (caller.suspended, caller.api_access) == (True, True)

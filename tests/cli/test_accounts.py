@@ -1,5 +1,10 @@
 """`gatepost account`, `user` and `plan`."""
 
+import asyncio
+from uuid import UUID
+
+import asyncpg
+
 from tests.cli.conftest import Run, invoke
 
 NOBODY = "acc_" + "0" * 32
@@ -24,6 +29,28 @@ def test_the_life_of_an_account(run: Run) -> None:
     assert run("account", "addon", "remove", made["id"], "API Access", "--json").json()["addons"] == []
     used = run("account", "usage", made["id"], "--json").json()
     assert (used["used"], used["limit"], used["remaining"]) == (0, 12_000, 12_000)
+
+
+async def add_usage(database_url: str, account: str, used: int) -> None:
+    conn = await asyncpg.connect(database_url)
+    month = "date_trunc('month', now() AT TIME ZONE 'UTC')::date"
+    account_id = UUID(account.removeprefix("acc_"))
+    for when, count in ((month, used), (f"({month} - interval '1 month')::date", 5)):
+        await conn.execute(
+            f"INSERT INTO account_usage (account_id, month, used) VALUES ($1, {when}, $2)", account_id, count
+        )
+    await conn.close()
+
+
+def test_usage_is_of_one_account_and_one_month(run: Run, account: str, database_url: str) -> None:
+    other = run("account", "create", "Other", "--json").json()["id"]
+    asyncio.run(add_usage(database_url, account, 11_999))
+    used = run("account", "usage", account, "--json").json()
+    assert (used["account"], used["plan"], used["used"], used["remaining"]) == (account, "starter", 11_999, 1)
+    run("account", "plan", account, "unlimited")
+    used = run("account", "usage", account, "--json").json()
+    assert (used["plan"], used["used"], used["limit"], used["remaining"]) == ("unlimited", 11_999, None, None)
+    assert run("account", "usage", other, "--json").json()["used"] == 0
 
 
 def test_people_get_text(run: Run) -> None:

@@ -170,7 +170,7 @@ def test_without_a_gateway_it_ends_with_a_sentence(run: Run, account: str, tmp_p
     alone = invoke("channel", "link", made["id"], "--data", str(tmp_path / "empty"))
     assert alone.code == 1
     assert alone.err == (
-        f"Error: No gateway is running in {tmp_path / 'empty'}, and only a running one can do this. "
+        f"Error: No gateway is running in {tmp_path / 'empty'}, and this command needs one. "
         "Start it with: gatepost serve\n"
     )
 

@@ -22,7 +22,7 @@ import pytest
 
 import gatepost
 from gatepost import privileges
-from gatepost.cli.up import call
+from gatepost.cli.http_call import call
 from gatepost.privileges import CannotDrop
 from gatepost.settings import load
 from gatepost.store.embedded.account import account_of, can_run, service_account

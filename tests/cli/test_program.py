@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gatepost.cli.up import call
+from gatepost.cli.http_call import call
 from tests.cli.conftest import Run, invoke
 from tests.patience import PATIENCE
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from gatepost.cli.up import call
+from gatepost.cli.http_call import call
 from gatepost_sandbox import SandboxSettings
 from tests.cli.conftest import Ran, invoke
 from tests.sandbox.conftest import running
@@ -165,7 +165,7 @@ def test_a_sandbox_that_is_not_running_is_one_clear_line(arguments: tuple[str, .
     ran = invoke("sandbox", *arguments, "--url", url)
     assert (ran.code, ran.out) == (1, "")
     assert ran.err.startswith(f"Error: There is no sandbox at {url} (")
-    assert ran.err.endswith("Start one with: gatepost sandbox; or tell where it is with --url.\n")
+    assert ran.err.endswith("Start one with: gatepost sandbox; or give its address with --url.\n")
     assert ran.err.count("\n") == 1
     assert invoke("sandbox", *arguments, "--url", url, "--json").error()["code"] == "system_error"
 

@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
+from gatepost.cli.http_call import call
 from gatepost.cli.sandbox.control_client import ControlClient
-from gatepost.cli.up import call
 from tests.patience import PATIENCE
 
 

@@ -18,8 +18,8 @@ from typing import Any
 
 import pytest
 
+from gatepost.cli.http_call import call
 from gatepost.cli.sandbox.control_client import ControlClient
-from gatepost.cli.up import call
 from gatepost.store.embedded import EmbeddedPostgres
 from tests.conftest import scratch_folder
 

@@ -149,9 +149,9 @@ async def test_trial_add_on_and_suspension(database_url: str) -> None:
         await accounts.add_addon(house.db, house.account_id, API_ACCESS, clock.now())
         assert (await house.call("GET", CHANNEL)).status == 200
         assert (await house.call("POST", SEND, TEXT)).status == 200
-        await accounts.suspend_account(house.db, house.account_id)
+        await accounts.set_suspended(house.db, house.account_id, True)
         check_refused(await house.call("POST", SEND, TEXT), 402, "account_suspended")
-        await accounts.resume_account(house.db, house.account_id)
+        await accounts.set_suspended(house.db, house.account_id, False)
         assert (await house.call("POST", SEND, TEXT)).status == 200
 
 

@@ -10,6 +10,7 @@ from uuid import UUID
 from gatepost.admin import accounts
 from gatepost.clock import MovableClock
 from gatepost.model import times
+from gatepost.store.quota import used_in_month
 from tests.gateway.checks import SEND, TEXT, check_refused, feed, written
 from tests.house import Answer, House, running_house
 
@@ -27,7 +28,7 @@ async def _tenant(house: House, channels: int = 1) -> tuple[UUID, list[str]]:
 
 
 async def _used(house: House, account_id: UUID) -> int:
-    return (await accounts.usage_of(house.db, account_id, house.settings.plans, house.clock.now())).used
+    return await used_in_month(house.db, account_id, times.month_of(house.clock.now()))
 
 
 def _check_over(answer: Answer, now: datetime) -> None:

@@ -1,38 +1,19 @@
 """Accounts: their plan, trial and add-ons."""
 
 from collections.abc import Mapping
-from datetime import date, datetime, timedelta
+from datetime import datetime, timedelta
 from uuid import UUID
 
-import msgspec
-
 from gatepost.admin.checks import check_name
-from gatepost.model import ids, times
+from gatepost.model import ids
 from gatepost.model.account import API_ACCESS, Plan
 from gatepost.model.errors import Conflict, NotFound, invalid_field
 from gatepost.store import accounts as store
 from gatepost.store.accounts import Account
-from gatepost.store.media.storage import stored_bytes
 from gatepost.store.pool import Database
-from gatepost.store.quota import used_in_month
 
 ADDONS = (API_ACCESS,)
 TRIAL_DAYS_MAX = 3650
-
-
-class AccountUsage(msgspec.Struct, frozen=True):
-    """The usage of an account in a month. None: no limit."""
-
-    month: date
-    plan: str
-    used: int
-    limit: int | None
-    storage_used: int = 0
-    storage_limit: int | None = None
-
-    @property
-    def remaining(self) -> int | None:
-        return None if self.limit is None else max(0, self.limit - self.used)
 
 
 async def create_account(
@@ -64,14 +45,9 @@ async def change_plan(db: Database, account_id: UUID, plan: str, *, plans: Mappi
     return await _changed(db, account_id, await store.set_plan(db, account_id, check_plan(plan, plans)))
 
 
-async def suspend_account(db: Database, account_id: UUID) -> Account:
-    """Block API access of an account until it is resumed."""
-    return await _changed(db, account_id, await store.set_suspended(db, account_id, True))
-
-
-async def resume_account(db: Database, account_id: UUID) -> Account:
-    """Allow API access of a suspended account again."""
-    return await _changed(db, account_id, await store.set_suspended(db, account_id, False))
+async def set_suspended(db: Database, account_id: UUID, suspended: bool) -> Account:
+    """Block API access of an account, or allow it again."""
+    return await _changed(db, account_id, await store.set_suspended(db, account_id, suspended))
 
 
 async def extend_trial(db: Database, account_id: UUID, days: int, now: datetime) -> Account:
@@ -98,17 +74,6 @@ async def remove_addon(db: Database, account_id: UUID, addon: str) -> Account:
     if not await store.remove_addon(db, account_id, known):
         raise Conflict(f'{account.name} does not have the add-on "{known}".')
     return await get_account(db, account_id)
-
-
-async def usage_of(db: Database, account_id: UUID, plans: Mapping[str, Plan], at: datetime) -> AccountUsage:
-    """Return the usage of an account in the month of `at`."""
-    account = await get_account(db, account_id)
-    month = times.month_of(at)
-    plan = plans.get(account.plan)
-    used = await used_in_month(db, account_id, month)
-    stored = await stored_bytes(db, account_id)
-    limit, storage_limit = (plan.messages_per_month, plan.storage_bytes) if plan else (None, None)
-    return AccountUsage(month, account.plan, used, limit, stored, storage_limit)
 
 
 def check_plan(plan: str, plans: Mapping[str, Plan]) -> str:

@@ -1,144 +1,113 @@
-"""`gatepost account`: tenants, their plans, trials and add-ons."""
+"""`gatepost account`: accounts, their plans, trials and add-ons."""
 
 from typing import Annotated
 
 import typer
 
+from gatepost.admin import accounts as admin
+from gatepost.api.contract.account import Account, AccountUsage
 from gatepost.cli.command import CommandSession, command, new_group
 from gatepost.cli.output import CommandResult
+from gatepost.cli.records import AccountArgument
+from gatepost.model import times
+from gatepost.model.errors import invalid_field
+from gatepost.store.accounts import list_accounts
+from gatepost.store.media.storage import stored_bytes
+from gatepost.store.quota import used_in_month
 
-group = new_group("Accounts: tenants of this gateway.")
+group = new_group()
 addons = new_group("Add-ons of an account.")
 group.add_typer(addons, name="addon")
 
-AccountId = Annotated[str, typer.Argument(metavar="ACCOUNT", help="Id of the account: acc_…")]
-Addon = Annotated[str, typer.Argument(metavar="ADDON", help='Name of the add-on, e.g. "API Access".')]
+Addon = Annotated[str, typer.Argument(metavar="ADDON", help='Name of the add-on, for example "API Access".')]
+_COLUMNS = ("id", "name", "plan", "suspended", "trial_ends_at", "addons")
 
 
 @command(group, "create")
 async def create(
     session: CommandSession,
     name: Annotated[str, typer.Argument(help="Name of the account.")],
-    plan: Annotated[str, typer.Option(help="Plan; see 'gatepost plan list'.")] = "starter",
+    plan: Annotated[str, typer.Option(help="Plan of the account; see 'gatepost plan list'.")] = "starter",
 ) -> CommandResult:
-    """Create an account; its trial begins now."""
-    from gatepost.admin import accounts
-    from gatepost.cli.views import account_view
-
+    """Create an account. Its trial starts now."""
     settings = session.settings
-    made = await accounts.create_account(
-        session.db, name, plan, plans=settings.plans, trial_days=settings.trial.days, now=session.now
+    account = Account.of(
+        await admin.create_account(
+            session.db, name, plan, plans=settings.plans, trial_days=settings.trial.days, now=session.now
+        )
     )
-    view = account_view(made)
-    return CommandResult(view, note=f"Next: gatepost channel create {view['id']} --kind official --help")
+    return CommandResult(account, note=f"Next: gatepost channel create {account.id} --kind official --help")
 
 
 @command(group, "list")
 async def list_(session: CommandSession) -> CommandResult:
     """List all accounts."""
-    from gatepost.cli.views import account_view
-    from gatepost.store import accounts
-
-    views = [account_view(account) for account in await accounts.list_accounts(session.db)]
-    return CommandResult(views, ("id", "name", "plan", "suspended", "trial_ends_at", "addons"))
+    return CommandResult([Account.of(row) for row in await list_accounts(session.db)], _COLUMNS)
 
 
 @command(group, "show")
-async def show(session: CommandSession, account: AccountId) -> CommandResult:
+async def show(session: CommandSession, account: AccountArgument) -> CommandResult:
     """Show an account."""
-    from gatepost.admin import accounts
-    from gatepost.cli.arguments import read_id
-    from gatepost.cli.views import account_view
-
-    return CommandResult(account_view(await accounts.get_account(session.db, read_id("acc", account))))
+    return CommandResult(Account.of(account))
 
 
 @command(group, "plan")
 async def plan(
-    session: CommandSession, account: AccountId, plan: Annotated[str, typer.Argument(help="The new plan.")]
+    session: CommandSession,
+    account: AccountArgument,
+    plan: Annotated[str, typer.Argument(help="The new plan; see 'gatepost plan list'.")],
 ) -> CommandResult:
     """Change the plan of an account."""
-    from gatepost.admin import accounts
-    from gatepost.cli.arguments import read_id
-    from gatepost.cli.views import account_view
-
-    plans = session.settings.plans
     return CommandResult(
-        account_view(await accounts.change_plan(session.db, read_id("acc", account), plan, plans=plans))
+        Account.of(await admin.change_plan(session.db, account.id, plan, plans=session.settings.plans))
     )
 
 
 @command(group, "suspend")
-async def suspend(session: CommandSession, account: AccountId) -> CommandResult:
-    """Suspend an account: the API refuses its keys."""
-    from gatepost.admin import accounts
-    from gatepost.cli.arguments import read_id
-    from gatepost.cli.views import account_view
-
-    return CommandResult(account_view(await accounts.suspend_account(session.db, read_id("acc", account))))
+async def suspend(session: CommandSession, account: AccountArgument) -> CommandResult:
+    """Suspend an account. The API rejects its keys until it is resumed."""
+    return CommandResult(Account.of(await admin.set_suspended(session.db, account.id, True)))
 
 
 @command(group, "resume")
-async def resume(session: CommandSession, account: AccountId) -> CommandResult:
+async def resume(session: CommandSession, account: AccountArgument) -> CommandResult:
     """Resume a suspended account."""
-    from gatepost.admin import accounts
-    from gatepost.cli.arguments import read_id
-    from gatepost.cli.views import account_view
-
-    return CommandResult(account_view(await accounts.resume_account(session.db, read_id("acc", account))))
+    return CommandResult(Account.of(await admin.set_suspended(session.db, account.id, False)))
 
 
 @command(group, "trial")
 async def trial(
     session: CommandSession,
-    account: AccountId,
+    account: AccountArgument,
     days: Annotated[
-        int | None, typer.Option(help="Days to add: to the trial's end, or to today where it is over.")
+        int | None, typer.Option(help="Days to add to the end of the trial, or to today if it has ended.")
     ] = None,
     end: Annotated[bool, typer.Option("--end", help="End the trial now.")] = False,
 ) -> CommandResult:
     """Extend a trial, or end it."""
-    from gatepost.admin import accounts
-    from gatepost.cli.arguments import read_id
-    from gatepost.cli.views import account_view
-    from gatepost.model.errors import invalid_field
-
-    account_id = read_id("acc", account)
     if end == (days is not None):
         raise invalid_field("days", "give either --days N or --end")
     if days is None:
-        return CommandResult(account_view(await accounts.end_trial(session.db, account_id, session.now)))
-    return CommandResult(account_view(await accounts.extend_trial(session.db, account_id, days, session.now)))
+        return CommandResult(Account.of(await admin.end_trial(session.db, account.id, session.now)))
+    return CommandResult(Account.of(await admin.extend_trial(session.db, account.id, days, session.now)))
 
 
 @command(addons, "add")
-async def add_addon(session: CommandSession, account: AccountId, addon: Addon) -> CommandResult:
+async def add_addon(session: CommandSession, account: AccountArgument, addon: Addon) -> CommandResult:
     """Add an add-on to an account."""
-    from gatepost.admin import accounts
-    from gatepost.cli.arguments import read_id
-    from gatepost.cli.views import account_view
-
-    changed = await accounts.add_addon(session.db, read_id("acc", account), addon, session.now)
-    return CommandResult(account_view(changed))
+    return CommandResult(Account.of(await admin.add_addon(session.db, account.id, addon, session.now)))
 
 
 @command(addons, "remove")
-async def remove_addon(session: CommandSession, account: AccountId, addon: Addon) -> CommandResult:
+async def remove_addon(session: CommandSession, account: AccountArgument, addon: Addon) -> CommandResult:
     """Remove an add-on from an account."""
-    from gatepost.admin import accounts
-    from gatepost.cli.arguments import read_id
-    from gatepost.cli.views import account_view
-
-    return CommandResult(account_view(await accounts.remove_addon(session.db, read_id("acc", account), addon)))
+    return CommandResult(Account.of(await admin.remove_addon(session.db, account.id, addon)))
 
 
 @command(group, "usage")
-async def usage(session: CommandSession, account: AccountId) -> CommandResult:
-    """Show what an account has used of this month's plan."""
-    from gatepost.admin import accounts
-    from gatepost.cli.arguments import read_id
-    from gatepost.cli.views import usage_view
-
-    found = await accounts.get_account(session.db, read_id("acc", account))
-    used = await accounts.usage_of(session.db, found.id, session.settings.plans, session.now)
-    return CommandResult(usage_view(found, used))
+async def usage(session: CommandSession, account: AccountArgument) -> CommandResult:
+    """Show this month's messages and the stored files of an account against its plan."""
+    now, plan = session.now, session.settings.plans.get(account.plan)
+    used = await used_in_month(session.db, account.id, times.month_of(now))
+    stored = await stored_bytes(session.db, account.id)
+    return CommandResult(AccountUsage.of(account, plan, used, stored, now))

@@ -3,22 +3,28 @@
 import re
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from typing import Annotated, Any
 from uuid import UUID
+
+import typer
 
 from gatepost.model import ids
 from gatepost.model.errors import invalid_field
 
+TimeZone = Annotated[
+    str | None, typer.Option(help="Time zone of dates, for example America/Sao_Paulo.", show_default="UTC")
+]
 _DURATION = re.compile(r"([0-9]{1,6})(s|m|h|d)")
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
-_THINGS = {"acc": "account", "usr": "user", "ch": "channel", "key": "key", "we": "webhook endpoint"}
+THINGS = {"acc": "account", "usr": "user", "ch": "channel", "key": "key", "we": "webhook endpoint"}
 
 
 def read_id(prefix: str, text: str) -> UUID:
     """Parse an id, such as `ch_…`."""
     id_ = ids.parse_id(prefix, text)
     if id_ is None:
-        thing = _THINGS[prefix]
-        raise invalid_field(thing, f"{text!r} is not one; ids look like {prefix}_ and 32 hex digits")
+        thing = THINGS[prefix]
+        raise invalid_field(thing, f"{text!r} is not an id; ids look like {prefix}_ and 32 hex digits")
     return id_
 
 
@@ -28,7 +34,7 @@ def read_duration(text: str, field: str) -> timedelta:
         return timedelta(0)
     match = _DURATION.fullmatch(text)
     if match is None:
-        raise invalid_field(field, "must be a time like 30m, 24h or 7d")
+        raise invalid_field(field, "must be a duration like 30m, 24h or 7d")
     return timedelta(**{_UNITS[match[2]]: int(match[1])})
 
 
@@ -59,3 +65,8 @@ def read_headers(lines: Sequence[str]) -> dict[str, str]:
 def read_list(text: str) -> tuple[str, ...]:
     """Parse a comma-separated list."""
     return tuple(word.strip() for word in text.split(",") if word.strip())
+
+
+def given(**values: Any) -> dict[str, Any]:
+    """Return the arguments that are not None."""
+    return {name: value for name, value in values.items() if value is not None}

@@ -6,52 +6,49 @@ settings, files, disk ─► database ─► secrets, channels, endpoints, accou
 import asyncio
 import shutil
 from collections.abc import AsyncIterator, Iterator
-from typing import TYPE_CHECKING, Any, Literal
+from http.client import HTTPConnection, HTTPException, HTTPSConnection
+from ipaddress import ip_address
+from typing import Literal
+from urllib.parse import urlsplit
 
-import msgspec
-import typer
-
+from gatepost.admin.unlock import open_vault
+from gatepost.admin.vault import VaultError
+from gatepost.api.contract.operations import CheckResult
 from gatepost.cli.channels import gateway_url
-from gatepost.cli.command import PLACES, Given, load_settings, with_options
-from gatepost.cli.output import CommandResult, print_result
+from gatepost.cli.command import command, new_group
+from gatepost.cli.output import CommandResult
+from gatepost.clock import SystemClock
+from gatepost.model import ids, times
+from gatepost.model.account import API_ACCESS
+from gatepost.model.errors import GatepostError
+from gatepost.networks.kinds import NETWORK_KINDS
+from gatepost.settings import Settings
+from gatepost.store.accounts import list_accounts
+from gatepost.store.channels import list_channels
+from gatepost.store.checks import clock_offset, list_failing, list_unowned, read_key_proof
+from gatepost.store.embedded import EmbeddedPostgresError, find_cluster, running_dsn
+from gatepost.store.migrate import MigrationError, check
+from gatepost.store.pool import DRIVER_ERRORS, Database
 
-if TYPE_CHECKING:
-    from gatepost.settings import Settings
-    from gatepost.store.pool import Database
+group = new_group()
 
 _LOW, _VERY_LOW = 5 * 2**30, 2**30  # bytes free
 _SKEW = 2.0  # seconds between our clock and the database's
-_DUE = 30.0  # seconds after which a gateway should have taken up a channel's work
+_DUE = 30.0  # seconds after which a gateway should own a channel that has work
 _LIMIT = 20  # findings of one kind
 _PRIVATE = ("secret.key", "quickstart.json")
 
 
-class CheckResult(msgspec.Struct, frozen=True):
-    """One check: what was found, and what to do about it."""
-
-    check: str
-    state: Literal["ok", "warning", "problem"]
-    found: str
-    fix: str = ""
-
-
-def add_commands(app: typer.Typer) -> None:
-    """Add this command to the program."""
-    app.command("doctor")(with_options(doctor, PLACES, _run))
-
-
-def _run(places: Given, arguments: dict[str, Any], as_json: bool) -> None:
-    results = asyncio.run(doctor(load_settings(**places)))
+@command(group, "doctor")
+def doctor(settings: Settings) -> CommandResult:
+    """Find what is wrong with this gateway, and say how to fix it. The exit code is 1 if something has to be fixed."""
+    results = asyncio.run(_check(settings))
     problems = sum(result.state == "problem" for result in results)
-    rows = [msgspec.structs.asdict(result) for result in results]
     note = f"{problems} to fix." if problems else "Nothing has to be fixed."
-    print_result(CommandResult(rows, ("state", "check", "found", "fix"), note=note), as_json=as_json)
-    if problems:
-        raise SystemExit(1)
+    return CommandResult(results, ("state", "check", "found", "fix"), note=note, failed=problems > 0)
 
 
-async def doctor(settings: "Settings") -> list[CheckResult]:
-    """Find problems of this gateway, and say how to fix them. The exit code is 1 if there are any."""
+async def _check(settings: Settings) -> list[CheckResult]:
     results = [*_files(settings), _disk(settings)]
     return results + [result async for result in _database(settings)] + [await _gateway(settings)]
 
@@ -59,10 +56,10 @@ async def doctor(settings: "Settings") -> list[CheckResult]:
 # -- files ------------------------------------------------------------------------------------------------------------
 
 
-def _files(settings: "Settings") -> Iterator[CheckResult]:
+def _files(settings: Settings) -> Iterator[CheckResult]:
     folder = settings.data_folder
     if not folder.is_dir():
-        yield CheckResult("data folder", "problem", f"There is no folder {folder.resolve()}.", "Name it with --data.")
+        yield CheckResult("data folder", "problem", f"There is no folder {folder.resolve()}.", "Give it with --data.")
         return
     yield CheckResult("data folder", "ok", str(folder.resolve()))
     for name in _PRIVATE:
@@ -71,28 +68,23 @@ def _files(settings: "Settings") -> Iterator[CheckResult]:
             yield CheckResult(name, "problem", f"Other users can read {path}.", f"chmod 600 {path}")
 
 
-def _disk(settings: "Settings") -> CheckResult:
+def _disk(settings: Settings) -> CheckResult:
     folder = next(
         path for path in (settings.data_folder.resolve(), *settings.data_folder.resolve().parents) if path.exists()
     )
     free = shutil.disk_usage(folder).free
-    words = f"{free / 2**30:.1f} GiB are free at {folder}."
+    found = f"{free / 2**30:.1f} GiB are free at {folder}."
     if free >= _LOW:
-        return CheckResult("disk", "ok", words)
+        return CheckResult("disk", "ok", found)
     state: Literal["problem", "warning"] = "problem" if free < _VERY_LOW else "warning"
-    return CheckResult("disk", state, words, "Make room, or shorten retention.messages_days and media.days.")
+    return CheckResult("disk", state, found, "Free disk space, or shorten retention.messages_days and media.days.")
 
 
 # -- the database -----------------------------------------------------------------------------------------------------
 
 
-async def _database(settings: "Settings") -> AsyncIterator[CheckResult]:
+async def _database(settings: Settings) -> AsyncIterator[CheckResult]:
     """Check the database without changing it: it is neither started nor migrated."""
-    from gatepost.model.errors import GatepostError
-    from gatepost.store.embedded import EmbeddedPostgresError, find_cluster, running_dsn
-    from gatepost.store.migrate import MigrationError
-    from gatepost.store.pool import DRIVER_ERRORS, Database
-
     try:
         dsn = settings.database.url or running_dsn(settings.data_folder)
         if dsn is None:
@@ -102,7 +94,11 @@ async def _database(settings: "Settings") -> AsyncIterator[CheckResult]:
             return
         db = await Database.connect(dsn, connections=4)
     except (OSError, EmbeddedPostgresError, GatepostError, *DRIVER_ERRORS) as error:
-        fix = "Start PostgreSQL, or correct database.url." if settings.database.url else "Start: gatepost serve"
+        fix = (
+            "Start PostgreSQL, or correct database.url."
+            if settings.database.url
+            else "Start the gateway: gatepost serve"
+        )
         yield CheckResult("database", "problem", f"It cannot be reached: {_text(error)}", fix)
         return
     try:
@@ -114,10 +110,7 @@ async def _database(settings: "Settings") -> AsyncIterator[CheckResult]:
         await db.close()
 
 
-async def _inside(settings: "Settings", db: "Database") -> AsyncIterator[CheckResult]:
-    from gatepost.store.checks import clock_offset
-    from gatepost.store.migrate import check
-
+async def _inside(settings: Settings, db: Database) -> AsyncIterator[CheckResult]:
     async with db.connection() as conn:
         state = await check(conn)  # type: ignore[arg-type]
         server = await conn.fetchval("SHOW server_version")
@@ -128,32 +121,26 @@ async def _inside(settings: "Settings", db: "Database") -> AsyncIterator[CheckRe
     offset = await clock_offset(db)
     if abs(offset) > _SKEW:
         found = f"This machine's clock differs by {abs(offset):.1f} s from the database's."
-        yield CheckResult("clock", "warning", found, "Let NTP set both clocks.")
+        yield CheckResult("clock", "warning", found, "Synchronize both clocks with NTP.")
     for look in (_secrets, _channels, _waiting, _endpoints, _accounts):
         async for result in look(settings, db):
             yield result
 
 
-async def _secrets(settings: "Settings", db: "Database") -> AsyncIterator[CheckResult]:
+async def _secrets(settings: Settings, db: Database) -> AsyncIterator[CheckResult]:
     """Check that the secret key decrypts what is stored; no key is created."""
-    from gatepost.admin.unlock import open_vault
-    from gatepost.admin.vault import VaultError
-    from gatepost.store.checks import read_key_proof
-
     proof = await read_key_proof(db)
     if not proof.exists:
         return
     try:
         open_vault(proof, settings.security.secret_key, settings.data_folder)
     except VaultError as error:
-        yield CheckResult("secret key", "problem", error.message, "Restore the key; no message can leave without it.")
+        yield CheckResult(
+            "secret key", "problem", error.message, "Restore the key: without it, no message can be sent."
+        )
 
 
-async def _channels(settings: "Settings", db: "Database") -> AsyncIterator[CheckResult]:
-    from gatepost.model import ids
-    from gatepost.networks.kinds import NETWORK_KINDS
-    from gatepost.store.channels import list_channels
-
+async def _channels(settings: Settings, db: Database) -> AsyncIterator[CheckResult]:
     channels = await list_channels(db)
     for channel in channels:
         name = f"channel {ids.format_id('ch', channel.id)}"
@@ -171,9 +158,6 @@ async def _channels(settings: "Settings", db: "Database") -> AsyncIterator[Check
 
 def _is_loopback(url: str) -> bool:
     """Return whether the gateway can be reached from this machine only."""
-    from ipaddress import ip_address
-    from urllib.parse import urlsplit
-
     host = urlsplit(url).hostname or ""
     try:
         return ip_address(host).is_loopback
@@ -181,31 +165,20 @@ def _is_loopback(url: str) -> bool:
         return host == "localhost"
 
 
-async def _waiting(settings: "Settings", db: "Database") -> AsyncIterator[CheckResult]:
-    from gatepost.model import ids, times
-    from gatepost.store.checks import list_unowned
-
+async def _waiting(settings: Settings, db: Database) -> AsyncIterator[CheckResult]:
     for one in await list_unowned(db, _DUE, _LIMIT):
         found = f"Work of {ids.format_id('ch', one.channel_id)} has been waiting since {times.format_time(one.since)}."
-        yield CheckResult("work", "problem", found, "Run a gateway with --role all or worker, and look at its log.")
+        yield CheckResult("work", "problem", found, "Run a gateway with --role all or worker, and check its log.")
 
 
-async def _endpoints(settings: "Settings", db: "Database") -> AsyncIterator[CheckResult]:
-    from gatepost.model import ids
-    from gatepost.store.checks import list_failing
-
+async def _endpoints(settings: Settings, db: Database) -> AsyncIterator[CheckResult]:
     for one in await list_failing(db, _LIMIT):
         name = f"webhook {ids.format_id('we', one.id)}"
         fix = f"Fix the receiver; then: gatepost webhook show {ids.format_id('we', one.id)}"
         yield CheckResult(name, "warning", f"It is {one.state}. {one.reason or ''}".strip(), fix)
 
 
-async def _accounts(settings: "Settings", db: "Database") -> AsyncIterator[CheckResult]:
-    from gatepost.clock import SystemClock
-    from gatepost.model import ids
-    from gatepost.model.account import API_ACCESS
-    from gatepost.store.accounts import list_accounts
-
+async def _accounts(settings: Settings, db: Database) -> AsyncIterator[CheckResult]:
     now = SystemClock().now()
     for account in await list_accounts(db):
         name = ids.format_id("acc", account.id)
@@ -213,7 +186,7 @@ async def _accounts(settings: "Settings", db: "Database") -> AsyncIterator[Check
             yield CheckResult(f"account {name}", "warning", "It is suspended.", f"gatepost account resume {name}")
         elif account.trial_ends_at <= now and API_ACCESS not in account.addons:
             fix = f'gatepost account addon add {name} "{API_ACCESS}"'
-            yield CheckResult(f"account {name}", "warning", "Its trial is over: the API refuses its keys.", fix)
+            yield CheckResult(f"account {name}", "warning", "Its trial has ended: the API rejects its keys.", fix)
         if account.plan not in settings.plans:
             plans = ", ".join(settings.plans)
             yield CheckResult(f"account {name}", "problem", f"The plan {account.plan} is not in the settings: {plans}.")
@@ -222,21 +195,20 @@ async def _accounts(settings: "Settings", db: "Database") -> AsyncIterator[Check
 # -- the gateway ------------------------------------------------------------------------------------------------------
 
 
-async def _gateway(settings: "Settings") -> CheckResult:
+async def _gateway(settings: Settings) -> CheckResult:
     url = gateway_url(settings)
     try:
         status = await asyncio.to_thread(_ask_ready, url)
     except (OSError, ValueError) as error:
-        return CheckResult("gateway", "problem", f"{url} does not answer: {_text(error)}", "gatepost serve")
+        return CheckResult("gateway", "problem", f"{url} does not respond: {_text(error)}", "gatepost serve")
     if status != 200:
-        return CheckResult("gateway", "problem", f"{url}/readyz answers {status}.", "Its body and the log say why.")
+        return CheckResult(
+            "gateway", "problem", f"{url}/readyz responds with {status}.", "See its body and the log of the gateway."
+        )
     return CheckResult("gateway", "ok", f"{url} is ready.")
 
 
 def _ask_ready(url: str) -> int:
-    from http.client import HTTPConnection, HTTPException, HTTPSConnection
-    from urllib.parse import urlsplit
-
     parts = urlsplit(url)
     connect = HTTPSConnection if parts.scheme == "https" else HTTPConnection
     connection = connect(parts.hostname or "", parts.port, timeout=5)

@@ -3,79 +3,75 @@
 import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Annotated, Any
+from typing import IO, Annotated, Any
+from uuid import UUID
 
 import typer
 
-from gatepost.cli.channels import ChannelId, find_channel
-from gatepost.cli.command import CommandSession, command
+from gatepost.api.contract.contacts import Contact
+from gatepost.api.contract.operations import ExportedFile
+from gatepost.cli.arguments import TimeZone, given
+from gatepost.cli.command import CommandSession, command, new_group
 from gatepost.cli.output import CommandResult
+from gatepost.cli.records import ChannelArgument
+from gatepost.model.errors import Conflict, invalid_field
+from gatepost.services.contact_import import export_csv, export_fields, export_ndjson
+from gatepost.services.export import Render, as_csv, open_export
+from gatepost.services.history_query import read_history_query, resolve
+from gatepost.store.contacts.read import ContactFilter
 
-if TYPE_CHECKING:
-    from uuid import UUID
+group = new_group()
 
 WHAT = ("messages", "contacts")
 FORMATS = ("ndjson", "csv")
 
 
-def add_commands(app: typer.Typer) -> None:
-    """Add this command to the program."""
-    command(app, "export")(export)
-
-
+@command(group, "export")
 async def export(
     session: CommandSession,
     what: Annotated[str, typer.Argument(help="messages or contacts.")],
-    channel: ChannelId,
-    output: Annotated[Path, typer.Argument(help="The file to write. It must not exist yet.")],
+    channel: ChannelArgument,
+    output: Annotated[Path, typer.Argument(help="The file to write; it must not exist.")],
     *,
     format_: Annotated[
-        str | None, typer.Option("--format", help="ndjson or csv.", show_default="by the file's name, else ndjson")
+        str | None, typer.Option("--format", help="ndjson or csv.", show_default="by the file's name, otherwise ndjson")
     ] = None,
-    from_: Annotated[str | None, typer.Option("--from", help="Messages from this date or time on.")] = None,
-    to: Annotated[str | None, typer.Option("--to", help="Messages before this date or time.")] = None,
-    tz: Annotated[str | None, typer.Option(help="Time zone of dates, e.g. America/Sao_Paulo.")] = None,
+    from_: Annotated[str | None, typer.Option("--from", help="First date or time, inclusive. Messages only.")] = None,
+    to: Annotated[str | None, typer.Option("--to", help="Last date or time, exclusive. Messages only.")] = None,
+    tz: TimeZone = None,
 ) -> CommandResult:
     """Write all messages or contacts of a channel into a file."""
-    from gatepost.model.errors import Conflict, invalid_field
-
     if what not in WHAT:
         raise invalid_field("what", f"must be one of: {', '.join(WHAT)}")
     kind = format_ or output.suffix.lstrip(".")
     kind = kind if kind in FORMATS or format_ else FORMATS[0]
     if kind not in FORMATS:
         raise invalid_field("format", f"must be one of: {', '.join(FORMATS)}")
-    config = await find_channel(session, channel)
     if what == "contacts":
-        chunks = await _contacts(session, config.id, kind)
+        chunks = await _contacts(session, channel.id, kind)
     else:
-        filters = {name: value for name, value in (("from", from_), ("to", to), ("tz", tz)) if value is not None}
-        chunks = await _messages(session, config.id, kind, filters)
+        filters = given(**{"from": from_, "to": to, "tz": tz})
+        chunks = await _messages(session, channel.id, kind, filters)
     try:
         with output.open("xb") as file:
             size, lines = await _write(file, chunks)
     except FileExistsError:
-        raise Conflict(f"{output} exists already. Choose another name, or remove it first.") from None
-    return CommandResult({"file": str(output), "format": kind, "lines": lines - (kind == "csv"), "bytes": size})
+        raise Conflict(f"{output} exists. Choose another name, or remove it first.") from None
+    header = kind == "csv"
+    return CommandResult(ExportedFile(str(output), kind, lines - header, size))  # type: ignore[arg-type]
 
 
 async def _messages(
-    session: CommandSession, channel_id: "UUID", kind: str, filters: dict[str, str]
+    session: CommandSession, channel_id: UUID, kind: str, filters: dict[str, str]
 ) -> AsyncIterator[bytes]:
-    from gatepost.api.history import as_ndjson
-    from gatepost.services.export import Render, as_csv, open_export
-    from gatepost.services.history_query import read_history_query, resolve
+    from gatepost.api.history import as_ndjson  # imports the web framework
 
     query = await resolve(session.db, channel_id, read_history_query(filters))
     render: Render = as_csv if kind == "csv" else as_ndjson
     return await open_export(session.db, channel_id, query, None, render, session.now)
 
 
-async def _contacts(session: CommandSession, channel_id: "UUID", kind: str) -> AsyncIterator[bytes]:
-    from gatepost.api.contract.contacts import Contact
-    from gatepost.services.contact_import import export_csv, export_fields, export_ndjson
-    from gatepost.store.contacts.read import ContactFilter
-
+async def _contacts(session: CommandSession, channel_id: UUID, kind: str) -> AsyncIterator[bytes]:
     if kind == "ndjson":
         return export_ndjson(session.db, channel_id, ContactFilter(), Contact.of)
     return export_csv(session.db, channel_id, ContactFilter(), await export_fields(session.db, channel_id))

@@ -1,99 +1,71 @@
 """`gatepost key`: API keys of a channel."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from gatepost.cli.channels import find_channel
+from gatepost.admin import keys as admin
+from gatepost.api.contract.account import ApiKey, NewApiKey
+from gatepost.cli.arguments import read_duration, read_list, read_time
 from gatepost.cli.command import CommandSession, command, new_group
 from gatepost.cli.output import CommandResult
+from gatepost.cli.records import ChannelArgument, KeyArgument
+from gatepost.store.keys import list_keys
 
-if TYPE_CHECKING:
-    from gatepost.admin.keys import NewKey
-    from gatepost.store.keys import ApiKey
+group = new_group()
 
-group = new_group("Keys: what programs call the API with.")
-
-ChannelId = Annotated[str, typer.Argument(metavar="CHANNEL", help="Id of the channel: ch_…")]
-KeyId = Annotated[str, typer.Argument(metavar="KEY", help="Id of the key: key_…")]
-Expires = Annotated[str | None, typer.Option(help="When it ends: 90d, 2027-01-31 or 2027-01-31T10:00:00Z.")]
+Expires = Annotated[str | None, typer.Option(help="Expiry: 90d, 2027-01-31 or 2027-01-31T10:00:00Z.")]
+_COLUMNS = ("id", "name", "hint", "scopes", "expires_at", "revoked_at", "last_used_at")
 
 
 @command(group, "create")
 async def create(
     session: CommandSession,
-    channel: ChannelId,
-    name: Annotated[str, typer.Argument(help="Name of the key, to know it by.")],
-    scopes: Annotated[str, typer.Option(help="Of send, read, manage, mcp, separated by commas.")] = "send,read,manage",
+    channel: ChannelArgument,
+    name: Annotated[str, typer.Argument(help="Name of the key, for example of the program that uses it.")],
+    scopes: Annotated[
+        str, typer.Option(help="Some of send, read, manage, mcp; separated by commas.")
+    ] = "send,read,manage",
     expires: Expires = None,
 ) -> CommandResult:
-    """Create a key; it is shown once."""
-    from gatepost.admin import keys
-    from gatepost.cli.arguments import read_list, read_time
-
-    found, now = await find_channel(session, channel), session.now
+    """Create a key. It is shown only once."""
+    now = session.now
     ends = read_time(expires, "expires", now)
-    made = await keys.create_key(session.db, found.id, name, scopes=read_list(scopes), expires_at=ends, now=now)
-    return _shown_once(made)
+    new = await admin.create_key(session.db, channel.id, name, scopes=read_list(scopes), expires_at=ends, now=now)
+    return _shown_once(new)
 
 
 @command(group, "list")
-async def list_(session: CommandSession, channel: ChannelId) -> CommandResult:
+async def list_(session: CommandSession, channel: ChannelArgument) -> CommandResult:
     """List the keys of a channel, including revoked and expired ones."""
-    from gatepost.cli.views import key_view
-    from gatepost.store import keys
-
-    found = await find_channel(session, channel)
-    views = [key_view(key) for key in await keys.list_keys(session.db, found.id)]
-    return CommandResult(views, ("id", "name", "hint", "scopes", "expires_at", "revoked_at", "last_used_at"))
+    return CommandResult([ApiKey.of(row) for row in await list_keys(session.db, channel.id)], _COLUMNS)
 
 
 @command(group, "rotate")
 async def rotate(
     session: CommandSession,
-    key: KeyId,
-    overlap: Annotated[str, typer.Option(help="How long the old key works on: 0, 30m, 24h, 7d.")] = "24h",
+    key: KeyArgument,
+    overlap: Annotated[str, typer.Option(help="How long the old key stays valid: 0, 30m, 24h, 7d.")] = "24h",
     expires: Expires = None,
 ) -> CommandResult:
-    """Create a new key with the same name and scopes, and let the old one expire."""
-    from gatepost.admin import keys
-    from gatepost.cli.arguments import read_duration, read_time
-
-    old, now = await _find(session, key), session.now
-    made = await keys.rotate_key(
+    """Create a key with the same name and scopes. The old one expires after the overlap."""
+    now = session.now
+    new = await admin.rotate_key(
         session.db,
-        old.channel_id,
-        old.id,
+        key.channel_id,
+        key.id,
         overlap=read_duration(overlap, "overlap"),
         expires_at=read_time(expires, "expires", now),
         now=now,
     )
-    return _shown_once(made)
+    return _shown_once(new)
 
 
 @command(group, "revoke")
-async def revoke(session: CommandSession, key: KeyId) -> CommandResult:
+async def revoke(session: CommandSession, key: KeyArgument) -> CommandResult:
     """Revoke a key now."""
-    from gatepost.admin import keys
-    from gatepost.cli.views import key_view
-
-    found = await _find(session, key)
-    return CommandResult(key_view(await keys.revoke_key(session.db, found.channel_id, found.id, session.now)))
+    return CommandResult(ApiKey.of(await admin.revoke_key(session.db, key.channel_id, key.id, session.now)))
 
 
-def _shown_once(made: "NewKey") -> CommandResult:
-    from gatepost.cli.views import key_view
-
-    return CommandResult({**key_view(made.key), "key": made.text}, note="The key is shown this once.")
-
-
-async def _find(session: CommandSession, key: str) -> "ApiKey":
-    """Return a key of any channel."""
-    from gatepost.cli.arguments import read_id
-    from gatepost.model.errors import NotFound
-    from gatepost.store.keys import find_key
-
-    found = await find_key(session.db, read_id("key", key))
-    if found is None:
-        raise NotFound(f"There is no key {key}.")
-    return found
+def _shown_once(new: admin.NewKey) -> CommandResult:
+    return CommandResult(NewApiKey.of(new.key, key=new.text), note="Store the key now: it is not shown again.")

@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -11,20 +11,28 @@ import msgspec
 _CODES = frozenset({"code", "status", "http_status", "port", "pid", "version", "sequence", "seed"})  # not quantities
 
 
+# A field of the data, such as "id" or "event.type"; or a heading, and a function of the record.
+Column = str | tuple[str, Callable[[dict[str, Any]], Any]]
+
+
 class CommandResult(msgspec.Struct, frozen=True):
-    """The result of a command: a record or a list of records, and a note for people."""
+    """The result of a command: an object or a list of objects of the contract, and how people see it.
+
+    People see the `columns` of a list, and all fields of an object that has no columns. If it `failed`, the exit code
+    is 1.
+    """
 
     data: Any
-    columns: tuple[str, ...] = ()
+    columns: tuple[Column, ...] = ()
     note: str = ""
     empty: str = "There are none yet."
-    rows: Sequence[Mapping[str, Any]] | None = None  # the list as people see it, where it is shorter than the data
+    failed: bool = False
 
 
 class ProgressLine(msgspec.Struct, frozen=True):
     """One line of progress; on a terminal a passing line is replaced by the next."""
 
-    data: dict[str, Any]
+    data: Any
     text: str
     passing: bool = False
 
@@ -48,17 +56,12 @@ class LinePrinter:
         self._passing = line.text.count("\n") + 1 if line.passing else 0
 
 
-def print_result(answer: CommandResult, *, as_json: bool) -> None:
+def print_result(result: CommandResult, *, as_json: bool) -> None:
     """Print a result on stdout, as JSON or text."""
     with _quiet_on_closed_pipe():
-        if as_json:
-            print(to_json(answer.data))
-        elif isinstance(answer.data, list):
-            _print_table(answer.data if answer.rows is None else answer.rows, answer)
-        else:
-            _print_record(answer.data)
-        if answer.note and not as_json:
-            print(f"\n{answer.note}")
+        print(to_json(result.data) if as_json else _to_text(result))
+    if result.failed:
+        raise SystemExit(1)
 
 
 @contextmanager
@@ -74,7 +77,7 @@ def _quiet_on_closed_pipe() -> Iterator[None]:
 
 
 def confirm(question: str) -> None:
-    """Ask on stderr, since stdout is for results; anything but yes raises Conflict."""
+    """Ask on stderr, since stdout is for results; raise Conflict unless the answer is yes."""
     from gatepost.model.errors import Conflict
 
     print(f"{question} [y/N] ", end="", file=sys.stderr, flush=True)
@@ -120,7 +123,7 @@ def _explain(error: Exception) -> dict[str, Any] | None:
     if isinstance(error, DataFolderInUse | EmbeddedPostgresError | MigrationError):
         return _plain("database_unavailable", str(error))
     if isinstance(error, DRIVER_ERRORS):
-        return _plain("database_unavailable", f"The database refused: {error}")
+        return _plain("database_unavailable", f"The database reported an error: {error}")
     if isinstance(error, OSError):
         return _plain("system_error", str(error) or type(error).__name__)
     return None
@@ -145,29 +148,56 @@ def _log_to_stderr() -> None:
     )
 
 
-def _print_record(record: Mapping[str, Any]) -> None:
-    width = max(len(name) for name in record)
-    for name, value in record.items():
-        print(f"{name.replace('_', ' '):<{width}}  {cell(value, name)}")
+def _to_text(result: CommandResult) -> str:
+    data = msgspec.json.decode(msgspec.json.encode(result.data))
+    if isinstance(data, list):
+        text = _table([_cells(record, result.columns) for record in data]) or result.empty
+    else:
+        cells = _cells(data, result.columns or tuple(data))
+        width = max(len(heading) for heading in cells)
+        text = "\n".join(f"{heading:<{width}}  {value}" for heading, value in cells.items())
+    return f"{text}\n\n{result.note}" if result.note else text
 
 
-def _print_table(rows: Sequence[Mapping[str, Any]], answer: CommandResult) -> None:
+def _cells(record: dict[str, Any], columns: Sequence[Column]) -> dict[str, str]:
+    """Return the cells of a record by their headings."""
+    cells = {}
+    for column in columns:
+        if isinstance(column, tuple):
+            heading, value_of = column
+            cells[heading] = cell(value_of(record), heading)
+        else:
+            heading = column.replace("_", " ").replace(".", " ")
+            cells[heading] = cell(_field(record, column), column.rpartition(".")[2])
+    return cells
+
+
+def _field(record: Any, path: str) -> Any:
+    for name in path.split("."):
+        record = record.get(name) if record else None
+    return record
+
+
+def _table(rows: Sequence[Mapping[str, str]]) -> str:
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
     if not rows:
-        print(answer.empty)
-        return
+        return ""
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
-    for name in answer.columns:
+    for heading in rows[0]:
         # An id that is cut off is of no use.
-        table.add_column(name.replace("_", " "), no_wrap=name == "id", overflow="fold")
+        table.add_column(heading, no_wrap=heading == "id", overflow="fold")
     for row in rows:
-        table.add_row(*(Text(cell(row[name], name)) for name in answer.columns))
+        table.add_row(*(Text(value) for value in row.values()))
     console = Console(highlight=False)
-    console.print(table) if console.is_terminal else Console(highlight=False, width=400).print(table)
+    if not console.is_terminal:
+        console.width = 400
+    with console.capture() as captured:
+        console.print(table)
+    return captured.get().rstrip("\n")
 
 
 def cell(value: Any, name: str = "") -> str:

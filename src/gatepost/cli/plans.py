@@ -1,24 +1,15 @@
 """`gatepost plan`: the plans of the settings."""
 
-from typing import TYPE_CHECKING
-
-from gatepost.cli.command import new_group, settings_command
+from gatepost.api.contract.account import Plan
+from gatepost.cli.command import command, new_group
 from gatepost.cli.output import CommandResult
+from gatepost.settings import Settings
 
-if TYPE_CHECKING:
-    from gatepost.settings import Settings
-
-group = new_group("Plans: what an account may send in a month.")
+group = new_group()
 
 
-@group.callback()
-def about() -> None:
-    """Plans: what an account may send in a month."""
-
-
-@settings_command(group, "list")
-def list_(settings: "Settings") -> CommandResult:
-    """List the plans."""
-    from gatepost.cli.views import plan_views
-
-    return CommandResult(plan_views(settings.plans), ("id", "title", "messages_per_month", "storage_bytes"))
+@command(group, "list")
+def list_(settings: Settings) -> CommandResult:
+    """List the plans of the settings."""
+    plans = [Plan.of(name, plan) for name, plan in settings.plans.items()]
+    return CommandResult(plans, ("id", "title", "messages_per_month", "storage_bytes"))

@@ -1,23 +1,17 @@
 """`gatepost qr`: the engines that link phones."""
 
-from typing import Annotated
+from gatepost.api.contract.operations import InstalledEngine
+from gatepost.cli.options import local_command, new_group
+from gatepost.cli.output import CommandResult
+from gatepost.networks.qr.phone.by_baileys import install as baileys
 
-import typer
-
-from gatepost.cli.command import new_group
-from gatepost.cli.output import CommandResult, failing, print_result
-
-group = new_group("Engines that link phones.")
+group = new_group()
 _NEXT = 'Choose it with the setting qr.engine = "baileys" (GATEPOST_QR__ENGINE=baileys), then restart the gateway.'
 
 
-@group.command("install")
-def install(as_json: Annotated[bool, typer.Option("--json", help="Answer in JSON.")] = False) -> None:
+@local_command(group, "install")
+def install() -> CommandResult:
     """Install the engine baileys from npm, in the versions that this release was tested with."""
-    from gatepost.networks.qr.phone.by_baileys.install import home, install
-
-    with failing(as_json=as_json, logs=False):
-        there = (home() / "node_modules").is_dir()
-        folder = install()
-        found = {"engine": "baileys", "folder": str(folder), "fetched": not there}
-        print_result(CommandResult(found, note=_NEXT), as_json=as_json)
+    installed = (baileys.home() / "node_modules").is_dir()
+    folder = baileys.install()
+    return CommandResult(InstalledEngine("baileys", str(folder), fetched=not installed), note=_NEXT)

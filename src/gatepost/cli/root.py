@@ -1,53 +1,65 @@
-"""The program with all its commands."""
+"""The program. The modules of a command are imported when it is called, so that the program starts fast."""
+
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from typing import Any
 
 import typer
+from typer.core import TyperGroup
 
-from gatepost.cli import (
-    accounts,
-    channels,
-    deliveries,
-    doctor,
-    exporting,
-    keys,
-    links,
-    plans,
-    qr,
-    sandbox,
-    secret_key,
-    sending,
-    tail,
-    up,
-    users,
-    webhook_signing,
-    webhooks,
-)
-from gatepost.cli import serve as cli_serve
-from gatepost.cli.command import new_group
+from gatepost.cli.options import new_group
 
-app = new_group("A messaging gateway you run yourself.")
-cli_serve.add_commands(app)
-app.add_typer(sandbox.group, name="sandbox")
-up.add_commands(app)
-sending.add_commands(app)
-tail.add_commands(app)
-exporting.add_commands(app)
-doctor.add_commands(app)
-app.add_typer(accounts.group, name="account")
-app.add_typer(users.group, name="user")
-app.add_typer(plans.group, name="plan")
-links.add_commands(channels.group)
-app.add_typer(channels.group, name="channel")
-app.add_typer(keys.group, name="key")
-app.add_typer(qr.group, name="qr")
-app.add_typer(secret_key.group, name="secret-key")
-webhook_signing.add_commands(webhooks.group)
-deliveries.add_commands(webhooks.group)
-app.add_typer(webhooks.group, name="webhook")
+# Help of each command, and its modules; the first has its `group`.
+COMMANDS = {
+    "up": ("Run the gateway with the sandbox and a demo account.", "up"),
+    "serve": ("Run the gateway until it is stopped.", "serve"),
+    "sandbox": ("Run the simulated network, or control a running one.", "sandbox"),
+    "migrate": ("Migrate the database to the schema of this version.", "serve"),
+    "doctor": ("Find what is wrong with this gateway, and say how to fix it.", "doctor"),
+    "account": ("Accounts: the customers of this gateway.", "accounts"),
+    "user": ("Users of an account, and their roles.", "users"),
+    "plan": ("Plans: how many messages an account may send in a month.", "plans"),
+    "channel": ("Channels: phone numbers on a network.", "channels", "links"),
+    "key": ("Keys: programs call the API of a channel with one.", "keys"),
+    "webhook": (
+        "Webhooks: URLs that a channel's events are posted to.",
+        "webhooks",
+        "webhook_signing",
+        "deliveries",
+    ),
+    "send": ("Send a message.", "sending"),
+    "tail": ("Show events as they happen.", "tail"),
+    "export": ("Write all messages or contacts of a channel into a file.", "exporting"),
+    "qr": ("The engines that link phones to QR channels.", "qr"),
+    "secret-key": ("The key that encrypts stored secrets.", "secret_key"),
+    "version": ("Print the version.", "version"),
+}
 
 
-@app.command("version")
-def version() -> None:
-    """Show the version."""
-    from importlib.metadata import version as installed
+class _Commands(Mapping[str, Any]):
+    def __getitem__(self, name: str) -> Any:
+        help_, *modules = COMMANDS[name]
+        first, *_ = [import_module(f"gatepost.cli.{module}") for module in modules]
+        group = typer.main.get_group(first.group)
+        group.help = help_
+        return group.commands.get(name, group)  # a module has a command of this name, or a group of commands
 
-    typer.echo(f"gatepost {installed('gatepost')}")
+    def __iter__(self) -> Iterator[str]:
+        return iter(COMMANDS)
+
+    def __len__(self) -> int:
+        return len(COMMANDS)
+
+
+class _Program(TyperGroup):
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self.commands = _Commands()  # type: ignore[assignment]
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, help_) for name, (help_, *_) in COMMANDS.items()])
+
+
+app = new_group("A messaging gateway you run yourself.", cls=_Program)
+app.callback()(lambda: None)

@@ -1,18 +1,24 @@
-"""`gatepost serve` and `migrate`, and the parts that all servers share."""
+"""`gatepost serve` and `migrate`, and what `serve` and `up` share."""
 
 import asyncio
 import os
 import socket
 from collections.abc import Awaitable, Callable, Coroutine
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
+import uvloop
 
-from gatepost.cli.command import CommandSession, Config, Data, DatabaseUrl, command, load_settings
+from gatepost.api.contract.operations import SchemaState
+from gatepost.cli.command import CommandSession, Config, Data, DatabaseUrl, command, load_settings, new_group
 from gatepost.cli.output import CommandResult, failing
+from gatepost.logs import configure_logs
+from gatepost.model.errors import invalid_field
+from gatepost.privileges import drop_privileges
+from gatepost.settings import Settings
+from gatepost.store.migrate import check
 
-if TYPE_CHECKING:
-    from gatepost.settings import Settings
+group = new_group()
 
 OnReady = Callable[[str], Awaitable[None]]
 ROLES = ("all", "api", "worker")
@@ -21,15 +27,10 @@ Host = Annotated[str | None, typer.Option(help="Address to listen on.", show_def
 Port = Annotated[int | None, typer.Option(min=0, max=65_535, help="Port to listen on.", show_default="8080")]
 
 
-def add_commands(app: typer.Typer) -> None:
-    """Add these commands to the program."""
-    app.command("serve")(serve)
-    command(app, "migrate", creates=True)(migrate)
-
-
+@group.command("serve")
 def serve(
     *,
-    role: Annotated[str, typer.Option(help="all, api (take requests) or worker (send and deliver).")] = "all",
+    role: Annotated[str, typer.Option(help="api handles requests, worker sends and delivers, all does both.")] = "all",
     host: Host = None,
     port: Port = None,
     data: Data = None,
@@ -44,22 +45,18 @@ def serve(
         run_gateway(settings, role=role, listener=leave_root(settings))
 
 
+@command(group, "migrate", creates=True)
 async def migrate(session: CommandSession) -> CommandResult:
     """Migrate the database to the schema of this version."""
-    from gatepost.store.migrate import check
-
-    # Opening it has done the work; here we look at what came of it.
-    async with session.db.connection() as conn:
+    async with session.db.connection() as conn:  # opening the session has migrated it
         state = await check(conn)  # type: ignore[arg-type]
-    return CommandResult({"version": state.version, "pending": list(state.pending)})
+    return CommandResult(SchemaState(state.version, list(state.pending)))
 
 
-def leave_root(settings: "Settings") -> socket.socket | None:
+def leave_root(settings: Settings) -> socket.socket | None:
     """As root: bind the port, which may need root, and drop privileges; return the listener."""
     if os.geteuid() != 0:
         return None
-    from gatepost.logs import configure_logs
-    from gatepost.privileges import drop_privileges
     from gatepost.serving import CannotStart, listen
 
     configure_logs(settings.log.level, settings.log.format)
@@ -72,7 +69,7 @@ def leave_root(settings: "Settings") -> socket.socket | None:
 
 
 def run_gateway(
-    settings: "Settings",
+    settings: Settings,
     *,
     role: str = "all",
     on_ready: OnReady | None = None,
@@ -90,22 +87,18 @@ def run_gateway(
 
 def run_loop(work: Coroutine[Any, Any, None]) -> None:
     """Run a server until it stops."""
-    import uvloop
-
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         runner.run(work)
 
 
 def check_role(role: str) -> None:
     """Reject an unknown role."""
-    from gatepost.model.errors import invalid_field
-
     if role not in ROLES:
         raise invalid_field("role", f"must be one of: {', '.join(ROLES)}")
 
 
 def check_port(host: str, port: int, option: str) -> int:
-    """Check the port, or a free one for 0. Says so at once, and in a sentence, when it cannot be had."""
+    """Return the port, or a free one for 0; raise an OSError that explains what to do if it is in use."""
     with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -114,10 +107,5 @@ def check_port(host: str, port: int, option: str) -> int:
         except OSError as error:
             raise OSError(
                 f"Cannot listen on {host}:{port}: {os.strerror(error.errno or 0)}. "
-                f"Stop the program that has the port, or choose another with {option}."
+                f"Stop the program that uses the port, or choose another with {option}."
             ) from None
-
-
-def url_of(host: str, port: int) -> str:
-    """Return the URL of a host and port."""
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"

@@ -5,52 +5,49 @@ log ends (every 250 ms) ─► channels with new events ─► events after the 
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
+from uuid import UUID
 
+import msgspec
 import typer
 
-from gatepost.cli.channels import find_channel
-from gatepost.cli.command import CommandSession, stream_command
+from gatepost.cli.arguments import read_list
+from gatepost.cli.command import CommandSession, command, new_group
 from gatepost.cli.output import ProgressLine, cell
+from gatepost.cli.records import OptionalChannel
+from gatepost.model import ids
+from gatepost.model.errors import invalid_field
+from gatepost.model.event import ALL_TYPES
+from gatepost.store.channel_head import read_all_log_ends
+from gatepost.store.events import read_feed_page
 
-if TYPE_CHECKING:
-    from uuid import UUID
+group = new_group()
 
 _POLL_SECONDS = 0.25
 _PAGE = 100
 
 
-def add_commands(app: typer.Typer) -> None:
-    """Add this command to the program."""
-    stream_command(app, "tail")(tail)
-
-
+@command(group, "tail")
 async def tail(
     session: CommandSession,
-    channel: Annotated[
-        str | None, typer.Argument(metavar="[CHANNEL]", help="Id of the channel: ch_…", show_default="all of them")
-    ] = None,
+    channel: OptionalChannel = None,
     *,
     types: Annotated[str | None, typer.Option(help="Event types, separated by commas.", show_default="all")] = None,
     after: Annotated[str | None, typer.Option(help="Start after this event: evt_…", show_default="now")] = None,
 ) -> AsyncIterator[ProgressLine]:
     """Show events as they happen, until Ctrl-C."""
     types_, begin = _types(types), _after(after)
-    only = None if channel is None else (await find_channel(session, channel)).id
+    only = channel.id if channel else None
     try:
         async for line in _lines(session, only, types_, begin):
             yield line
     except asyncio.CancelledError:
-        return  # Ctrl-C: that is how it ends
+        return  # Ctrl-C ends it
 
 
 async def _lines(
-    session: CommandSession, only: "UUID | None", types: Sequence[str] | None, begin: "UUID | None"
+    session: CommandSession, only: UUID | None, types: Sequence[str] | None, begin: UUID | None
 ) -> AsyncIterator[ProgressLine]:
-    from gatepost.model import ids
-    from gatepost.store.channel_head import read_all_log_ends
-    from gatepost.store.events import read_feed_page
-
     last_shown = {
         one: last if begin is None else begin for one, last in (await read_all_log_ends(session.db, only)).items()
     }
@@ -69,8 +66,6 @@ async def _lines(
 
 
 def _line(body: str) -> ProgressLine:
-    import msgspec
-
     event: dict[str, Any] = msgspec.json.decode(body)
     details = ", ".join(f"{name}: {cell(value)}" for name, value in _brief(event["data"]).items())
     head = f"{event['timestamp']}  {event['channel']['phone']}  {event['sequence']:>6}"
@@ -94,10 +89,6 @@ def _person(data: dict[str, Any]) -> str | None:
 
 
 def _types(text: str | None) -> tuple[str, ...] | None:
-    from gatepost.cli.arguments import read_list
-    from gatepost.model.errors import invalid_field
-    from gatepost.model.event import ALL_TYPES
-
     types_ = None if text is None else read_list(text)
     unknown = [name for name in types_ or () if name not in ALL_TYPES]
     if unknown or types_ == ():
@@ -105,10 +96,7 @@ def _types(text: str | None) -> tuple[str, ...] | None:
     return types_
 
 
-def _after(text: str | None) -> "UUID | None":
-    from gatepost.model import ids
-    from gatepost.model.errors import invalid_field
-
+def _after(text: str | None) -> UUID | None:
     cursor = None if text is None else ids.parse_id("evt", text)
     if text is not None and cursor is None:
         raise invalid_field("after", "must be the id of an event: evt_ and 32 hex digits")

@@ -7,34 +7,30 @@ sandbox (a child process) ─► gateway (this process) ─► ready ─► demo
 import asyncio
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-from urllib import error as url_errors
-from urllib import request
+from typing import Annotated
 
 import typer
 
-from gatepost.cli.command import CommandSession, Config, Data, DatabaseUrl, load_settings
+from gatepost.admin import channels, demo
+from gatepost.admin.demo import DemoOptions, Quickstart
+from gatepost.cli.command import CommandSession, Config, Data, DatabaseUrl, load_settings, new_group
+from gatepost.cli.http_call import call
 from gatepost.cli.output import failing
+from gatepost.cli.sandbox.child import running_sandbox
 from gatepost.cli.sandbox.package import require_sandbox
 from gatepost.cli.serve import OnReady, check_port, leave_root, run_gateway
+from gatepost.database_lifecycle import opened
+from gatepost.settings import Settings
+from gatepost.store.embedded.lock import make_data_folder
 
-if TYPE_CHECKING:
-    from gatepost.admin.demo import DemoOptions, Quickstart
-    from gatepost.settings import Settings
+group = new_group()
 
 HOST = "127.0.0.1"
 RECIPIENT = "5511999998888"
 _LOOPBACK = ["127.0.0.0/8", "::1/128"]
-_TIMEOUT = 30.0
-# Loopback is never behind a proxy, whatever the environment says.
-_opener = request.build_opener(request.ProxyHandler({}))
 
 
-def add_commands(app: typer.Typer) -> None:
-    """Add this command to the program."""
-    app.command("up")(up)
-
-
+@group.command("up")
 def up(
     port: Annotated[int, typer.Option(min=0, max=65_535, help="Port of the gateway.")] = 8080,
     sandbox_port: Annotated[int, typer.Option(min=0, max=65_535, help="Port of the sandbox.")] = 8081,
@@ -43,8 +39,6 @@ def up(
     config: Config = None,
 ) -> None:
     """Run the gateway with the sandbox and a demo account."""
-    from gatepost.cli.sandbox.child import running_sandbox
-
     with failing():
         require_sandbox()
         free_port = check_port(HOST, port, "--port (make run PORT=…)")
@@ -59,7 +53,6 @@ def up(
 
 def sandbox_folder(data: Path) -> Path:
     """Return the sandbox's folder once it is free: the sandbox of a killed gateway may still be stopping."""
-    from gatepost.store.embedded.lock import make_data_folder
     from gatepost_sandbox.storage import wait_until_free
 
     make_data_folder(data)
@@ -69,7 +62,7 @@ def sandbox_folder(data: Path) -> Path:
 
 def settings_for(
     sandbox_url: str, port: int, data: Path | None, database_url: str | None, config: Path | None
-) -> "Settings":
+) -> Settings:
     """Return the settings with the sandbox as the network, and with webhooks to this machine allowed."""
     allowed = load_settings(data, database_url, config).webhooks.allow
     overrides = {
@@ -83,23 +76,8 @@ def settings_for(
     return load_settings(data, database_url, config, overrides)
 
 
-def call(url: str, body: dict[str, Any] | None = None, headers: dict[str, str] | None = None) -> Any:
-    """Call a server on this machine; an error response becomes an OSError with its text."""
-    content = None if body is None else json.dumps(body).encode()
-    named = {"Content-Type": "application/json", **(headers or {})}
-    request_ = request.Request(url, content, named)  # noqa: S310 - our own address
-    try:
-        with _opener.open(request_, timeout=_TIMEOUT) as answer:
-            return json.load(answer)
-    except url_errors.HTTPError as refusal:
-        with refusal:
-            raise OSError(f"{url} answered {refusal.code}: {refusal.read(500).decode(errors='replace')}") from None
-
-
-def _welcome(settings: "Settings", sandbox_url: str) -> OnReady:
+def _welcome(settings: Settings, sandbox_url: str) -> OnReady:
     async def ready(base_url: str) -> None:
-        from gatepost.database_lifecycle import opened
-
         async with opened(settings) as db:
             quickstart = await make_ready(CommandSession(settings, db), base_url, sandbox_url)
         print(describe(quickstart, settings.data_folder), flush=True)
@@ -107,10 +85,8 @@ def _welcome(settings: "Settings", sandbox_url: str) -> OnReady:
     return ready
 
 
-async def make_ready(session: CommandSession, base_url: str, sandbox_url: str) -> "Quickstart":
+async def make_ready(session: CommandSession, base_url: str, sandbox_url: str) -> Quickstart:
     """Create the demo account unless it exists, and register its number and callback address with the sandbox."""
-    from gatepost.admin import channels, demo
-
     quickstart = await demo.make_demo(
         session.db,
         session.vault,
@@ -139,7 +115,7 @@ async def make_ready(session: CommandSession, base_url: str, sandbox_url: str) -
     return quickstart
 
 
-def describe(quickstart: "Quickstart", folder: Path) -> str:
+def describe(quickstart: Quickstart, folder: Path) -> str:
     """Return the text that is printed when everything runs."""
     official, qr = quickstart.channels
     api = f"{quickstart.base_url}/api/v1"
@@ -158,19 +134,24 @@ Send a message:
 
   curl -s {api}/message/send {bearer} -H 'Content-Type: application/json' -d '{body}'
 
-Read its status, with the id of the answer in place of ID:
+Read its status, with the id from the response in place of ID:
 
   curl -s {api}/messages/ID {bearer}
 """
 
 
-def _demo_options(settings: "Settings") -> "DemoOptions":
-    from gatepost.admin.demo import DemoOptions
-    from gatepost.cli.channels import official_limits
-
+def _demo_options(settings: Settings) -> DemoOptions:
+    pace = settings.pace
+    official = {
+        "throughput": pace.throughput,
+        "tier": pace.tier,
+        "pair_seconds": pace.pair_seconds,
+        "pair_burst": pace.pair_burst,
+        "window": 0,  # so that a first try works with any number
+    }
     return DemoOptions(
         plan="starter" if "starter" in settings.plans else next(iter(settings.plans)),
         trial_days=settings.trial.days,
-        limits={**official_limits(settings), "window": 0},  # so that a first try works with any number
-        qr_limits={"throughput": settings.pace.qr_throughput, "tier": 0},
+        limits=official,
+        qr_limits={"throughput": pace.qr_throughput, "tier": 0},
     )

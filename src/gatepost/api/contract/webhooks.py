@@ -95,6 +95,7 @@ class NewWebhook(Webhook, frozen=True):
 
 def _fields(row: Endpoint, secrets: Sequence[SigningSecret], headers: dict[str, str], now: datetime) -> dict[str, Any]:
     options, health = row.options, row.health
+    newest = secrets[0] if secrets else None
     return {
         "id": ids.format_id("we", row.id),
         "url": row.url,
@@ -105,8 +106,8 @@ def _fields(row: Endpoint, secrets: Sequence[SigningSecret], headers: dict[str, 
         "batch": Gathering.of(options),
         "rate_limit": options.rate,
         "version": options.version,
-        "signing": secrets[0].signing,
-        "public_key": public_key(secrets[0].secret),
+        "signing": newest.signing if newest else None,
+        "public_key": public_key(newest.secret) if newest else None,
         "secrets": [LiveSecret.of(secret) for secret in live_secrets(secrets, now)],
         "active": row.state != DISABLED,
         "state": row.state,

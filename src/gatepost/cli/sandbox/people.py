@@ -5,27 +5,23 @@ from typing import Annotated, Any
 
 import typer
 
-from gatepost.cli.command import new_group
+from gatepost.cli.arguments import given
+from gatepost.cli.options import new_group
 from gatepost.cli.output import CommandResult
-from gatepost.cli.sandbox.control_client import ControlClient, control_command, given, segment
+from gatepost.cli.sandbox.control_client import ControlClient, control_command, segment
+from gatepost.model.errors import Conflict, invalid_field
 
-group = new_group("People and their characters.")
-_SHOWN = ("phone", "name", "character", "script")
+group = new_group("People: how they behave and what they reply.")
+writing = new_group()
 _CHARACTERS = "normal, quick, slow, in_chat, silent, offline, absent or blocked."
-
-
-def add_commands(app: typer.Typer) -> None:
-    """Add the command `say`."""
-    control_command(app, "say")(say)
 
 
 @control_command(group, "list")
 def list_(control: ControlClient) -> CommandResult:
-    """List the people with a profile."""
-    people = control.get("people")
-    rows = [{**person, "script": f"{len(person['replies'])} lines"} for person in people]
+    """List the people that have a profile."""
+    columns = ("phone", "name", "character", ("script", lambda person: f"{len(person['replies'])} lines"))
     empty = "There are no profiles: everyone has the default character."
-    return CommandResult(people, _SHOWN, empty=empty, rows=rows)
+    return CommandResult(control.get("people"), columns, empty=empty)
 
 
 @control_command(group, "set")
@@ -36,7 +32,7 @@ def set_(
     name: Annotated[str | None, typer.Option(help="Profile name.")] = None,
     character: Annotated[str | None, typer.Option(help=_CHARACTERS)] = None,
     reply: Annotated[
-        list[str] | None, typer.Option(help="A line of the script: what to answer to anything. May be repeated.")
+        list[str] | None, typer.Option(help="A line of the script: a reply to any message. May be repeated.")
     ] = None,
     script: Annotated[str | None, typer.Option(help="The whole script, a JSON array of lines.")] = None,
 ) -> CommandResult:
@@ -55,16 +51,17 @@ def forget(
     return CommandResult({"phone": phone, "forgotten": True})
 
 
+@control_command(writing, "say")
 def say(
     control: ControlClient,
-    phone: Annotated[str, typer.Argument(metavar="FROM", help="Who writes: a number in digits.")],
-    text: Annotated[str, typer.Argument(help="What they write.")],
+    phone: Annotated[str, typer.Argument(metavar="FROM", help="The writer's number, in digits.")],
+    text: Annotated[str, typer.Argument(help="The text.")],
     *,
     number: Annotated[
-        str | None, typer.Option(help="Number id, or QR phone, that gets it.", show_default="the only one there is")
+        str | None, typer.Option(help="Number id or QR phone to write to.", show_default="the only one")
     ] = None,
     name: Annotated[str | None, typer.Option(help="The writer's profile name.")] = None,
-    reply_to: Annotated[str | None, typer.Option(help="Id of the message that is quoted.")] = None,
+    reply_to: Annotated[str | None, typer.Option(help="Id of the message to quote.")] = None,
 ) -> CommandResult:
     """Write to a number as a person."""
     numbers = [one["phone_number_id"] for one in control.get("numbers")]
@@ -79,8 +76,6 @@ def say(
 
 
 def _only(known: list[str]) -> str:
-    from gatepost.model.errors import Conflict
-
     if len(known) != 1:
         problem = f"There are several numbers: {', '.join(known)}" if known else "There is no number yet"
         raise Conflict(f"{problem}. Choose one with --number.")
@@ -88,8 +83,6 @@ def _only(known: list[str]) -> str:
 
 
 def _read_script(replies: list[str], script: str | None) -> list[Any] | None:
-    from gatepost.model.errors import invalid_field
-
     lines: Any = [{"text": text} for text in replies]
     if script is not None:
         try:
