@@ -17,7 +17,6 @@ from gatepost.access.authentication import Authenticator
 from gatepost.access.costly import CostlyRequests
 from gatepost.access.minute_limit import MinuteLimit
 from gatepost.access.timed_cache import TimedCache
-from gatepost.admin.channels import open_channel_secrets
 from gatepost.admin.vault import Vault, load_or_make_key
 from gatepost.api.app import create_app
 from gatepost.api.body_memory import BodyMemory
@@ -185,18 +184,8 @@ class Gatepost:
 
     async def _callback_config(self, channel_id: UUID) -> CallbackConfig | None:
         config = await get_config(self._receive_db, channel_id)
-        secrets = open_channel_secrets(self.vault, config) if config else None
-        if config is None or secrets is None:
-            return None
-        place = config.network
-        return CallbackConfig(
-            channel_id,
-            channel_ref(config),
-            place["phone_number_id"],
-            place.get("waba_id"),
-            secrets.app_secret,
-            secrets.verify_token,
-        )
+        reader = self._networks.callback_reader(config) if config else None
+        return CallbackConfig(channel_id, channel_ref(config), reader) if config and reader else None
 
     def _owned(self) -> int:
         return self._owner.owned if self._owner else 0

@@ -10,7 +10,7 @@ from gatepost.admin.vault import Vault, channel_context
 from gatepost.api.contract.channel import ChannelLimits
 from gatepost.background import Loop
 from gatepost.model import ids
-from gatepost.networks.base import Network
+from gatepost.networks.base import CallbackReader, Network
 from gatepost.networks.cloud.business_account import CloudAccount
 from gatepost.networks.kind import Connector, NetworkChannel, NetworkParts
 from gatepost.networks.kinds import NETWORK_KINDS
@@ -52,6 +52,11 @@ class NetworkFactory:
         """Return the business account of a channel; None if its network has none."""
         connect = self._connector(config).business
         return connect(self._channel(config)) if connect else None
+
+    def callback_reader(self, config: ChannelConfig) -> CallbackReader | None:
+        """Return the reader of a channel's callbacks; None if its network does not call us."""
+        callbacks = NETWORK_KINDS[config.kind].callbacks
+        return callbacks.open(self._channel(config)) if callbacks else None
 
     async def driver(self, config: ChannelConfig) -> Driver:
         """Return the driver that holds the link of a linked channel."""

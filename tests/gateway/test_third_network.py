@@ -1,16 +1,23 @@
-"""A network is one value: a third one needs a registration and nothing else to send through the whole gateway."""
+"""A network is one value: a third one needs a registration and nothing else to send, and to receive callbacks."""
 
+import hashlib
+import hmac
+from collections.abc import AsyncIterator, Mapping
+from datetime import datetime
 from typing import ClassVar
+from uuid import UUID
 
+import msgspec
 import pytest
 
-from gatepost.model import ids
+from gatepost.model import ids, times
 from gatepost.model.capabilities import Capabilities
-from gatepost.networks.base import Outgoing, Person, Receipt, RemoteMedia, SendAccepted
-from gatepost.networks.kind import Connector, NetworkChannel, NetworkKind, NetworkParts
+from gatepost.model.errors import NotAuthenticated
+from gatepost.networks.base import BadCallback, Incoming, Outgoing, Person, Receipt, RemoteMedia, SendAccepted, Update
+from gatepost.networks.kind import Callbacks, Connector, NetworkChannel, NetworkKind, NetworkParts
 from gatepost.networks.kinds import NETWORK_KINDS
 from gatepost.store.channels import ChannelConfig, insert_channel
-from tests.gateway.checks import PERSON, SEND, TEXT
+from tests.gateway.checks import PERSON, SEND, TEXT, check_refused
 from tests.house import House
 
 
@@ -40,6 +47,51 @@ class Pigeons:
         """Nothing is open."""
 
 
+class PigeonNote(msgspec.Struct):
+    """A message in a callback of this network."""
+
+    id: str
+    phone: str
+    text: str
+    at: datetime
+
+
+class PigeonCallbacks:
+    """Callbacks with a signature in a header of their own, and a body that only this network has."""
+
+    def __init__(self, channel: NetworkChannel) -> None:
+        self._ring = str(channel.address["ring"])
+
+    def answer_handshake(self, query: Mapping[str, str]) -> str:
+        if query.get("ring") != self._ring:
+            raise NotAuthenticated("The ring is not the one of this channel.", "invalid_signature")
+        return "coo"
+
+    def check_headers(self, headers: Mapping[bytes, str]) -> None:
+        if b"x-pigeon-seal" not in headers:
+            raise NotAuthenticated("The header X-Pigeon-Seal is missing.", "invalid_signature")
+
+    def check_signature(self, headers: Mapping[bytes, str], body: bytes) -> None:
+        if not hmac.compare_digest(seal(self._ring, body), headers[b"x-pigeon-seal"]):
+            raise NotAuthenticated("The seal does not fit this body.", "invalid_signature")
+
+    def parse(self, body: bytes) -> tuple[list[Update], int]:
+        try:
+            notes = msgspec.json.decode(body, type=list[PigeonNote])
+        except msgspec.MsgspecError as error:
+            raise BadCallback(str(error)) from None
+        return [_incoming(note) for note in notes], 0
+
+
+def _incoming(note: PigeonNote) -> Incoming:
+    content = msgspec.json.encode({"body": note.text}).decode()
+    return Incoming(note.id, Person(phone=note.phone), "text", content, note.at)
+
+
+def seal(ring: str, body: bytes) -> str:
+    return hmac.new(ring.encode(), body, hashlib.sha256).hexdigest()
+
+
 def connect(_: NetworkParts) -> Connector:
     return Connector(close=_nothing, open=Pigeons)
 
@@ -50,13 +102,16 @@ async def _nothing() -> None:
 
 @pytest.fixture
 def pigeons(monkeypatch: pytest.MonkeyPatch) -> NetworkKind:
-    kind = NetworkKind("pigeons", Capabilities(frozenset({"text"})), "tiers", connect)
+    callbacks = Callbacks("pigeons", PigeonCallbacks)
+    kind = NetworkKind("pigeons", Capabilities(frozenset({"text"})), "tiers", connect, callbacks=callbacks)
     monkeypatch.setitem(NETWORK_KINDS, kind.name, kind)
     Pigeons.sent.clear()
     return kind
 
 
-async def test_a_registered_network_carries_messages(house: House, pigeons: NetworkKind) -> None:
+@pytest.fixture
+async def channel_id(house: House, pigeons: NetworkKind) -> AsyncIterator[UUID]:
+    """Create a channel of the network, whose key the house uses from now on."""
     now = house.clock.now()
     channel = ChannelConfig(
         id=ids.new_id(now),
@@ -64,7 +119,7 @@ async def test_a_registered_network_carries_messages(house: House, pigeons: Netw
         kind=pigeons.name,
         phone="15550004444",
         name="Pigeons",
-        network={"loft": "north"},
+        network={"loft": "north", "ring": "red"},
         secrets=None,
         limits={},
         connection="connected",
@@ -72,7 +127,12 @@ async def test_a_registered_network_carries_messages(house: House, pigeons: Netw
     )
     assert await insert_channel(house.db, channel, now)
     house.key = await house.new_key(channel.id)
+    yield channel.id
+    async with house.db.connection() as conn:  # the event schema names the kinds that are shipped, and checks them all
+        await conn.execute("DELETE FROM events WHERE channel_id = $1", channel.id)
 
+
+async def test_a_registered_network_carries_messages(house: House, channel_id: UUID) -> None:
     message_id = await house.send(**TEXT)
     await house.until_status(message_id, "SENT")
     assert Pigeons.sent == [("north", PERSON)]
@@ -90,5 +150,28 @@ async def test_a_registered_network_carries_messages(house: House, pigeons: Netw
     ):
         refused = await house.call(method, path, body)
         assert (refused.status, refused.json()["error"]["code"]) == (422, "unsupported_on_channel"), path
-    async with house.db.connection() as conn:  # the event schema names the kinds that are shipped, and checks them all
-        await conn.execute("DELETE FROM events WHERE channel_id = $1", channel.id)
+
+
+async def test_a_registered_network_calls_back(house: House, channel_id: UUID) -> None:
+    address = f"/callbacks/pigeons/{ids.show('ch', channel_id)}"
+    handshake = await house.call("GET", address + "?ring=red", key="")
+    assert (handshake.status, handshake.body) == (200, b"coo")
+    check_refused(await house.call("GET", address + "?ring=blue", key=""), 401, "invalid_signature")
+
+    at = times.show(house.clock.now())
+    body = msgspec.json.encode([{"id": "note-1", "phone": PERSON, "text": "Oi", "at": at}])
+    for headers in ({}, {"x-pigeon-seal": seal("blue", body)}):
+        answer = await house.call("POST", address, raw=body, key="", headers=headers)
+        check_refused(answer, 401, "invalid_signature")
+    sealed = {"x-pigeon-seal": seal("red", b"{")}
+    check_refused(await house.call("POST", address, raw=b"{", key="", headers=sealed), 400, "malformed_json")
+
+    sealed = {"x-pigeon-seal": seal("red", body)}
+    assert (await house.call("POST", address, raw=body, key="", headers=sealed)).status == 200
+    events = (await house.call("GET", "/api/v1/events")).json()["data"]
+    (event,) = [event for event in events if event["type"] == "message_notification"]
+    assert (event["channel"]["kind"], event["data"]["content"]["body"]) == ("pigeons", "Oi")
+
+    for other in (f"/callbacks/cloud/{ids.show('ch', channel_id)}", f"/callbacks/pigeons/{house.channel}"):
+        answer = await house.call("POST", other, raw=body, key="", headers=sealed)
+        check_refused(answer, 404, "not_found", about=other)

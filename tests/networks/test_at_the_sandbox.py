@@ -18,13 +18,14 @@ from gatepost.networks.base import (
     TemplateUpdate,
     Update,
 )
-from gatepost.networks.cloud.callback import parse_updates, signature_ok
+from gatepost.networks.cloud.callback_reader import CloudCallbackReader
 from tests.conftest import Answer, Received, Receiver
 from tests.networks.callbacks import NUMBER, OUR_PHONE, PERSON, WABA, said
 from tests.networks.sandboxed import Sandboxed, sandboxed
 from tests.networks.test_compose import CASES, outgoing
 from tests.networks.test_manage import BODY, NAMED
 
+READER = CloudCallbackReader(NUMBER, WABA, OUR_PHONE, "secret", "verify")
 ORDER = {"catalog_id": "7", "text": "t", "product_items": [
     {"product_retailer_id": "sku", "quantity": 2, "item_price": 7.99, "currency": "USD"}
 ]}  # fmt: skip
@@ -44,8 +45,8 @@ class World:
         await self.sandbox.control("POST", "clock", {"advance": 60})
         found: list[Update] = []
         for request in (await self._receiver.wait_for(count + 1))[1:]:  # the first was the handshake
-            assert signature_ok("secret", request.body, request.headers["x-hub-signature-256"])
-            updates, unread = parse_updates(request.body, NUMBER, WABA, OUR_PHONE)
+            READER.check_signature({b"x-hub-signature-256": request.headers["x-hub-signature-256"]}, request.body)
+            updates, unread = READER.parse(request.body)
             assert unread == 0
             found += updates
         return found

@@ -10,11 +10,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gatepost.model import ids
-from gatepost.networks.base import ContactUpdate, ErrorReaction, Incoming, NetworkError, Person, StatusUpdate
-from gatepost.networks.cloud.callback import BadCallback, parse_updates, signature_ok, token_ok
+from gatepost.model.errors import NotAuthenticated
+from gatepost.networks.base import (
+    BadCallback,
+    ContactUpdate,
+    ErrorReaction,
+    Incoming,
+    NetworkError,
+    Person,
+    StatusUpdate,
+)
+from gatepost.networks.cloud.callback import parse_updates
 from gatepost.networks.cloud.callback_data import pack
+from gatepost.networks.cloud.callback_reader import CloudCallbackReader
 from gatepost.networks.cloud.errors import with_advice
-from tests.networks.callbacks import AT, NUMBER, PERSON, callback, message, read, said, status, value
+from tests.networks.callbacks import AT, NUMBER, OUR_PHONE, PERSON, WABA, callback, message, read, said, status, value
 
 ID = ids.derived_id(AT, "wamid")
 PRICING = {"billable": True, "pricing_model": "PMP", "type": "regular", "category": "utility"}
@@ -310,21 +320,41 @@ def test_bytes_that_are_no_text_cost_nothing(place: bytes, odd: bytes) -> None:
 # -- signatures -------------------------------------------------------------------------------------------------------
 
 
+def reader(secret: str = "secret") -> CloudCallbackReader:
+    return CloudCallbackReader(NUMBER, WABA, OUR_PHONE, secret, "verify")
+
+
+def is_signed(secret: str, body: bytes, header: str | None) -> bool:
+    """Return whether the reader accepts the signature."""
+    headers = {} if header is None else {b"x-hub-signature-256": header}
+    try:
+        reader(secret).check_signature(headers, body)
+    except NotAuthenticated:
+        return False
+    return True
+
+
 @given(st.binary(), st.text(st.characters(codec="utf-8"), min_size=1))
 def test_only_the_hmac_of_these_very_bytes_is_believed(body: bytes, secret: str) -> None:
     header = "sha256=" + hmac.new(secret.encode(), body, hashlib.sha256).hexdigest()
-    assert signature_ok(secret, body, header)
-    assert not signature_ok(secret, body + b" ", header)
-    assert not signature_ok(secret + "x", body, header)
-    assert not signature_ok(secret, body, header[:-1])
+    assert is_signed(secret, body, header)
+    assert not is_signed(secret, body + b" ", header)
+    assert not is_signed(secret + "x", body, header)
+    assert not is_signed(secret, body, header[:-1])
 
 
 @pytest.mark.parametrize("header", [None, "", "sha256=", "sha1=abc", "sha256=\ud800", "sha256=é", "SHA256=" + "0" * 64])
 def test_no_header_breaks_the_check(header: str | None) -> None:
-    assert not signature_ok("secret", b"{}", header)
+    assert not is_signed("secret", b"{}", header)
+    with pytest.raises(NotAuthenticated):
+        reader().check_headers({} if header is None else {b"x-hub-signature-256": header})
 
 
 def test_the_handshake_knows_its_token() -> None:
-    assert token_ok("verify", "verify")
-    for wrong in (None, "", "Verify", "verify ", "\ud800"):
-        assert not token_ok("verify", wrong)
+    query = {"hub.mode": "subscribe", "hub.challenge": "42"}
+    assert reader().answer_handshake({**query, "hub.verify_token": "verify"}) == "42"
+    for wrong in ("", "Verify", "verify ", "\ud800"):
+        with pytest.raises(NotAuthenticated):
+            reader().answer_handshake({**query, "hub.verify_token": wrong})
+    with pytest.raises(NotAuthenticated):
+        reader().answer_handshake(query)

@@ -10,8 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gatepost.model.order import LINES_MAX
-from gatepost.networks.base import Incoming, StatusUpdate, Update
-from gatepost.networks.cloud.callback import PARTS_MAX, BadCallback, parse_updates
+from gatepost.networks.base import BadCallback, Incoming, StatusUpdate, Update
+from gatepost.networks.cloud.callback import PARTS_MAX, parse_updates
 from gatepost.networks.cloud.incoming_content import _READERS
 from gatepost.networks.cloud.json_values import DEEP, flatten
 from gatepost.networks.cloud.messages import MESSAGE_MAX

@@ -24,8 +24,7 @@ PACKAGES = {
     "gatepost_client": ROOT / "packages" / "gatepost-client",
     "gatepost_sandbox": ROOT / "packages" / "gatepost-sandbox",
 }
-# The extra `sandbox`, and protobuf, which is part of neonize's interface.
-UNDECLARED = {"gatepost": {"gatepost_sandbox", "google"}}
+UNDECLARED = {"gatepost": {"gatepost_sandbox"}}  # the extra `sandbox`
 IMPORT_ALL = """
 import importlib, pkgutil, sys
 package = importlib.import_module(sys.argv[1])

@@ -1,5 +1,6 @@
-"""Callbacks of the official network: the handshake, and signed updates, which are stored before the response 200."""
+"""Callbacks of networks: the handshake, and signed updates, which are stored before the response 200."""
 
+from collections.abc import Mapping
 from urllib.parse import parse_qs
 from uuid import UUID
 
@@ -8,49 +9,55 @@ import structlog
 from gatepost.api.context import ApiContext, CallbackConfig
 from gatepost.compute import compute
 from gatepost.model import ids
-from gatepost.model.errors import BadRequest, NotAuthenticated, NotFound
-from gatepost.networks.cloud.callback import BadCallback, parse_updates, signature_ok, signature_possible, token_ok
+from gatepost.model.errors import BadRequest, NotFound
+from gatepost.networks.base import BadCallback
+from gatepost.networks.kinds import NETWORK_KINDS
 
+PREFIX = "/callbacks/"
 _LARGE = 16 * 1024  # bytes; a larger callback is parsed in the worker thread
 log = structlog.get_logger("gatepost.callbacks")
 
 
-async def verify_callback(gateway: ApiContext, channel: str, query: bytes) -> str:
-    """Return the challenge, if the request has the verify token."""
-    config = await _config(gateway, channel)
-    asked = {name: values[0] for name, values in parse_qs(query.decode("latin-1")).items()}
-    if asked.get("hub.mode") != "subscribe" or not token_ok(config.verify_token, asked.get("hub.verify_token")):
-        raise NotAuthenticated("The verify token is not the one of this channel.", "invalid_signature")
-    return asked.get("hub.challenge", "")
+def is_callback(path: str) -> bool:
+    """Return whether a path is below the callback URL of a network: `/callbacks/<network>/`."""
+    name, slash, _ = path.removeprefix(PREFIX).partition("/")
+    return bool(slash) and any(kind.callbacks and kind.callbacks.path == name for kind in NETWORK_KINDS.values())
 
 
-async def find_callback(gateway: ApiContext, channel: str, signature: str | None) -> CallbackConfig:
+async def verify_callback(gateway: ApiContext, path: str, query: bytes) -> str:
+    """Return the response to the network's handshake."""
+    config = await _config(gateway, path)
+    return config.reader.answer_handshake(
+        {name: values[0] for name, values in parse_qs(query.decode("latin-1")).items()}
+    )
+
+
+async def find_callback(gateway: ApiContext, path: str, headers: Mapping[bytes, str]) -> CallbackConfig:
     """Return the channel of a callback. The channel and the signature's format are checked before the body is read."""
-    config = await _config(gateway, channel)
-    if not signature_possible(signature):
-        raise NotAuthenticated("The header X-Hub-Signature-256 is missing or malformed.", "invalid_signature")
+    config = await _config(gateway, path)
+    config.reader.check_headers(headers)
     return config
 
 
-async def receive_callback(gateway: ApiContext, channel: str, body: bytes, signature: str | None) -> None:
+async def receive_callback(gateway: ApiContext, path: str, headers: Mapping[bytes, str], body: bytes) -> None:
     """Store statuses and messages. The network gets a success only when they are stored."""
-    config = await _config(gateway, channel)  # its secret may have changed while the body arrived
-    if not signature_ok(config.app_secret, body, signature):
-        raise NotAuthenticated("The signature does not fit this body.", "invalid_signature")
+    config = await _config(gateway, path)  # its secret may have changed while the body arrived
+    config.reader.check_signature(headers, body)
     try:
-        ours = config.phone_number_id, config.waba_id, config.channel.phone
-        large = len(body) > _LARGE
-        updates, unread = await compute(parse_updates, body, *ours) if large else parse_updates(body, *ours)
+        parse = config.reader.parse
+        updates, unread = await compute(parse, body) if len(body) > _LARGE else parse(body)
     except BadCallback as error:
         raise BadRequest(f"This is not a callback of the network: {error}") from None
     if unread:
-        log.warning("updates not understood", channel=channel, count=unread)
+        log.warning("updates not understood", channel=config.channel.id, count=unread)
     await gateway.receiver.receive(config.id, config.channel, updates)
 
 
-async def _config(gateway: ApiContext, channel: str) -> CallbackConfig:
+async def _config(gateway: ApiContext, path: str) -> CallbackConfig:
+    name, _, channel = path.removeprefix(PREFIX).partition("/")
     channel_id: UUID | None = ids.parse_id("ch", channel)
     config = await gateway.callback_configs.get(channel_id) if channel_id else None
-    if config is None:
-        raise NotFound("There is no such official channel.")
+    callbacks = NETWORK_KINDS[config.channel.kind].callbacks if config else None
+    if config is None or callbacks is None or callbacks.path != name:
+        raise NotFound("There is no such channel on this network.")
     return config

@@ -20,6 +20,7 @@ from gatepost.clock import Clock
 from gatepost.inbound.receive import UpdateReceiver
 from gatepost.model.account import Caller, Plan
 from gatepost.model.event import ChannelRef
+from gatepost.networks.base import CallbackReader
 from gatepost.outbound.accept import Acceptor
 from gatepost.services.business import OpenBusiness
 from gatepost.services.event_waiters import EventWaiters
@@ -33,14 +34,11 @@ from gatepost.webhooks.http_post import Poster
 
 
 class CallbackConfig(msgspec.Struct, frozen=True):
-    """The settings of a channel that its callbacks need."""
+    """A channel that its network calls."""
 
     id: UUID
     channel: ChannelRef
-    phone_number_id: str
-    waba_id: str | None
-    app_secret: str
-    verify_token: str
+    reader: CallbackReader
 
 
 class ApiContext(msgspec.Struct, frozen=True):

@@ -11,17 +11,16 @@ import msgspec
 from litestar.exceptions import MethodNotAllowedException
 from litestar.types import HTTPScope, Receive
 
-from gatepost.api.callbacks import find_callback, receive_callback, verify_callback
+from gatepost.api.callbacks import PREFIX, find_callback, is_callback, receive_callback, verify_callback
 from gatepost.api.context import ApiContext
 from gatepost.api.errors import name_methods
 from gatepost.api.json_body import HttpAnswer, check_json, decode
-from gatepost.model.errors import BadRequest, NotFound, TooLarge
+from gatepost.model.errors import BadRequest, TooLarge
 from gatepost.model.send_request import SendRequest
 from gatepost.outbound.accept import ROUTE
 from gatepost.store.idempotency import idempotency_key
 
 SEND = "/api/v1/message/send"
-CALLBACKS = "/callbacks/cloud/"
 _JSON, _TEXT = b"application/json", b"text/plain; charset=utf-8"
 _PROMPT = 0.5  # seconds: if a body takes longer, its key is checked again
 _REPLAYED = ((b"idempotent-replayed", b"true"),)
@@ -35,7 +34,7 @@ def hot_route(method: str, path: str) -> Handler | None:
     if path == SEND:
         sending: Handler = _SENDING.get(method, wrong_method)
         return sending
-    if path.startswith(CALLBACKS):
+    if path.startswith(PREFIX) and is_callback(path):
         calling: Handler = _CALLING.get(method, wrong_method)
         return calling
     return None
@@ -71,30 +70,22 @@ async def send_message(gateway: ApiContext, scope: HTTPScope, receive: Receive) 
 
 async def take_callback(gateway: ApiContext, scope: HTTPScope, receive: Receive) -> HttpAnswer:
     """Signed updates of the official network. The answer comes once they are stored."""
-    headers, channel = read_headers(scope), _channel(scope)
-    signature = headers.get(b"x-hub-signature-256")
-    config = await find_callback(gateway, channel, signature)
+    headers, path = read_headers(scope), scope["path"]
+    config = await find_callback(gateway, path, headers)
     with gateway.callback_memory.open(config.id) as held:
         body = await read_all(headers, receive, gateway.callback_limit, held.take)
-        await receive_callback(gateway, channel, body, signature)
+        await receive_callback(gateway, path, headers, body)
     return HttpAnswer(200, b"", _TEXT)
 
 
 async def shake_hands(gateway: ApiContext, scope: HTTPScope, _receive: Receive) -> HttpAnswer:
     """The network's handshake when the callback address is set."""
-    challenge = await verify_callback(gateway, _channel(scope), scope["query_string"])
+    challenge = await verify_callback(gateway, scope["path"], scope["query_string"])
     return HttpAnswer(200, challenge.encode(), _TEXT)
 
 
 _SENDING: dict[str, Handler] = {"POST": send_message, "OPTIONS": tell_methods}
 _CALLING: dict[str, Handler] = {"GET": shake_hands, "POST": take_callback, "OPTIONS": tell_methods}
-
-
-def _channel(scope: HTTPScope) -> str:
-    channel = scope["path"][len(CALLBACKS) :]
-    if "/" in channel:
-        raise NotFound("There is nothing at this address.")
-    return channel
 
 
 def read_headers(scope: HTTPScope) -> dict[bytes, str]:

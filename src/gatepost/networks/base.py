@@ -8,6 +8,7 @@ send(message) ─► SendAccepted   the network has it, with this id
 incoming ─► StatusUpdate, Incoming, and updates of contacts, labels, templates, the number and the link
 """
 
+from collections.abc import Mapping
 from datetime import datetime
 from enum import Enum
 from typing import Any, Literal, Protocol
@@ -198,6 +199,26 @@ class ConnectionUpdate(msgspec.Struct, frozen=True):
 
 
 Update = StatusUpdate | Incoming | ContactUpdate | LabelUpdate | TemplateUpdate | NumberUpdate | ConnectionUpdate
+
+
+class BadCallback(Exception):
+    """The body is not a callback of the network; the text says why."""
+
+
+class CallbackReader(Protocol):
+    """Verifies and parses the callbacks of one channel. A request that is not the network's raises NotAuthenticated."""
+
+    def answer_handshake(self, query: Mapping[str, str]) -> str:
+        """Return the response to the request with which the network verifies the callback URL."""
+
+    def check_headers(self, headers: Mapping[bytes, str]) -> None:
+        """Check that the headers have a signature. It is called before the body is read; names are in lower case."""
+
+    def check_signature(self, headers: Mapping[bytes, str], body: bytes) -> None:
+        """Check that the body is signed with the channel's secret."""
+
+    def parse(self, body: bytes) -> tuple[list[Update], int]:
+        """Return the updates of the channel, and how many could not be parsed, or raise BadCallback."""
 
 
 # -- the network ------------------------------------------------------------------------------------------------------

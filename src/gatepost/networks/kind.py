@@ -10,7 +10,7 @@ from pyreqwest.client import Client
 
 from gatepost.background import Loop
 from gatepost.model.capabilities import Capabilities
-from gatepost.networks.base import Network
+from gatepost.networks.base import CallbackReader, Network
 from gatepost.networks.cloud.business_account import CloudAccount
 from gatepost.networks.qr.driver import Driver
 
@@ -43,6 +43,13 @@ class Connector(msgspec.Struct, frozen=True):
     business: Callable[[NetworkChannel], CloudAccount] | None = None  # templates, the profile, the number's state
 
 
+class Callbacks(msgspec.Struct, frozen=True):
+    """How a network calls us: at `/callbacks/<path>/<channel>`."""
+
+    path: str
+    open: Callable[[NetworkChannel], CallbackReader]
+
+
 class NetworkKind(msgspec.Struct, frozen=True):
     """A network. Its name is the `kind` of its channels in the API and in the database."""
 
@@ -51,4 +58,4 @@ class NetworkKind(msgspec.Struct, frozen=True):
     pacing: Literal["tiers", "warm_up"]  # what limits new conversations; the figures are in the settings
     connect: Callable[[NetworkParts], Connector]
     linked: bool = False  # a phone is linked by QR code, and the channel's owner holds the link
-    callbacks: bool = False  # the network calls our callback URL, and is called with a token
+    callbacks: Callbacks | None = None  # None: the network does not call us

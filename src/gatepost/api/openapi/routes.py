@@ -116,7 +116,7 @@ class HandshakeQuery(Query, frozen=True, kw_only=True, rename=lambda name: f"hub
     verify_token: Annotated[str, Meta(description="The channel's verify token.")] | None = None
 
 
-_CALLBACK = hot_routes.CALLBACKS + "{channel_id}"
+_CALLBACK = "/callbacks/cloud/{channel_id}"
 CALLBACKS = (
     Operation(
         "GET",

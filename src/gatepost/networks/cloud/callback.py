@@ -1,4 +1,4 @@
-"""The callbacks of the Cloud API: their signature and their updates.
+"""The updates in a callback of the Cloud API.
 
     body ─► entry (an account) ─► change (a field) ─► statuses ─► StatusUpdate
                                                     ─► messages, message_echoes ─► Incoming, ContactUpdate
@@ -7,16 +7,13 @@
 Each update is parsed separately, so that an invalid one does not affect the others.
 """
 
-import hashlib
-import hmac
-import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
 import msgspec
 
 from gatepost.model.json_parts import parts_within
-from gatepost.networks.base import Update
+from gatepost.networks.base import BadCallback, Update
 from gatepost.networks.cloud import account_updates
 from gatepost.networks.cloud.callback_contacts import CallbackContacts
 from gatepost.networks.cloud.json_values import as_dict, as_id, digits, flatten, parse
@@ -26,14 +23,7 @@ from gatepost.networks.json_cleanup import clean_json
 
 PARTS_MAX = 50_000  # entries, changes and updates of a callback, each with its brackets and commas
 _DEPTH = 7  # how deep the lists of updates lie: what an update holds does not count
-_SIGNATURE = re.compile(r"sha256=[0-9a-f]{64}", re.ASCII)
 _UNREADABLE = (msgspec.MsgspecError, ValueError, TypeError, KeyError, OverflowError, OSError, RecursionError)
-
-
-class BadCallback(Exception):
-    """The body is not a callback."""
-
-
 _NONE = msgspec.Raw(b"[]")
 
 
@@ -79,24 +69,6 @@ _decode_odd_entry = msgspec.json.Decoder(_OddEntry).decode
 _decode_change = msgspec.json.Decoder(_Change).decode
 _decode_value = msgspec.json.Decoder(_Value).decode
 _decode_parts = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
-
-
-def signature_possible(header: str | None) -> bool:
-    """Return whether `X-Hub-Signature-256` has the form of a signature. It is checked before the body is read."""
-    return header is not None and _SIGNATURE.fullmatch(header) is not None
-
-
-def signature_ok(app_secret: str, body: bytes, header: str | None) -> bool:
-    """Return whether `X-Hub-Signature-256` is the HMAC of the body."""
-    if header is None or not signature_possible(header):
-        return False
-    wanted = hmac.digest(app_secret.encode(), body, hashlib.sha256).hex()
-    return hmac.compare_digest(wanted.encode(), header[7:].encode("utf-8", "replace"))
-
-
-def token_ok(verify_token: str, given: str | None) -> bool:
-    """Return whether the token of the handshake is the channel's."""
-    return hmac.compare_digest(verify_token.encode(), (given or "").encode("utf-8", "replace"))
 
 
 def parse_updates(

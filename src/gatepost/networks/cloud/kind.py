@@ -6,12 +6,13 @@ import msgspec
 
 from gatepost.model.capabilities import Capabilities
 from gatepost.networks.cloud.business_account import CloudAccount
+from gatepost.networks.cloud.callback_reader import CloudCallbackReader
 from gatepost.networks.cloud.compose import WRITERS
 from gatepost.networks.cloud.file_hosts import FileHosts
 from gatepost.networks.cloud.graph import make_client
 from gatepost.networks.cloud.secrets import ChannelSecrets
 from gatepost.networks.cloud.send import CloudNetwork
-from gatepost.networks.kind import Connector, NetworkChannel, NetworkKind, NetworkParts
+from gatepost.networks.kind import Callbacks, Connector, NetworkChannel, NetworkKind, NetworkParts
 
 _decode_secrets = msgspec.json.Decoder(ChannelSecrets).decode
 
@@ -45,5 +46,5 @@ CLOUD = NetworkKind(
     ),
     pacing="tiers",
     connect=_connect,
-    callbacks=True,
+    callbacks=Callbacks("cloud", CloudCallbackReader.open),
 )
