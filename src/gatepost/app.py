@@ -34,7 +34,6 @@ from gatepost.metrics import ProcessMetrics
 from gatepost.model.errors import GatepostError
 from gatepost.network_factory import NetworkFactory
 from gatepost.networks.base import Network
-from gatepost.networks.kinds import NETWORK_KINDS
 from gatepost.outbound.accept import Acceptor
 from gatepost.owner import Owner
 from gatepost.readiness import Readiness
@@ -174,10 +173,8 @@ class Gatepost:
 
     async def _speak(self, config: ChannelConfig) -> Network | None:
         """Return a channel's network. A link is only held by the channel's owner: None if this process has none."""
-        if not NETWORK_KINDS[config.kind].linked:
-            return self._networks.open(config)
         keeper = self._workers.keepers.get(config.id) if self._workers else None
-        return keeper.network if keeper else None
+        return keeper.network if keeper else self._networks.open(config)
 
     async def _check_link(self, link: str) -> None:
         check_link(self._guard, link)
@@ -211,6 +208,6 @@ class Gatepost:
                 receiver=self._receiver,
             )
         )
-        make = workers.make_sender, workers.make_deliverer, workers.tune
-        self._owner = Owner(self._own_db, self._clock, self._settings.lease, *make, self._metrics.lease_event)
+        lease, count = self._settings.lease, self._metrics.lease_event
+        self._owner = Owner(self._own_db, self._clock, lease, workers.make_worker, count)
         self._owner.start(self.supervisor)

@@ -1,6 +1,8 @@
 """Creates the tasks of an owned channel: sending, delivering, the link, files, templates, the search index."""
 
+from collections.abc import Mapping, Sequence
 from functools import partial
+from typing import Any
 from uuid import UUID
 
 import msgspec
@@ -8,7 +10,7 @@ import msgspec
 from gatepost.admin.headers import open_headers
 from gatepost.admin.signing import open_signing_secrets
 from gatepost.admin.vault import Vault
-from gatepost.channel_task import ChannelContext
+from gatepost.channel_task import ChannelContext, ChannelTask
 from gatepost.clock import Clock
 from gatepost.inbound.link_keeper import LinkKeeper
 from gatepost.inbound.media_fetch import MediaFetcher
@@ -26,9 +28,10 @@ from gatepost.networks.kinds import NETWORK_KINDS
 from gatepost.outbound.attachments import AttachmentUploader
 from gatepost.outbound.backoff import Backoff
 from gatepost.outbound.channel_sender import ChannelSender
+from gatepost.outbound.number_limits import NumberLimits
 from gatepost.outbound.send_decision import SendRules
 from gatepost.outbound.send_recorder import SendRecorder
-from gatepost.outbound.sender_state import Attach, ReportConnection, SenderState, forget_nothing
+from gatepost.outbound.sender_state import SenderState
 from gatepost.owned_channel import OwnedChannel
 from gatepost.services.number_watch import NumberWatch
 from gatepost.services.profile import check_health
@@ -67,15 +70,15 @@ class WorkerParts(msgspec.Struct, frozen=True):
 
 
 class ChannelWorkers:
-    """Creates the tasks that the owner runs for each channel."""
+    """Creates the worker of each owned channel, with the parts that all of them share."""
 
     def __init__(self, parts: WorkerParts) -> None:
-        self._parts = parts
+        self.parts = parts
         self.keepers: dict[UUID, LinkKeeper] = {}
         db, clock, settings = parts.db, parts.clock, parts.settings
         sending, webhooks, files = settings.sending, settings.webhooks, settings.media
-        self._recorder = SendRecorder(db, clock, sending.linger, parts.metrics.sent)
-        self._rules = SendRules(
+        self.recorder = SendRecorder(db, clock, sending.linger, parts.metrics.sent)
+        self.rules = SendRules(
             sending.in_flight,
             sending.read_ahead,
             sending.unknown_grace,
@@ -83,7 +86,7 @@ class ChannelWorkers:
             sending.retry_most,
             sending.attempts,
         )
-        self._deliveries = DeliveryContext(
+        self.deliveries = DeliveryContext(
             db,
             clock,
             parts.poster,
@@ -92,10 +95,10 @@ class ChannelWorkers:
             metrics=parts.metrics,
         )
         room = {"most": files.most_bytes, "in_flight": files.in_flight}
-        self._attacher = AttachmentUploader(
+        self.attacher = AttachmentUploader(
             db, parts.objects, clock, self._fetch_link, link_seconds=files.link_seconds, **room
         )
-        self._fetcher = MediaFetcher(
+        self.fetcher = MediaFetcher(
             db,
             parts.objects,
             clock,
@@ -106,105 +109,126 @@ class ChannelWorkers:
         )
 
     async def _fetch_link(self, link: str, most: int, channel_id: UUID) -> FetchedFile | FetchFailure:
-        files = self._parts.settings.media
+        files = self.parts.settings.media
         deadline = min(files.timeout, files.link_seconds)
-        return await fetch_guarded(self._parts.guard, link, most, deadline=deadline, channel=channel_id)
+        return await fetch_guarded(self.parts.guard, link, most, deadline=deadline, channel=channel_id)
 
-    async def make_sender(self, owned: OwnedChannel) -> ChannelSender | None:
-        """Create the sender and the other tasks of a channel. Return the sender; None if the channel does not exist."""
-        parts = self._parts
-        config = await get_config(parts.own_db, owned.lease.channel_id)
+    async def make_worker(self, owned: OwnedChannel) -> "ChannelWorker | None":
+        """Return the worker of a channel; None if the channel does not exist."""
+        config = await get_config(self.parts.own_db, owned.lease.channel_id)
         if config is None:
             return None
-        context = owned.context = ChannelContext(parts.db, parts.clock, owned.lease, channel_ref(config), owned.alive)
-        keeper = self._make_keeper(context, config) if NETWORK_KINDS[config.kind].linked else None
+        worker = ChannelWorker(self, owned, config)
+        if worker.keeper:
+            self.keepers[config.id] = worker.keeper
+        return worker
+
+
+class ChannelWorker:
+    """The tasks of one owned channel. Changes of its settings and of its link are applied to them."""
+
+    def __init__(self, shared: ChannelWorkers, owned: OwnedChannel, config: ChannelConfig) -> None:
+        self._shared = shared
+        self._parts = parts = shared.parts
+        self._owned = owned
+        context = ChannelContext(parts.db, parts.clock, owned.lease, channel_ref(config), owned.alive)
+        self._context = context
+        self._kind = NETWORK_KINDS[config.kind]
         network = parts.networks.open(config)
-        media = MediaFetchTask(context, self._fetcher, network)
-        index = SearchIndexTask(context, count=parts.metrics.set_aside)
-        own = [keeper] if keeper else self._make_watches(context, config)
-        owned.tasks = [*own, media, index, RecoveryTask(context)]
-        sender = ChannelSender(
+        self.keeper = self._make_keeper(config) if self._kind.linked else None
+        self._media = MediaFetchTask(context, shared.fetcher, network)
+        self._watches = self._make_watches(config)
+        self.sender = ChannelSender(
             SenderState(
                 context,
-                self._recorder,
-                self._rules,
-                parts.networks.limits(config, keeper.row if keeper else None, parts.clock.now()),
+                shared.recorder,
+                shared.rules,
+                self._limits(config),
                 network,
-                report_connection=self._reporter(context),
-                attach=self._attaching(config, keeper),
-                forget_media=partial(self._attacher.forget, config.id) if keeper is None else forget_nothing,
+                report_connection=self._report_connection,
+                attach=self._attach,
+                forget_media=self._forget_media,
                 backoff=Backoff(limited=config.connection == "limited"),
             )
         )
-        if keeper:
-            keeper.changed = lambda: _follow(owned, keeper, sender, media)
-        return sender
+        index = SearchIndexTask(context, count=parts.metrics.set_aside)
+        link = [self.keeper] if self.keeper else []
+        self.others: Sequence[ChannelTask] = [*link, *self._watches, self._media, index, RecoveryTask(context)]
 
-    def _make_keeper(self, context: ChannelContext, config: ChannelConfig) -> LinkKeeper:
-        parts = self._parts
-        find = partial(parts.networks.driver, config)  # the driver is started only when a link is requested
-        keeper = LinkKeeper(context, find, parts.receiver, groups=parts.settings.qr.groups)
-        self.keepers[config.id] = keeper
-        return keeper
+    def _make_keeper(self, config: ChannelConfig) -> LinkKeeper:
+        find = partial(self._parts.networks.driver, config)  # the driver is started only when a link is requested
+        groups = self._parts.settings.qr.groups
+        return LinkKeeper(self._context, find, self._parts.receiver, self._follow_link, groups=groups)
 
-    def _make_watches(self, context: ChannelContext, config: ChannelConfig) -> list[StaleWatch]:
+    def _make_watches(self, config: ChannelConfig) -> list[StaleWatch]:
         parts = self._parts
         business = parts.networks.business(config)
         if business is None:
             return []
         templates = TemplateService(parts.db, parts.clock, config.id, business)
-        read, every = partial(self._read_number, config.id), parts.settings.cloud.number_every
-        watches = [TemplateWatch(context, templates), NumberWatch(context, read, every)]
+        every = parts.settings.cloud.number_every
+        watches = [TemplateWatch(self._context, templates), NumberWatch(self._context, self._read_number, every)]
         for watch in watches:
             watch.look(config.state)
         return watches
 
-    async def _read_number(self, channel_id: UUID) -> None:
+    async def _read_number(self) -> None:
         """Read the state of an official number, with its current secrets and addresses."""
-        config = await get_config(self._parts.db, channel_id)
+        config = await self._config()
         business = self._parts.networks.business(config) if config else None
         if config is not None and business is not None:
             await check_health(self._parts.db, config, business, self._parts.clock.now())
 
-    def _reporter(self, context: ChannelContext) -> ReportConnection:
-        async def report(state: str, reason: str | None) -> None:
-            lease, now = context.lease, context.clock.now()
-            await save_connection(context.db, context.channel, lease.channel_id, state, reason, now, epoch=lease.epoch)
+    async def _config(self) -> ChannelConfig | None:
+        return await get_config(self._parts.db, self._context.lease.channel_id)
 
-        return report
+    def _limits(self, config: ChannelConfig) -> NumberLimits:
+        return self._parts.networks.limits(config, self.keeper.row if self.keeper else None, self._parts.clock.now())
 
-    def _attaching(self, config: ChannelConfig, keeper: LinkKeeper | None) -> Attach:
-        async def attach(network: Network, content: str, type_: str) -> dict[str, str] | Receipt:
-            if keeper is None:
-                return await self._attacher.attach(config.id, network, content)
-            # file names from a link are valid only while that link is open
-            return await self._attacher.attach(config.id, network, content, session=network, links=False, type_=type_)
+    async def _report_connection(self, state: str, reason: str | None) -> None:
+        context, lease = self._context, self._context.lease
+        now = context.clock.now()
+        await save_connection(context.db, context.channel, lease.channel_id, state, reason, now, epoch=lease.epoch)
 
-        return attach
+    async def _attach(self, network: Network, content: str, type_: str) -> dict[str, str] | Receipt:
+        channel_id, kind = self._context.lease.channel_id, self._kind
+        # without a time, uploads are valid only while the connection is open
+        options: dict[str, Any] = {"keep": kind.keeps_uploads} if kind.keeps_uploads else {"session": network}
+        return await self._shared.attacher.attach(
+            channel_id, network, content, links=kind.fetches_links, type_=type_, **options
+        )
 
-    async def tune(self, owned: OwnedChannel, sender: ChannelSender) -> None:
-        """Apply changes of a channel's limits, secrets and link."""
-        config = await get_config(self._parts.db, owned.lease.channel_id)
+    async def _forget_media(self, names: Mapping[str, str]) -> bool:
+        channel_id, keep = self._context.lease.channel_id, self._kind.keeps_uploads
+        return keep is not None and await self._shared.attacher.forget(channel_id, names, keep=keep)
+
+    async def tune(self) -> None:
+        """Apply changes of the channel's limits, secrets and link."""
+        config = await self._config()
         if config is None:
             return
-        keeper = next((task for task in owned.tasks if isinstance(task, LinkKeeper)), None)
-        network = keeper.network if keeper else self._parts.networks.open(config)
-        sender.adjust(
-            network, self._parts.networks.limits(config, keeper.row if keeper else None, self._parts.clock.now())
-        )
-        await sender.note_trouble(config.state.get(TROUBLE))
-        if keeper:
-            sender.lock_new(keeper.locked_until)
-        for task in owned.tasks:
-            if isinstance(task, MediaFetchTask):
-                task.adjust(network)
-            elif isinstance(task, StaleWatch):
-                task.look(config.state)
+        network = self.keeper.network if self.keeper else self._parts.networks.open(config)
+        self.sender.adjust(network, self._limits(config))
+        await self.sender.note_trouble(config.state.get(TROUBLE))
+        if self.keeper:
+            self.sender.lock_new(self.keeper.locked_until)
+        self._media.adjust(network)
+        for watch in self._watches:
+            watch.look(config.state)
 
-    def make_deliverer(self, owned: OwnedChannel, target: Endpoint) -> EndpointDeliverer:
-        assert owned.context is not None  # set by `make_sender`
-        in_flight, channel = self._parts.settings.webhooks.in_flight, owned.context.channel
-        delivery = ChannelDelivery(self._deliveries, owned.lease, channel, self._open_target, in_flight, owned.alive)
+    def _follow_link(self) -> None:
+        """Apply a change of the link now: while new conversations are locked, each further attempt does harm."""
+        assert self.keeper is not None  # it calls this
+        self.sender.connect(self.keeper.network)
+        self.sender.lock_new(self.keeper.locked_until)
+        self._media.adjust(self.keeper.network)
+        self._owned.refresh()
+
+    def make_deliverer(self, target: Endpoint) -> EndpointDeliverer:
+        context, in_flight = self._context, self._parts.settings.webhooks.in_flight
+        delivery = ChannelDelivery(
+            self._shared.deliveries, context.lease, context.channel, self._open_target, in_flight, context.alive
+        )
         return EndpointDeliverer(delivery, target)
 
     def _open_target(self, target: Endpoint) -> DeliveryCredentials:
@@ -215,11 +239,3 @@ class ChannelWorkers:
 
 def channel_ref(config: ChannelConfig) -> ChannelRef:
     return ChannelRef(ids.format_id("ch", config.id), config.kind, config.phone)
-
-
-def _follow(owned: OwnedChannel, keeper: LinkKeeper, sender: ChannelSender, media: MediaFetchTask) -> None:
-    """Apply a change of the link immediately: while new conversations are locked, each further attempt does harm."""
-    sender.connect(keeper.network)
-    sender.lock_new(keeper.locked_until)
-    media.adjust(keeper.network)
-    owned.refresh()

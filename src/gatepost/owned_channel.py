@@ -7,12 +7,13 @@ end   ─► no new work starts ─► work in flight is finished ─► the pro
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
+from typing import Protocol
 from uuid import UUID
 
 import structlog
 
 from gatepost.background import attempt, log_failure
-from gatepost.channel_task import ChannelContext, ChannelTask
+from gatepost.channel_task import ChannelTask
 from gatepost.clock import Clock
 from gatepost.model.errors import Unavailable
 from gatepost.outbound.channel_sender import ChannelSender
@@ -26,29 +27,30 @@ log = structlog.get_logger("gatepost.owner")
 _REFRESH_EVERY = 1.0
 
 
+class Worker(Protocol):
+    """The tasks of an owned channel; `channel_worker.py` creates them."""
+
+    sender: ChannelSender
+    others: Sequence[ChannelTask]  # other than sending and delivering
+
+    def make_deliverer(self, target: Endpoint) -> EndpointDeliverer:
+        """Create the deliverer of an endpoint."""
+
+    async def tune(self) -> None:
+        """Apply changes of the channel's settings to the tasks."""
+
+
 class OwnedChannel:
     """A channel that this process owns."""
 
-    def __init__(
-        self,
-        db: Database,
-        clock: Clock,
-        lease: Lease,
-        valid_until: float,
-        make_deliverer: Callable[["OwnedChannel", Endpoint], EndpointDeliverer],
-        tune: Callable[["OwnedChannel", ChannelSender], Awaitable[None]],
-    ) -> None:
+    def __init__(self, db: Database, clock: Clock, lease: Lease, valid_until: float) -> None:
         self.lease = lease
         self.valid_until = valid_until
         self.seen: LogEnd | None = None
         self.busy_at = clock.monotonic()
         self._db = db
         self._clock = clock
-        self._make_deliverer = make_deliverer
-        self._tune = tune
-        self._sender: ChannelSender | None = None
-        self.tasks: Sequence[ChannelTask] = ()  # other than sending and delivering
-        self.context: ChannelContext | None = None  # set when the tasks are created
+        self._worker: Worker | None = None
         self._deliverers: dict[UUID, EndpointDeliverer] = {}
         self._saved: dict[UUID, DeliveryCursor] = {}
         self._refreshing: asyncio.Task[None] | None = None
@@ -61,9 +63,9 @@ class OwnedChannel:
         """Return whether the lease is valid."""
         return self._clock.monotonic() < self.valid_until
 
-    async def begin(self, sender: ChannelSender) -> None:
-        self._sender = sender
-        for task in (sender, *self.tasks):
+    async def begin(self, worker: Worker) -> None:
+        self._worker = worker
+        for task in self._all_tasks:
             task.start()
         self._stale = False
         await self._look()
@@ -72,16 +74,16 @@ class OwnedChannel:
 
     def wake(self, *, sending: bool = True) -> None:
         """Notify the tasks that there may be something to send or deliver, or a changed endpoint."""
-        if self._sender and sending:
-            self._sender.wake()
-        for task in (*self._deliverers.values(), *self.tasks):
+        if self._worker and sending:
+            self._worker.sender.wake()
+        for task in (*self._deliverers.values(), *self._others):
             task.wake()
         self.refresh()
 
     def refresh(self) -> None:
         """Schedule a refresh: settings or endpoints may have changed."""
         self._stale = True
-        if self._sender and not self._ended and (self._refreshing is None or self._refreshing.done()):
+        if self._worker and not self._ended and (self._refreshing is None or self._refreshing.done()):
             self._refreshing = asyncio.create_task(self._refresh_soon())
 
     async def _refresh_soon(self) -> None:
@@ -105,11 +107,11 @@ class OwnedChannel:
     @property
     def broken(self) -> bool:
         """Whether the sender or a task has ended without being stopped."""
-        return self._sender is None or any(task.ended for task in (self._sender, *self.tasks))
+        return self._worker is None or any(task.ended for task in (self._worker.sender, *self._others))
 
     @property
     def idle(self) -> bool:
-        if self._sender is None or any(deliverer.ended for deliverer in self._deliverers.values()):
+        if self._worker is None or any(deliverer.ended for deliverer in self._deliverers.values()):
             return False  # an ended deliverer is replaced
         return all(task.idle for task in self._all_tasks)
 
@@ -119,13 +121,19 @@ class OwnedChannel:
 
     @property
     def _all_tasks(self) -> Sequence[ChannelTask]:
-        return [*self._deliverers.values(), *self.tasks, *([self._sender] if self._sender else [])]
+        sender = [self._worker.sender] if self._worker else []
+        return [*sender, *self._deliverers.values(), *self._others]
+
+    @property
+    def _others(self) -> Sequence[ChannelTask]:
+        return self._worker.others if self._worker else ()
 
     async def _refresh(self) -> None:
         """Read the channel's settings and endpoints, and apply changes."""
         self._refreshed_at = self._clock.monotonic()
-        if self._sender:
-            await self._tune(self, self._sender)
+        worker = self._worker
+        assert worker is not None  # a channel is not refreshed before it begins
+        await worker.tune()
         changes = {id_: deliverer.changes for id_, deliverer in self._deliverers.items()}
         targets = {target.id: target for target in await list_delivering(self._db, self.lease.channel_id)}
         for id_, deliverer in list(self._deliverers.items()):
@@ -138,7 +146,7 @@ class OwnedChannel:
                 known = self._deliverers[target.id].change(target, changes[target.id])
                 self._stale = self._stale or not known
             elif self.alive():
-                deliverer = self._deliverers[target.id] = self._make_deliverer(self, target)
+                deliverer = self._deliverers[target.id] = worker.make_deliverer(target)
                 deliverer.start()
 
     async def save(self) -> None:
@@ -158,9 +166,8 @@ class OwnedChannel:
         if self._refreshing:
             self._refreshing.cancel()
             await asyncio.wait([self._refreshing])
-        first = [*self._deliverers.values(), *([self._sender] if self._sender else [])]
-        await asyncio.gather(*(self._try(task.stop) for task in first))
-        await asyncio.gather(*(self._try(task.stop) for task in self.tasks))
+        await asyncio.gather(*(self._try(task.stop) for task in self._all_tasks if task not in self._others))
+        await asyncio.gather(*(self._try(task.stop) for task in self._others))
         await asyncio.gather(*(task.end() for task in self._all_tasks))
         await self._try(self.save)
 

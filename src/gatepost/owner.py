@@ -19,8 +19,7 @@ import structlog
 from gatepost.background import Loop, Supervisor, attempt, log_failure, retry_until_available
 from gatepost.clock import Clock
 from gatepost.model.errors import Unavailable, database_unavailable
-from gatepost.outbound.channel_sender import ChannelSender
-from gatepost.owned_channel import OwnedChannel
+from gatepost.owned_channel import OwnedChannel, Worker
 from gatepost.settings import LeaseSettings
 from gatepost.store.channel_head import (
     Lease,
@@ -33,9 +32,7 @@ from gatepost.store.channel_head import (
     release_channel,
     renew_leases,
 )
-from gatepost.store.endpoints import Endpoint
 from gatepost.store.pool import Database
-from gatepost.webhooks.endpoint_deliverer import EndpointDeliverer
 
 log = structlog.get_logger("gatepost.owner")
 _CLAIMS_PER_SWEEP = 100
@@ -55,18 +52,14 @@ class Owner:
         db: Database,
         clock: Clock,
         settings: LeaseSettings,
-        make_sender: Callable[[OwnedChannel], Awaitable[ChannelSender | None]],
-        make_deliverer: Callable[[OwnedChannel, Endpoint], EndpointDeliverer],
-        tune: Callable[[OwnedChannel, ChannelSender], Awaitable[None]],
+        make_worker: Callable[[OwnedChannel], Awaitable[Worker | None]],
         count: Callable[[str], None] = lambda _: None,
     ) -> None:
         self.id = uuid4()
         self._db = db
         self._clock = clock
         self._settings = settings
-        self._make_sender = make_sender
-        self._make_deliverer = make_deliverer
-        self._tune = tune
+        self._make_worker = make_worker
         self._count = count
         self._owned: dict[UUID, OwnedChannel] = {}
         self._avoid: dict[UUID, float] = {}
@@ -190,13 +183,10 @@ class Owner:
             self._count("taken_over")
             before = lease.taken_from.hex
             log.warning("channel taken over", channel=channel_id.hex, previous_owner=before, epoch=lease.epoch)
-        owned = OwnedChannel(
-            self._db, self._clock, lease, self._valid_until(asked_at), self._make_deliverer, self._tune
-        )
-        self._owned[channel_id] = owned
-        sender = await self._make_sender(owned)
-        if sender is not None:
-            await owned.begin(sender)
+        owned = self._owned[channel_id] = OwnedChannel(self._db, self._clock, lease, self._valid_until(asked_at))
+        worker = await self._make_worker(owned)
+        if worker is not None:
+            await owned.begin(worker)
 
     async def _check(self, channel_id: UUID, owned: OwnedChannel, end: LogEnd | None) -> None:
         """Wake a channel with new events, drop one that is lost, release one that is idle."""

@@ -1,7 +1,7 @@
 """A channel whose parts fail: it is given back all the same, and the others are looked after."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from datetime import datetime
 from uuid import UUID
 
@@ -57,6 +57,20 @@ class Unreadable(ChannelTask):
         """Does nothing."""
 
 
+class Tasks:
+    """The worker of a channel without endpoints, whose settings do not change."""
+
+    def __init__(self, sender: ChannelSender, others: Sequence[ChannelTask]) -> None:
+        self.sender = sender
+        self.others = others
+
+    def make_deliverer(self, _target: Endpoint) -> EndpointDeliverer:
+        raise AssertionError("no channel has an endpoint here")
+
+    async def tune(self) -> None:
+        """Nothing changes."""
+
+
 class Owning:
     """An owner whose sweeps the test does by hand."""
 
@@ -65,22 +79,14 @@ class Owning:
         self.stage = stage
         self.make_task: Callable[[ChannelContext], ChannelTask] | None = None
         self.counted: list[str] = []
-        self.owner = Owner(
-            db, stage.clock, LEASE, self.make_sender, self.make_deliverer, self.tune, self.counted.append
-        )
+        self.owner = Owner(db, stage.clock, LEASE, self.make_worker, self.counted.append)
 
-    async def make_sender(self, owned: OwnedChannel) -> ChannelSender:
+    async def make_worker(self, owned: OwnedChannel) -> "Tasks":
         context = ChannelContext(self.db, self.stage.clock, owned.lease, self.stage.ref, owned.alive)
-        if self.make_task is not None and owned.lease.channel_id == self.stage.channel_id:
-            owned.tasks = [self.make_task(context)]
+        ours = owned.lease.channel_id == self.stage.channel_id
+        others = [self.make_task(context)] if self.make_task and ours else []
         recorder = SendRecorder(self.db, self.stage.clock, 0.0)
-        return ChannelSender(SenderState(context, recorder, RULES, FAST, self.stage.network))
-
-    def make_deliverer(self, _owned: OwnedChannel, _target: Endpoint) -> EndpointDeliverer:
-        raise AssertionError("nobody has an endpoint here")
-
-    async def tune(self, _owned: OwnedChannel, _sender: ChannelSender) -> None:
-        """Nothing changes."""
+        return Tasks(ChannelSender(SenderState(context, recorder, RULES, FAST, self.stage.network)), others)
 
     async def owners(self) -> dict[UUID, UUID | None]:
         async with self.db.connection() as conn:

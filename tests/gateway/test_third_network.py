@@ -13,6 +13,7 @@ import pytest
 from gatepost.model import ids, times
 from gatepost.model.capabilities import Capabilities
 from gatepost.model.errors import NotAuthenticated
+from gatepost.model.person import jid
 from gatepost.networks.base import BadCallback, Incoming, Outgoing, Person, Receipt, RemoteMedia, SendAccepted, Update
 from gatepost.networks.kind import Callbacks, Connector, NetworkChannel, NetworkKind, NetworkParts
 from gatepost.networks.kinds import NETWORK_KINDS
@@ -133,7 +134,9 @@ async def channel_id(house: House, pigeons: NetworkKind) -> AsyncIterator[UUID]:
 
 
 async def test_a_registered_network_carries_messages(house: House, channel_id: UUID) -> None:
-    message_id = await house.send(**TEXT)
+    answer = (await house.call("POST", SEND, TEXT)).json()["data"]
+    message_id = answer["key"]["id"]
+    assert answer == {"key": {"remoteJid": jid(PERSON), "fromMe": True, "id": message_id}, "status": "PENDING"}
     await house.until_status(message_id, "SENT")
     assert Pigeons.sent == [("north", PERSON)]
 

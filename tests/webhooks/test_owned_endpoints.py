@@ -1,13 +1,14 @@
 """The endpoints of an owned channel: read again after an outage of the database, and never twice at once."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from datetime import timedelta
 
 import asyncpg
 import msgspec
 import pytest
 
+from gatepost.channel_task import ChannelTask
 from gatepost.clock import SystemClock
 from gatepost.model.endpoint import HealthCounters
 from gatepost.outbound.channel_sender import ChannelSender
@@ -27,15 +28,16 @@ class Owned:
 
     def __init__(self, stage: Stage, sender: ChannelSender, lease: Lease) -> None:
         self.stage, self.sender, self.made = stage, sender, 0
-        self.owned = OwnedChannel(stage.db, SystemClock(), lease, float("inf"), self.make_deliverer, self.tune)
+        self.others: Sequence[ChannelTask] = ()
+        self.owned = OwnedChannel(stage.db, SystemClock(), lease, float("inf"))
         self.lease = lease
 
-    def make_deliverer(self, _owned: OwnedChannel, target: Endpoint) -> EndpointDeliverer:
+    def make_deliverer(self, target: Endpoint) -> EndpointDeliverer:
         self.made += 1
         stage, alive = self.stage, self.owned.alive
         return EndpointDeliverer(ChannelDelivery(stage.context, self.lease, stage.ref, open_target, 8, alive), target)
 
-    async def tune(self, _owned: OwnedChannel, _sender: ChannelSender) -> None:
+    async def tune(self) -> None:
         pass
 
 
@@ -55,7 +57,7 @@ async def test_a_wakeup_before_the_start_makes_no_deliverer(owned: Owned) -> Non
     owned.owned.wake()
     await asyncio.sleep(0.1)
     assert owned.made == 0
-    await owned.owned.begin(owned.sender)
+    await owned.owned.begin(owned)
     owned.owned.wake()
     await owned.stage.emit(1)
     owned.owned.wake()
@@ -64,7 +66,7 @@ async def test_a_wakeup_before_the_start_makes_no_deliverer(owned: Owned) -> Non
 
 
 async def test_a_failed_read_of_endpoints_is_repeated(owned: Owned, common_url: str) -> None:
-    await owned.owned.begin(owned.sender)
+    await owned.owned.begin(owned)
     await owned.stage.add()
     async with away(common_url, "endpoints") as break_off:
         owned.owned.refresh()
@@ -78,7 +80,7 @@ async def test_a_deliverer_continues_after_an_error_that_is_no_outage(owned: Own
     conn = await asyncpg.connect(common_url)
     await conn.execute("ALTER TABLE deliveries RENAME TO elsewhere")
     try:
-        await owned.owned.begin(owned.sender)
+        await owned.owned.begin(owned)
         await until(lambda: owned.sender.idle)
         await asyncio.sleep(0.2)
     finally:
@@ -93,7 +95,7 @@ async def test_a_deliverer_continues_after_an_error_that_is_no_outage(owned: Own
 async def test_the_end_waits_for_the_post_of_an_endpoint_that_was_just_deleted(owned: Owned) -> None:
     stage, hook = owned.stage, await owned.stage.add()
     stage.receiver.answer = Answer(200, delay=0.5)
-    await owned.owned.begin(owned.sender)
+    await owned.owned.begin(owned)
     (deliverer,) = owned.owned._deliverers.values()
     await stage.emit(1)
     owned.owned.wake()

@@ -88,10 +88,10 @@ class Slow(Owned):
     def __init__(self, stage: Stage, sender: ChannelSender, lease: Lease) -> None:
         super().__init__(stage, sender, lease)
         self.clock = MovableClock(NOW)
-        self.owned = OwnedChannel(stage.db, self.clock, self.lease, float("inf"), self.make_deliverer, self.tune)
+        self.owned = OwnedChannel(stage.db, self.clock, self.lease, float("inf"))
         self.go, self.looks, self.at_once, self.most = asyncio.Event(), 0, 0, 0
 
-    async def tune(self, _owned: OwnedChannel, _sender: ChannelSender) -> None:
+    async def tune(self) -> None:
         self.looks, self.at_once = self.looks + 1, self.at_once + 1
         self.most = max(self.most, self.at_once)
         await self.go.wait()
@@ -103,7 +103,7 @@ async def test_endpoints_are_never_read_twice_at_once(stage: Stage) -> None:
     await stage.take_over()
     assert stage.lease is not None
     slow = Slow(stage, await (await outbound.make_stage(stage.db)).take_over(), stage.lease)
-    beginning = asyncio.create_task(slow.owned.begin(slow.sender))
+    beginning = asyncio.create_task(slow.owned.begin(slow))
     async with asyncio.timeout(PATIENCE):
         while not slow.looks:
             await asyncio.sleep(0.01)
@@ -123,7 +123,7 @@ async def test_a_read_that_runs_at_the_end_starts_no_deliverer(stage: Stage) -> 
     assert stage.lease is not None
     slow = Slow(stage, await (await outbound.make_stage(stage.db)).take_over(), stage.lease)
     slow.go.set()
-    await slow.owned.begin(slow.sender)
+    await slow.owned.begin(slow)
     await stage.add()
     slow.go.clear()
     slow.clock.advance(5)

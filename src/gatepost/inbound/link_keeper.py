@@ -50,6 +50,7 @@ class LinkKeeper(ChannelTask):
         context: ChannelContext,
         find_driver: Callable[[], Awaitable[Driver]],
         receiver: UpdateReceiver,
+        changed: Callable[[], None],
         *,
         groups: bool,
     ) -> None:
@@ -57,7 +58,7 @@ class LinkKeeper(ChannelTask):
         self.network: QrNetwork | None = None
         self.locked_until: datetime | None = None
         self.row = LinkRow()
-        self.changed: Callable[[], None] = lambda: None  # called when one of these has changed
+        self._changed = changed  # called when the network or the lock has changed
         self._find_driver = find_driver
         self._receiver = receiver
         self._groups = groups
@@ -277,12 +278,12 @@ class LinkKeeper(ChannelTask):
         before = self.locked_until
         self.locked_until = (news.until or self._clock.now() + _NO_END) if news.state == "limited" else None
         if before != self.locked_until:
-            self.changed()
+            self._changed()
 
     def _set_network(self, network: QrNetwork | None) -> None:
         if (network is None) != (self.network is None):
             self.network = network
-            self.changed()
+            self._changed()
 
     async def _report(self, state: str, says: str | None, details: dict[str, Any] | None = None) -> None:
         self._state = state

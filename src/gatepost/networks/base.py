@@ -23,6 +23,16 @@ Person = person.Person
 # -- out ---------------------------------------------------------------------------------------------------------------
 
 
+class AcceptedMessage(msgspec.Struct, frozen=True):
+    """A message as the response to its send shows it."""
+
+    id: str
+    phone: str
+    type: str
+    content: str  # JSON
+    at: datetime
+
+
 class QuotedRef(msgspec.Struct, frozen=True):
     """The message that another one replies or reacts to, by its id on the network."""
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
+from datetime import timedelta
 from typing import Any, Literal
 from uuid import UUID
 
@@ -10,7 +11,7 @@ from pyreqwest.client import Client
 
 from gatepost.background import Loop
 from gatepost.model.capabilities import Capabilities
-from gatepost.networks.base import CallbackReader, Network
+from gatepost.networks.base import AcceptedMessage, CallbackReader, Network
 from gatepost.networks.cloud.business_account import CloudAccount
 from gatepost.networks.qr.driver import Driver
 
@@ -58,4 +59,7 @@ class NetworkKind(msgspec.Struct, frozen=True):
     pacing: Literal["tiers", "warm_up"]  # what limits new conversations; the figures are in the settings
     connect: Callable[[NetworkParts], Connector]
     linked: bool = False  # a phone is linked by QR code, and the channel's owner holds the link
+    accepted_fields: Callable[[AcceptedMessage], dict[str, Any]] = lambda _: {}  # added to the response to a send
+    keeps_uploads: timedelta | None = None  # how long an uploaded file can be sent; None: while the connection is open
+    fetches_links: bool = False  # a message may name a file by its URL, and the network fetches it
     callbacks: Callbacks | None = None  # None: the network does not call us

@@ -11,8 +11,9 @@ from typing import Any
 
 import msgspec
 
+from gatepost.model.accepted import AcceptedId, Recipient
 from gatepost.model.person import USER
-from gatepost.networks.base import CannotCompose, Outgoing
+from gatepost.networks.base import AcceptedMessage, CannotCompose, Outgoing
 from gatepost.networks.cloud import compose_template
 from gatepost.networks.cloud.callback_data import pack
 
@@ -34,6 +35,15 @@ def request_body(message: Outgoing) -> dict[str, Any]:
     if message.reply_to and message.type != "reaction":
         body["context"] = {"message_id": message.reply_to.network_id}
     return body
+
+
+def accepted_fields(message: AcceptedMessage) -> dict[str, Any]:
+    """Return the fields that the Cloud API adds to the response to a send."""
+    return {
+        "messaging_product": "whatsapp",
+        "contacts": [Recipient(message.phone, message.phone)],
+        "messages": [AcceptedId(message.id, "accepted")],
+    }
 
 
 def _part(message: Outgoing) -> tuple[str, Any]:

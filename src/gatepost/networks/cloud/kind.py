@@ -1,5 +1,6 @@
 """The Cloud API as a network kind: official numbers, reached over HTTP with one client per process."""
 
+from datetime import timedelta
 from functools import partial
 
 import msgspec
@@ -7,7 +8,7 @@ import msgspec
 from gatepost.model.capabilities import Capabilities
 from gatepost.networks.cloud.business_account import CloudAccount
 from gatepost.networks.cloud.callback_reader import CloudCallbackReader
-from gatepost.networks.cloud.compose import WRITERS
+from gatepost.networks.cloud.compose import WRITERS, accepted_fields
 from gatepost.networks.cloud.file_hosts import FileHosts
 from gatepost.networks.cloud.graph import make_client
 from gatepost.networks.cloud.secrets import ChannelSecrets
@@ -46,5 +47,8 @@ CLOUD = NetworkKind(
     ),
     pacing="tiers",
     connect=_connect,
+    keeps_uploads=timedelta(days=29),  # the network deletes them after 30 days
+    fetches_links=True,
+    accepted_fields=accepted_fields,
     callbacks=Callbacks("cloud", CloudCallbackReader.open),
 )

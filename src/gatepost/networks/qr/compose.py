@@ -2,7 +2,9 @@
 
 from typing import Any
 
-from gatepost.networks.base import CannotCompose
+import msgspec
+
+from gatepost.networks.base import AcceptedMessage, CannotCompose
 
 LINK_TYPES = {  # the message types of linked phones, and their names there
     "text": "conversation",
@@ -34,10 +36,12 @@ def link_content(type_: str, content: Content, media: dict[str, str]) -> tuple[s
     return type_, kept
 
 
-def link_text(type_: str, content: Content) -> str:
-    """Return the text of a message that is sent as text."""
-    text: str = as_text(type_, content) if type_ in CHOICES else content["body"]
-    return text
+def accepted_fields(message: AcceptedMessage) -> Content:
+    """Return the fields that a linked phone adds to the response to a send."""
+    type_, content = LINK_TYPES.get(message.type, "conversation"), msgspec.json.decode(message.content)
+    if type_ == "conversation":
+        content = as_text(message.type, content) if message.type in CHOICES else content["body"]
+    return {"message": {type_: content}, "messageType": type_, "messageTimestamp": int(message.at.timestamp())}
 
 
 def as_text(type_: str, content: Content) -> str:

@@ -5,7 +5,7 @@ import asyncio
 from gatepost.model.capabilities import Capabilities
 from gatepost.networks.kind import Connector, NetworkChannel, NetworkKind, NetworkParts
 from gatepost.networks.qr.child_driver import ChildDriver, Devices
-from gatepost.networks.qr.compose import CHOICES, LINK_TYPES
+from gatepost.networks.qr.compose import CHOICES, LINK_TYPES, accepted_fields
 from gatepost.networks.qr.driver import Driver
 from gatepost.networks.qr.websocket_driver import WebSocketDriver
 
@@ -55,5 +55,6 @@ QR = NetworkKind(
     ),
     pacing="warm_up",
     connect=_connect,
+    accepted_fields=accepted_fields,
     linked=True,
 )
