@@ -156,12 +156,12 @@ async def test_a_registered_network_carries_messages(house: House, channel_id: U
 
 
 async def test_a_registered_network_calls_back(house: House, channel_id: UUID) -> None:
-    address = f"/callbacks/pigeons/{ids.show('ch', channel_id)}"
+    address = f"/callbacks/pigeons/{ids.format_id('ch', channel_id)}"
     handshake = await house.call("GET", address + "?ring=red", key="")
     assert (handshake.status, handshake.body) == (200, b"coo")
     check_refused(await house.call("GET", address + "?ring=blue", key=""), 401, "invalid_signature")
 
-    at = times.show(house.clock.now())
+    at = times.format_time(house.clock.now())
     body = msgspec.json.encode([{"id": "note-1", "phone": PERSON, "text": "Oi", "at": at}])
     for headers in ({}, {"x-pigeon-seal": seal("blue", body)}):
         answer = await house.call("POST", address, raw=body, key="", headers=headers)
@@ -175,6 +175,6 @@ async def test_a_registered_network_calls_back(house: House, channel_id: UUID) -
     (event,) = [event for event in events if event["type"] == "message_notification"]
     assert (event["channel"]["kind"], event["data"]["content"]["body"]) == ("pigeons", "Oi")
 
-    for other in (f"/callbacks/cloud/{ids.show('ch', channel_id)}", f"/callbacks/pigeons/{house.channel}"):
+    for other in (f"/callbacks/cloud/{ids.format_id('ch', channel_id)}", f"/callbacks/pigeons/{house.channel}"):
         answer = await house.call("POST", other, raw=body, key="", headers=sealed)
         check_refused(answer, 404, "not_found", about=other)

@@ -7,10 +7,11 @@ import msgspec
 
 from gatepost.model import ids
 from gatepost.model.contact import CHECK_MOST, check_custom, read_name
-from gatepost.model.errors import Invalid, NotFound, invalid_field
+from gatepost.model.errors import Invalid, invalid_field
 from gatepost.model.event import ChannelRef
 from gatepost.model.phone import check_phone
 from gatepost.model.problem_collector import ProblemCollector
+from gatepost.services.lookup import existing, missing, read_id
 from gatepost.services.network_errors import network_call
 from gatepost.services.read_receipts import Speak, connected
 from gatepost.store.channels import ChannelConfig
@@ -66,11 +67,7 @@ class ContactService(msgspec.Struct, frozen=True):
 
     async def access(self, text: str) -> ContactRow:
         """Return the contact of the channel with that id."""
-        contact_id = ids.parse_id("ct", text)
-        row = await get_contact(self.db, self.channel_id, contact_id) if contact_id else None
-        if row is None:
-            raise no_contact()
-        return row
+        return existing("ct", await get_contact(self.db, self.channel_id, read_id("ct", text)))
 
     async def at(self, phone: str) -> ContactRow | None:
         """Return the contact with a phone number."""
@@ -94,20 +91,22 @@ class ContactService(msgspec.Struct, frozen=True):
         if change == ContactChange():
             raise invalid_field("body", "names nothing to change; give name, custom or opted_out")
         fields = _fields(change.name, change.custom, None if change.opted_out is msgspec.UNSET else change.opted_out)
-        return _there(await store.change_contact(self.db, self.channel, self.channel_id, _id(text), fields, self.now))
+        contact_id = read_id("ct", text)
+        changed = await store.change_contact(self.db, self.channel, self.channel_id, contact_id, fields, self.now)
+        return existing("ct", changed)
 
     async def delete(self, text: str) -> None:
         """Delete a contact; its messages stay."""
-        if not await store.delete_contact(self.db, self.channel, self.channel_id, _id(text), self.now):
-            raise no_contact()
+        if not await store.delete_contact(self.db, self.channel, self.channel_id, read_id("ct", text), self.now):
+            raise missing("ct")
 
     async def merge(self, text: str, other: str) -> ContactRow:
         """Merge the second contact into the first."""
-        stays, goes = _id(text), ids.parse_id("ct", other)
+        stays, goes = read_id("ct", text), ids.parse_id("ct", other)
         if stays == goes:
             raise invalid_field("with", "is the very same contact")
         merged = await store.merge_contacts(self.db, self.channel, self.channel_id, stays, goes or ids.ZERO, self.now)
-        return _there(merged)
+        return existing("ct", merged)
 
 
 class CheckedNumber(msgspec.Struct, frozen=True):
@@ -132,23 +131,6 @@ async def check_numbers(db: Database, speak: Speak, channel: ChannelConfig, phon
     async with db.connection() as conn:
         contacts = await find_people(conn, channel.id, phones)
     return [CheckedNumber(phone, phone in known, contacts[phone].id if phone in contacts else None) for phone in phones]
-
-
-def no_contact() -> NotFound:
-    return NotFound("There is no such contact on this channel.")
-
-
-def _there(row: ContactRow | None) -> ContactRow:
-    if row is None:
-        raise no_contact()
-    return row
-
-
-def _id(text: str) -> UUID:
-    contact_id = ids.parse_id("ct", text)
-    if contact_id is None:
-        raise no_contact()
-    return contact_id
 
 
 def _fields(

@@ -12,8 +12,9 @@ from gatepost.model.dates import IdRange
 from gatepost.model.errors import GatepostError, invalid_field
 from gatepost.model.event import ChannelRef
 from gatepost.model.field_readers import check_storable, read_choice
+from gatepost.services.lookup import existing, missing, read_id
 from gatepost.services.network_errors import network_call
-from gatepost.services.read_receipts import MEMORY, Speak, no_conversation, person_at, read_conversation_id
+from gatepost.services.read_receipts import MEMORY, Speak, person_at
 from gatepost.store.channel_head import channel_transaction
 from gatepost.store.channels import ChannelConfig
 from gatepost.store.conversations import changes as store
@@ -37,19 +38,16 @@ class ConversationChange(msgspec.Struct, frozen=True, forbid_unknown_fields=True
 
 async def access_conversation(db: Database, channel_id: UUID, text: str) -> ConversationDetails:
     """Return the conversation with this id, if it belongs to the channel."""
-    found = await store.get_conversation(db, channel_id, read_conversation_id(text))
-    if found is None:
-        raise no_conversation()
-    return found
+    return existing("cv", await store.get_conversation(db, channel_id, read_id("cv", text)))
 
 
 async def list_history(
     db: Database, channel_id: UUID, text: str, before: UUID | None, limit: int, now: datetime
 ) -> HistoryPage:
     """Return a page of a conversation's messages, the newest first."""
-    contact_id = read_conversation_id(text)
+    contact_id = read_id("cv", text)
     if not await has_conversation(db, channel_id, contact_id):
-        raise no_conversation()
+        raise missing("cv")
     filter_ = HistoryFilter(IdRange(end=before) if before else IdRange(), contact_id)
     return await read_history_page(db, channel_id, filter_, now, scan=limit, limit=limit)
 
@@ -60,8 +58,8 @@ async def change_conversation(
     """Set the given fields. One event reports the changes."""
     given = check_change(body)
     async with channel_transaction(db, channel, channel_id, now) as change:
-        if not await store.change_conversation(change, read_conversation_id(text), given):
-            raise no_conversation()
+        if not await store.change_conversation(change, read_id("cv", text), given):
+            raise missing("cv")
 
 
 def check_change(body: ConversationChange) -> dict[str, Any]:
@@ -87,9 +85,7 @@ async def read_conversation(db: Database, speak: Speak, channel: ChannelConfig, 
     """Mark all messages of a conversation as read; return whether the person was shown that."""
     ref = ChannelRef(ids.format_id("ch", channel.id), channel.kind, channel.phone)
     async with channel_transaction(db, ref, channel.id, now) as change:
-        incoming = await store.mark_read(change, read_conversation_id(text), now - MEMORY)
-        if incoming is None:
-            raise no_conversation()
+        incoming = existing("cv", await store.mark_read(change, read_id("cv", text), now - MEMORY))
     return await _show_read(speak, channel, incoming)
 
 

@@ -7,11 +7,12 @@ import msgspec
 
 from gatepost.model import ids
 from gatepost.model.dates import IdRange, read_span
-from gatepost.model.errors import NotFound, invalid_field
+from gatepost.model.errors import invalid_field
 from gatepost.model.field_readers import plain
 from gatepost.model.message import STATUS
 from gatepost.model.phone import check_phone
 from gatepost.model.search_words import SearchQuery, read_query
+from gatepost.services.lookup import missing
 from gatepost.store.messages.history import SCHEDULED, HistoryFilter, find_contact, has_conversation
 from gatepost.store.pool import Database
 
@@ -51,7 +52,7 @@ async def resolve(db: Database, channel_id: UUID, asked: HistoryQuery) -> Histor
     """Return the filter of a query; None if no message can match."""
     contact_id = asked.conversation
     if contact_id is not None and not await has_conversation(db, channel_id, contact_id):
-        raise NotFound("There is no such conversation on this channel.")
+        raise missing("cv")
     if asked.phone is not None:
         found = await find_contact(db, channel_id, asked.phone)
         if found is None or contact_id not in (None, found):

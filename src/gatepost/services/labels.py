@@ -6,10 +6,11 @@ from uuid import UUID
 import msgspec
 
 from gatepost.model import ids
-from gatepost.model.errors import Conflict, NotFound
+from gatepost.model.errors import Conflict
 from gatepost.model.event import ChannelRef
 from gatepost.model.label import LABELS_MOST, read_color, read_name, usual_color
 from gatepost.model.problem_collector import ProblemCollector
+from gatepost.services.lookup import existing, read_id
 from gatepost.store import labels as store
 from gatepost.store.channel_head import channel_transaction
 from gatepost.store.contacts.rows import KnownContact
@@ -45,11 +46,7 @@ class LabelService(msgspec.Struct, frozen=True):
 
 async def access_label(db: Database, channel_id: UUID, text: str) -> LabelRow:
     """Return the label with this id, if it belongs to the channel."""
-    label_id = ids.parse_id("lb", text)
-    label = await store.get_label(db, channel_id, label_id) if label_id else None
-    if label is None:
-        raise _no_label()
-    return label
+    return existing("lb", await store.get_label(db, channel_id, read_id("lb", text)))
 
 
 async def create_label(service: LabelService, new: NewLabel, once: IdempotentRequest[LabelRow] = NEVER) -> LabelRow:
@@ -120,20 +117,9 @@ async def _check_free(labels: ChannelLabels, name: str, label_id: UUID | None) -
 
 
 async def _find(labels: ChannelLabels, text: str) -> LabelRow:
-    label_id = ids.parse_id("lb", text)
-    label = await labels.find(label_id) if label_id else None
-    if label is None:
-        raise _no_label()
-    return label
+    return existing("lb", await labels.find(read_id("lb", text)))
 
 
 async def _person(labels: ChannelLabels, target: str, target_id: str) -> KnownContact:
-    contact_id = ids.parse_id(_PREFIX[target], target_id)
-    contact = await labels.find_person(contact_id) if contact_id else None
-    if contact is None:
-        raise NotFound(f"There is no such {target} on this channel.")
-    return contact
-
-
-def _no_label() -> NotFound:
-    return NotFound("There is no such label on this channel.")
+    prefix = _PREFIX[target]
+    return existing(prefix, await labels.find_person(read_id(prefix, target_id)))

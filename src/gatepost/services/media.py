@@ -17,6 +17,7 @@ from gatepost.clock import Clock
 from gatepost.model import ids
 from gatepost.model.errors import BadRequest, Conflict, GatepostError, Invalid, NotFound, invalid_field
 from gatepost.model.file import too_large
+from gatepost.services.lookup import existing, read_id
 from gatepost.store.idempotency import IdempotencyKey, IdempotentRequest, Replay
 from gatepost.store.media import files as store
 from gatepost.store.media.files import MediaRow, object_key
@@ -96,11 +97,7 @@ class MediaService:
 
     async def access(self, channel_id: UUID, text: str) -> MediaRow:
         """Return the file with this id, if it belongs to the channel."""
-        media_id = ids.parse_id("med", text)
-        media = await store.get_media(self._db, channel_id, media_id) if media_id else None
-        if media is None:
-            raise NotFound("There is no such file on this channel.")
-        return media
+        return existing("med", await store.get_media(self._db, channel_id, read_id("med", text)))
 
     async def content(self, media: MediaRow, start: int, end: int) -> AsyncIterator[bytes]:
         """Return the bytes of a ready file, from `start` to `end`."""

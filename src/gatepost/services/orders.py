@@ -5,11 +5,10 @@ from uuid import UUID
 
 import msgspec
 
-from gatepost.model import ids
-from gatepost.model.errors import NotFound
 from gatepost.model.event import ChannelRef
 from gatepost.model.field_readers import read_choice
 from gatepost.model.order import STATUSES
+from gatepost.services.lookup import existing, read_id
 from gatepost.store.orders import OrderRow, get_order, set_order_status
 from gatepost.store.pool import Database
 
@@ -22,7 +21,7 @@ class OrderChange(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 async def access_order(db: Database, channel_id: UUID, text: str) -> OrderRow:
     """Return the order with this id, if it belongs to the channel."""
-    return _there(await get_order(db, channel_id, _id(text)))
+    return existing("ord", await get_order(db, channel_id, read_id("ord", text)))
 
 
 async def change_order(
@@ -30,21 +29,4 @@ async def change_order(
 ) -> OrderRow:
     """Change the status of an order."""
     status = read_choice("status", change.status, STATUSES)
-    return _there(await set_order_status(db, channel, channel_id, _id(text), status, now))
-
-
-def _id(text: str) -> UUID:
-    order_id = ids.parse_id("ord", text)
-    if order_id is None:
-        raise _no_order()
-    return order_id
-
-
-def _there(order: OrderRow | None) -> OrderRow:
-    if order is None:
-        raise _no_order()
-    return order
-
-
-def _no_order() -> NotFound:
-    return NotFound("There is no such order on this channel.")
+    return existing("ord", await set_order_status(db, channel, channel_id, read_id("ord", text), status, now))

@@ -2,12 +2,11 @@
 
 from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
-from uuid import UUID
 
-from gatepost.model import ids
-from gatepost.model.errors import Conflict, NotFound
+from gatepost.model.errors import Conflict
 from gatepost.model.person import LID, USER
 from gatepost.networks.base import Network, Person
+from gatepost.services.lookup import existing, read_id
 from gatepost.services.network_errors import network_call
 from gatepost.store.channels import ChannelConfig
 from gatepost.store.conversations.changes import find_last_incoming
@@ -30,9 +29,8 @@ async def show_read(speak: Speak, channel: ChannelConfig, message: StoredMessage
 
 async def show_typing(db: Database, speak: Speak, channel: ChannelConfig, conversation: str, now: datetime) -> None:
     """Show 'typing…' under the person's newest message in a conversation. The network also marks it as read."""
-    incoming = await find_last_incoming(db, channel.id, read_conversation_id(conversation), now - MEMORY)
-    if incoming is None:
-        raise no_conversation()
+    contact_id = read_id("cv", conversation)
+    incoming = existing("cv", await find_last_incoming(db, channel.id, contact_id, now - MEMORY))
     if incoming.network_id is None or incoming.address is None:
         days = MEMORY.days
         raise Conflict(f"Typing is shown under a message of the person, and none has come within {days} days.")
@@ -59,15 +57,3 @@ async def connected(speak: Speak, channel: ChannelConfig) -> Network:
             "channel_not_connected",
         )
     return network
-
-
-def read_conversation_id(conversation: str) -> UUID:
-    """Return the contact of a conversation's id."""
-    contact_id = ids.parse_id("cv", conversation)
-    if contact_id is None:
-        raise no_conversation()
-    return contact_id
-
-
-def no_conversation() -> NotFound:
-    return NotFound("There is no such conversation on this channel.")

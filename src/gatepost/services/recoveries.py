@@ -10,9 +10,10 @@ from gatepost.model import ids
 from gatepost.model.dates import first_id, read_moment, read_zone
 from gatepost.model.delivery import MISSING, STATUSES
 from gatepost.model.endpoint import DISABLED
-from gatepost.model.errors import Conflict, NotFound, invalid_field
+from gatepost.model.errors import Conflict, invalid_field
 from gatepost.model.event import ALL_TYPES
 from gatepost.model.field_readers import plain, read_choice
+from gatepost.services.lookup import existing, read_id
 from gatepost.store.deliveries import recover as store
 from gatepost.store.deliveries.recover import RecoveryFilter, RecoveryRow
 from gatepost.store.endpoints import Endpoint
@@ -83,11 +84,7 @@ async def recover(
 
 async def access_recovery(db: Database, channel_id: UUID, endpoint_id: UUID, text: str) -> RecoveryRow:
     """Return the recovery with this id, if it belongs to the endpoint."""
-    recovery_id = ids.parse_id("rec", text)
-    found = await store.get_recovery(db, channel_id, endpoint_id, recovery_id) if recovery_id else None
-    if found is None:
-        raise NotFound("There is no such recovery of this webhook.")
-    return found
+    return existing("rec", await store.get_recovery(db, channel_id, endpoint_id, read_id("rec", text)))
 
 
 def progress(one: RecoveryRow) -> float:

@@ -15,12 +15,13 @@ import structlog
 
 from gatepost.clock import Clock
 from gatepost.model import ids
-from gatepost.model.errors import Conflict, GatepostError, NotFound, invalid_field
+from gatepost.model.errors import Conflict, GatepostError, invalid_field
 from gatepost.model.field_readers import read_choice, read_number
 from gatepost.model.template import NewTemplate, Preview, Template, check_new_template, preview
 from gatepost.model.template.values import CATEGORIES, word
 from gatepost.networks.base import CallFailed
 from gatepost.networks.cloud.business_account import CloudAccount, CloudTemplate
+from gatepost.services.lookup import existing, read_id
 from gatepost.services.network_errors import network_call
 from gatepost.store import templates as store
 from gatepost.store.idempotency import NEVER, IdempotentRequest
@@ -57,11 +58,7 @@ class TemplateService(msgspec.Struct, frozen=True):
 
 async def access_template(db: Database, channel_id: UUID, text: str) -> StoredTemplate:
     """Return the template with this id, if it belongs to the channel."""
-    template_id = ids.parse_id("tpl", text)
-    template = await store.get_template(db, channel_id, template_id) if template_id else None
-    if template is None:
-        raise NotFound("There is no such template on this channel. POST /api/v1/templates/sync reads them again.")
-    return template
+    return existing("tpl", await store.get_template(db, channel_id, read_id("tpl", text)))
 
 
 async def create_template(
