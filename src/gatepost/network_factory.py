@@ -10,8 +10,7 @@ from gatepost.admin.vault import Vault, channel_context
 from gatepost.api.contract.channel import ChannelLimits
 from gatepost.background import Loop
 from gatepost.model import ids
-from gatepost.networks.base import CallbackReader, Network
-from gatepost.networks.cloud.business_account import CloudAccount
+from gatepost.networks.base import BusinessAccount, CallbackReader, Network
 from gatepost.networks.kind import Connector, NetworkChannel, NetworkParts
 from gatepost.networks.kinds import NETWORK_KINDS
 from gatepost.networks.qr.driver import Driver
@@ -48,7 +47,7 @@ class NetworkFactory:
         connect = self._connector(config).open
         return connect(self._channel(config)) if connect else None
 
-    def business(self, config: ChannelConfig) -> CloudAccount | None:
+    def business(self, config: ChannelConfig) -> BusinessAccount | None:
         """Return the business account of a channel; None if its network has none."""
         connect = self._connector(config).business
         return connect(self._channel(config)) if connect else None

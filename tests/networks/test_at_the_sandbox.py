@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from gatepost.model.template import Template
 from gatepost.networks.base import (
     ContactUpdate,
     ErrorReaction,
@@ -106,7 +107,8 @@ async def test_the_network_takes_a_reaction(world: World) -> None:
 )
 async def test_the_network_takes_a_template(world: World, body: Any, variables: Any) -> None:
     account, network = world.sandbox.account, world.sandbox.network
-    made = await account.create_template("order_ok", "en_US", "UTILITY", [body], named=body is NAMED)
+    format_ = "NAMED" if body is NAMED else "POSITIONAL"
+    made = await account.create_template(Template("order_ok", "en_US", "UTILITY", [body], format_))
     template = {"template": {"name": "order_ok", "language": "en_US", "variables": variables}}
     early = await network.send(outgoing("template", template))
     assert isinstance(early, SendRefused)

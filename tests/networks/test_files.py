@@ -38,7 +38,7 @@ async def test_a_file_goes_there_and_comes_back(world: Sandboxed) -> None:
 
 async def test_a_file_that_is_deleted_is_gone(world: Sandboxed) -> None:
     handle = await world.network.put_media(CONTENT, "application/pdf", "a.pdf")
-    await world.network.delete_media(handle)
+    await world.client.delete(f"{world.url}/v25.0/{handle}").bearer_auth("token").build().send()
     with pytest.raises(CallFailed) as failed:
         await world.network.get_media(RemoteMedia(handle, "application/pdf"), 100_000)
     assert not failed.value.retry

@@ -6,12 +6,14 @@ from typing import Any
 import msgspec
 import pytest
 
-from gatepost.networks.base import CallFailed, NumberUpdate, Person
-from gatepost.networks.cloud.business_account import CloudAccount, CloudTemplate, parse_number, parse_template
+from gatepost.model.number_status import NumberHealth
+from gatepost.model.template import Template
+from gatepost.networks.base import CallFailed, Person
+from gatepost.networks.cloud.business_account import CloudAccount, parse_number, parse_template
 from gatepost.networks.cloud.errors import with_advice
 from gatepost.networks.cloud.send import CloudNetwork, make_client
 from tests.conftest import Answer, Received, Receiver
-from tests.networks.callbacks import NUMBER, OUR_PHONE, PERSON, WABA
+from tests.networks.callbacks import NUMBER, PERSON, WABA
 from tests.networks.sandboxed import Sandboxed, sandboxed
 
 BODY = {"type": "BODY", "text": "Hello {{1}}, your order is ready.", "example": {"body_text": [["Ana"]]}}
@@ -33,29 +35,32 @@ async def world() -> AsyncIterator[Sandboxed]:
 
 async def test_the_life_of_a_template(world: Sandboxed) -> None:
     account = world.account
-    made = await account.create_template("order_ok", "en_US", "UTILITY", [BODY])
+    made = await account.create_template(Template("order_ok", "en_US", "UTILITY", [BODY]))
     assert (made.name, made.language, made.status, made.named) == ("order_ok", "en_US", "PENDING", False)
+    assert made.network_id
     with pytest.raises(CallFailed) as failed:
-        await account.edit_template(made.network_id, components=[BODY])
+        await account.edit_template(made.network_id, {"components": [BODY]})
     assert not failed.value.retry
     await world.control("POST", f"templates/{made.network_id}/review", {"decision": "approve"})
     found = await account.get_template(made.network_id)
     assert (found.network_id, found.status, found.category) == (made.network_id, "APPROVED", "UTILITY")
     assert [part["type"] for part in found.components] == ["BODY"]
-    await account.edit_template(made.network_id, components=[BODY | {"text": "Hi {{1}}, your order is ready now."}])
+    changed = BODY | {"text": "Hi {{1}}, your order is ready now."}
+    await account.edit_template(made.network_id, {"components": [changed]})
     await account.delete_template("order_ok", made.network_id)
     assert "order_ok" not in [template.name for template in await account.list_templates()]
 
 
 async def test_a_template_with_named_variables(world: Sandboxed) -> None:
-    made = await world.account.create_template("named_ok", "en_US", "UTILITY", [NAMED], named=True)
+    made = await world.account.create_template(Template("named_ok", "en_US", "UTILITY", [NAMED], "NAMED"))
     assert made.named
+    assert made.network_id
     assert (await world.account.get_template(made.network_id)).named
 
 
 async def test_a_template_that_breaks_a_rule_is_refused_with_advice(world: Sandboxed) -> None:
     with pytest.raises(CallFailed) as failed:
-        await world.account.create_template("Bad Name", "en_US", "UTILITY", [BODY])
+        await world.account.create_template(Template("Bad Name", "en_US", "UTILITY", [BODY]))
     assert (failed.value.retry, failed.value.status) == (False, 400)
     assert failed.value.error.advice is not None
 
@@ -101,9 +106,9 @@ def test_a_template_in_the_networks_own_form() -> None:
             "rejected_reason": "INVALID_FORMAT",
         }
     )
-    assert found == CloudTemplate("168", "n", "en_US", "REJECTED", "UTILITY", True, [BODY], "GREEN", "INVALID_FORMAT")
+    assert found == Template("n", "en_US", "UTILITY", [BODY], "NAMED", "REJECTED", "168", "GREEN", "INVALID_FORMAT")
     bare = parse_template({"id": "1", "name": "n", "rejected_reason": "NONE", "components": None})
-    assert bare == CloudTemplate("1", "n", "", "UNKNOWN", "UNKNOWN", False, [])
+    assert bare == Template("n", "", "UNKNOWN", [], status="UNKNOWN", network_id="1")
     with pytest.raises(CallFailed):
         parse_template({"name": "n"})
 
@@ -113,8 +118,7 @@ def test_a_template_in_the_networks_own_form() -> None:
 
 async def test_how_the_number_stands(world: Sandboxed) -> None:
     state = await world.account.read_number()
-    assert (state.phone, state.status, state.throughput) == (OUR_PHONE, "CONNECTED", 80)
-    assert state.news().event == "number_read"
+    assert (state.status, state.throughput) == ("CONNECTED", 80)
     assert state.quality in ("GREEN", "UNKNOWN")
 
 
@@ -127,10 +131,8 @@ def test_a_number_in_the_networks_own_form() -> None:
         "whatsapp_business_manager_messaging_limit": "TIER_2K",
         "health_status": {"can_send_message": "BLOCKED"},
     }
-    state = parse_number(found)
-    assert (state.phone, state.can_send, state.verified_name) == (OUR_PHONE, "BLOCKED", None)
-    assert state.news() == NumberUpdate("number_read", 1000, 2000, "RED", "BANNED", True, found)
-    assert parse_number({}).news() == NumberUpdate("number_read")
+    assert parse_number(found) == NumberHealth("BANNED", "RED", 1000, 2000, None, None, "BLOCKED", [])
+    assert parse_number({}) == NumberHealth(None, None, None, None, None, None, None, [])
 
 
 async def test_the_profile_is_read_and_changed(world: Sandboxed) -> None:

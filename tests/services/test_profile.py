@@ -7,7 +7,7 @@ import pytest
 
 from gatepost.model.errors import Invalid
 from gatepost.networks.cloud.business_account import parse_number
-from gatepost.services.profile import ProfileChange, check_profile, read_health
+from gatepost.services.profile import ProfileChange, check_profile
 
 URL = "https://example.com/"
 
@@ -79,7 +79,7 @@ def test_health_names_what_keeps_a_number_from_sending() -> None:
             },
         }
     )
-    assert msgspec.to_builtins(read_health(number)) == {
+    assert msgspec.to_builtins(number) == {
         "status": "CONNECTED",
         "quality": "GREEN",
         "throughput": 80,
@@ -92,6 +92,6 @@ def test_health_names_what_keeps_a_number_from_sending() -> None:
 
 
 def test_a_network_that_says_little() -> None:
-    assert read_health(parse_number({"id": "1"})).problems == []
+    assert parse_number({"id": "1"}).problems == []
     odd = parse_number({"health_status": {"entities": ["?", {"errors": None}]}})
-    assert read_health(odd).problems == []
+    assert odd.problems == []

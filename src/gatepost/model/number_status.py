@@ -1,4 +1,8 @@
-"""The connection state of a channel by the number's status on the network."""
+"""The state of a number on the network, and the connection state of its channel."""
+
+from typing import Any
+
+import msgspec
 
 TROUBLE = "trouble"  # in a channel's state: {"because", "at"} of the last message that failed because of the number
 
@@ -13,6 +17,27 @@ _STANDINGS: dict[str, tuple[str, str]] = {
     "DISCONNECTED": ("disconnected", "The number is no longer registered with the network."),
     "CONNECTED": ("connected", "The network accepts messages from this number."),
 }
+
+
+class NumberProblem(msgspec.Struct, frozen=True):
+    """What keeps a part of the business account from sending, as the network reports it."""
+
+    about: str | None
+    can_send: str | None
+    error: Any
+
+
+class NumberHealth(msgspec.Struct, frozen=True):
+    """The state of a number at the network. What the network does not report is None; a tier of 0 is no limit."""
+
+    status: str | None
+    quality: str | None
+    throughput: int | None
+    tier: int | None
+    name: str | None
+    name_status: str | None
+    can_send: str | None
+    problems: list[NumberProblem]
 
 
 def connection_of(status: str | None) -> tuple[str, str] | None:

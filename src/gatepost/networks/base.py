@@ -17,6 +17,8 @@ from uuid import UUID
 import msgspec
 
 from gatepost.model import person
+from gatepost.model.number_status import NumberHealth
+from gatepost.model.template import Template
 
 Person = person.Person
 
@@ -249,6 +251,34 @@ class NumberCheck(Protocol):
 
     async def check(self, phones: list[str]) -> list[Person]:
         """Return the people among these numbers who are on the network."""
+
+
+class BusinessAccount(Protocol):
+    """The business account of a channel: its templates, its public profile and the state of its number."""
+
+    async def list_templates(self, name: str | None = None) -> list[Template]:
+        """Return all templates of the account, or those with one name."""
+
+    async def get_template(self, network_id: str) -> Template:
+        """Return one template."""
+
+    async def create_template(self, new: Template) -> Template:
+        """Submit a new template; its status says whether it is in review."""
+
+    async def edit_template(self, network_id: str, changes: Mapping[str, Any]) -> None:
+        """Change fields of a template; components are replaced as a whole."""
+
+    async def delete_template(self, name: str, network_id: str | None = None) -> None:
+        """Delete a template in one language, or without an id in all languages."""
+
+    async def read_number(self) -> NumberHealth:
+        """Return the state of the number."""
+
+    async def read_profile(self) -> dict[str, Any]:
+        """Return the public business profile."""
+
+    async def update_profile(self, changes: Mapping[str, Any]) -> None:
+        """Change fields of the business profile."""
 
 
 class Network(Protocol):

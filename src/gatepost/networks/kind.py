@@ -11,8 +11,7 @@ from pyreqwest.client import Client
 
 from gatepost.background import Loop
 from gatepost.model.capabilities import Capabilities
-from gatepost.networks.base import AcceptedMessage, CallbackReader, Network
-from gatepost.networks.cloud.business_account import CloudAccount
+from gatepost.networks.base import AcceptedMessage, BusinessAccount, CallbackReader, Network
 from gatepost.networks.qr.driver import Driver
 
 
@@ -41,7 +40,7 @@ class Connector(msgspec.Struct, frozen=True):
     close: Callable[[], Awaitable[None]]
     open: Callable[[NetworkChannel], Network] | None = None  # None: through the link that the channel's owner holds
     driver: Callable[[NetworkChannel], Awaitable[Driver]] | None = None  # holds the links of channels
-    business: Callable[[NetworkChannel], CloudAccount] | None = None  # templates, the profile, the number's state
+    business: Callable[[NetworkChannel], BusinessAccount] | None = None  # templates, the profile, the number's state
 
 
 class Callbacks(msgspec.Struct, frozen=True):

@@ -4,14 +4,14 @@ from collections.abc import Callable
 
 from gatepost.model import ids
 from gatepost.model.errors import Invalid
-from gatepost.networks.cloud.business_account import CloudAccount
+from gatepost.networks.base import BusinessAccount
 from gatepost.networks.kinds import NETWORK_KINDS
 from gatepost.store.channels import ChannelConfig
 
-OpenBusiness = Callable[[ChannelConfig], CloudAccount | None]
+OpenBusiness = Callable[[ChannelConfig], BusinessAccount | None]
 
 
-def open_business(channel: ChannelConfig, open_: OpenBusiness, what: str) -> CloudAccount:
+def open_business(channel: ChannelConfig, open_: OpenBusiness, what: str) -> BusinessAccount:
     """Return the channel's business account, or reject the request if its network has none."""
     business = open_(channel)
     if business is None:
@@ -19,7 +19,7 @@ def open_business(channel: ChannelConfig, open_: OpenBusiness, what: str) -> Clo
     return business
 
 
-def open_account(channel: ChannelConfig, open_: OpenBusiness) -> CloudAccount:
+def open_account(channel: ChannelConfig, open_: OpenBusiness) -> BusinessAccount:
     """Return the business account that the channel's templates belong to, or reject the request if it is not set."""
     business = open_business(channel, open_, "templates")
     if not channel.network.get("waba_id"):

@@ -27,7 +27,7 @@ def missing(prefix: str) -> NotFound:
 
 def read_id(prefix: str, text: str) -> UUID:
     """Parse an id, or raise NotFound."""
-    found = ids.read(prefix, text)
+    found = ids.parse_id(prefix, text)
     if found is None:
         raise missing(prefix)
     return found

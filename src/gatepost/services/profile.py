@@ -1,7 +1,6 @@
 """The business profile on the network, and the state of the number there. Official channels only."""
 
 import re
-from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
@@ -11,10 +10,9 @@ from gatepost.model import ids, times
 from gatepost.model.errors import invalid_field
 from gatepost.model.event import ChannelRef
 from gatepost.model.field_readers import read_list, read_texts, read_url
-from gatepost.model.number_status import changed_connection
+from gatepost.model.number_status import NumberHealth, changed_connection
 from gatepost.model.problem_collector import ProblemCollector, read_each
-from gatepost.networks.cloud.business_account import CloudAccount, NumberState
-from gatepost.networks.cloud.json_values import as_dict, as_list
+from gatepost.networks.base import BusinessAccount
 from gatepost.services.network_errors import network_call
 from gatepost.store.channels import ChannelConfig, save_connection, save_number
 from gatepost.store.pool import Database
@@ -44,34 +42,13 @@ _TEXTS = {
 }
 
 
-class NumberProblem(msgspec.Struct, frozen=True):
-    """What keeps a part of the business account from sending, as the network reports it."""
-
-    about: str | None
-    can_send: str | None
-    error: Any
-
-
-class NumberHealth(msgspec.Struct, frozen=True):
-    """The state of a number at the network. What the network does not report is None; a tier of 0 is no limit."""
-
-    status: str | None
-    quality: str | None
-    throughput: int | None
-    tier: int | None
-    name: str | None
-    name_status: str | None
-    can_send: str | None
-    problems: list[NumberProblem]
-
-
-async def read_profile(business: CloudAccount) -> dict[str, Any]:
+async def read_profile(business: BusinessAccount) -> dict[str, Any]:
     """Return the profile as the network has it."""
     with network_call():
         return dict(await business.read_profile())
 
 
-async def change_profile(business: CloudAccount, change: ProfileChange) -> dict[str, Any]:
+async def change_profile(business: BusinessAccount, change: ProfileChange) -> dict[str, Any]:
     """Change the given fields and return the whole profile."""
     fields = check_profile(change)
     with network_call():
@@ -79,41 +56,20 @@ async def change_profile(business: CloudAccount, change: ProfileChange) -> dict[
     return await read_profile(business)
 
 
-async def check_health(db: Database, channel: ChannelConfig, business: CloudAccount, now: datetime) -> NumberHealth:
+async def check_health(db: Database, channel: ChannelConfig, business: BusinessAccount, now: datetime) -> NumberHealth:
     """Ask the network for the state of the number, and store what it reports."""
     with network_call():
-        number = await business.read_number()
-    health = read_health(number)
+        health = await business.read_number()
     patch = {name: value for name, value in msgspec.to_builtins(health).items() if value is not None}
     patch["checked_at"] = times.format_time(now)
-    if number.tier not in (None, channel.state.get("tier")):
+    if health.tier not in (None, channel.state.get("tier")):
         patch["tier_since"] = times.format_time(now)
-    await save_number(db, channel.id, patch, number.tier)
-    changed = changed_connection(channel.state.get("status"), number.status)
+    await save_number(db, channel.id, patch, health.tier)
+    changed = changed_connection(channel.state.get("status"), health.status)
     if changed is not None:
         ref = ChannelRef(ids.format_id("ch", channel.id), channel.kind, channel.phone)
         await save_connection(db, ref, channel.id, *changed, now)
     return health
-
-
-def read_health(number: NumberState) -> NumberHealth:
-    """Return the state of a number and what keeps it from sending."""
-    entities = as_list(as_dict(number.details.get("health_status")).get("entities"))
-    return NumberHealth(
-        status=number.status,
-        quality=number.quality,
-        throughput=number.throughput,
-        tier=number.tier,
-        name=number.verified_name,
-        name_status=number.name_status,
-        can_send=number.can_send,
-        problems=[problem for entity in entities for problem in _problems(as_dict(entity))],
-    )
-
-
-def _problems(entity: Mapping[str, Any]) -> list[NumberProblem]:
-    about, can_send = entity.get("entity_type"), entity.get("can_send_message")
-    return [NumberProblem(about, can_send, error) for error in as_list(entity.get("errors"))]
 
 
 def check_profile(change: ProfileChange) -> dict[str, Any]:

@@ -19,8 +19,7 @@ from gatepost.model.errors import Conflict, GatepostError, invalid_field
 from gatepost.model.field_readers import read_choice, read_number
 from gatepost.model.template import NewTemplate, Preview, Template, check_new_template, preview
 from gatepost.model.template.values import CATEGORIES, word
-from gatepost.networks.base import CallFailed
-from gatepost.networks.cloud.business_account import CloudAccount, CloudTemplate
+from gatepost.networks.base import BusinessAccount, CallFailed
 from gatepost.services.lookup import existing, read_id
 from gatepost.services.network_errors import network_call
 from gatepost.store import templates as store
@@ -53,7 +52,7 @@ class TemplateService(msgspec.Struct, frozen=True):
     db: Database
     clock: Clock
     channel_id: UUID
-    business: CloudAccount
+    business: BusinessAccount
 
 
 async def access_template(db: Database, channel_id: UUID, text: str) -> StoredTemplate:
@@ -74,7 +73,7 @@ async def create_template(
         )
     try:
         with network_call():
-            made = await _made_before(service.business, reserved) or await _hand_in(service.business, template)
+            made = await _made_before(service.business, reserved) or await service.business.create_template(template)
     except GatepostError:
         await store.delete_template(service.db, service.channel_id, reserved.template.id)
         await once.forget(service.db)
@@ -90,12 +89,7 @@ async def edit_template(service: TemplateService, text: str, change: TemplateCha
     fields = _check_change(before, change)
     asked_at, network_id = service.clock.now(), _known_there(before)
     with network_call():
-        await service.business.edit_template(
-            network_id,
-            category=fields.get("category"),
-            components=fields.get("components"),
-            ttl=fields.get("message_send_ttl_seconds"),
-        )
+        await service.business.edit_template(network_id, fields)
     changed = msgspec.structs.replace(before.as_template(), **_kept(fields), status="PENDING", reason=None)
     await store.put_template(service.db, service.channel_id, changed, asked_at, service.clock.now())
     try:
@@ -118,14 +112,14 @@ async def sync_templates(service: TemplateService) -> Synced:
     """Read all templates of the business account, and delete those that the network does not have any more."""
     asked_at = service.clock.now()
     with network_call():
-        found = [_read(template) for template in await service.business.list_templates()]
+        found = await service.business.list_templates()
     return await store.sync_templates(service.db, service.channel_id, found, asked_at, service.clock.now())
 
 
 async def reread_template(service: TemplateService, network_id: str) -> None:
     """Read one template again after an incomplete update. Raises CallFailed."""
     asked_at = service.clock.now()
-    found = _read(await service.business.get_template(network_id))
+    found = await service.business.get_template(network_id)
     await store.put_template(service.db, service.channel_id, found, asked_at, service.clock.now())
 
 
@@ -134,37 +128,15 @@ def preview_template(template: StoredTemplate, request: PreviewRequest) -> Previ
     return preview(template.as_template(), request.variables, request.header)
 
 
-async def _made_before(business: CloudAccount, reserved: TemplateDraft) -> Template | None:
+async def _made_before(business: BusinessAccount, reserved: TemplateDraft) -> Template | None:
     """Return the template that an earlier attempt of the same request may have created."""
     mine = reserved.template
     if not reserved.again:
         return None
     if mine.network_id is not None:
         return mine.as_template()
-    found = [_read(template) for template in await business.list_templates(mine.name)]
+    found = await business.list_templates(mine.name)
     return next((one for one in found if (one.name, one.language) == (mine.name, mine.language)), None)
-
-
-async def _hand_in(business: CloudAccount, new: Template) -> Template:
-    made = await business.create_template(
-        new.name, new.language, new.category, new.components, named=new.named, ttl=new.message_send_ttl_seconds
-    )
-    return _read(made)
-
-
-def _read(there: CloudTemplate) -> Template:
-    """Convert a template of the network."""
-    return Template(
-        name=there.name,
-        language=there.language,
-        category=there.category,
-        components=there.components,
-        parameter_format="NAMED" if there.named else "POSITIONAL",
-        status=there.status,
-        network_id=there.network_id,
-        quality=there.quality,
-        reason=there.reason,
-    )
 
 
 def _check_change(before: StoredTemplate, change: TemplateChange) -> dict[str, Any]:

@@ -9,8 +9,8 @@ from msgspec import UNSET, Meta, UnsetType
 from gatepost.api.contract.fields import LATER, ApiObject, ChannelId, Never, Nothing, PersonName, Text, Time
 from gatepost.model import ids, times
 from gatepost.model.capabilities import Capabilities
+from gatepost.model.number_status import NumberHealth, NumberProblem
 from gatepost.networks.kinds import NETWORK_KINDS
-from gatepost.services.profile import NumberHealth, NumberProblem
 from gatepost.store.channels import ChannelConfig
 from gatepost.store.links import LinkRow
 

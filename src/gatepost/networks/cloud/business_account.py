@@ -1,15 +1,17 @@
-"""What a business account and its number are told and asked, besides messages: templates, profile, state, callbacks."""
+"""The management API of a number and its business account: templates, the profile, the state of the number."""
 
 from collections.abc import Mapping
 from typing import Any
 
-import msgspec
 from pyreqwest.client import Client
 
-from gatepost.networks.base import CallFailed, NetworkError, NumberUpdate
+from gatepost.model.number_status import NumberHealth, NumberProblem
+from gatepost.model.template import Template
+from gatepost.model.template.values import word
+from gatepost.networks.base import CallFailed, NetworkError
 from gatepost.networks.cloud.account_updates import tier
 from gatepost.networks.cloud.graph import Graph
-from gatepost.networks.cloud.json_values import as_dict, as_id, as_list, as_str, digits
+from gatepost.networks.cloud.json_values import as_dict, as_id, as_list, as_str
 
 _TEMPLATE_FIELDS = "id,name,language,status,category,parameter_format,components,quality_score,rejected_reason"
 _NUMBER_FIELDS = (
@@ -20,39 +22,6 @@ _PROFILE_FIELDS = "about,address,description,email,profile_picture_url,websites,
 _THROUGHPUT = {"STANDARD": 80, "HIGH": 1000}
 _PAGE = "100"
 _PAGES_MOST = 100
-
-
-class CloudTemplate(msgspec.Struct, frozen=True):
-    """A template on the network, with components in the network's form."""
-
-    network_id: str
-    name: str
-    language: str
-    status: str
-    category: str
-    named: bool  # whether its variables have names, or places
-    components: list[dict[str, Any]]
-    quality: str | None = None
-    reason: str | None = None
-
-
-class NumberState(msgspec.Struct, frozen=True):
-    """The state of a number on the network; None is unknown."""
-
-    phone: str
-    verified_name: str | None
-    status: str | None
-    quality: str | None
-    name_status: str | None
-    throughput: int | None
-    tier: int | None
-    can_send: str | None
-    details: dict[str, Any]
-
-    def news(self) -> NumberUpdate:
-        """Return the state as an update."""
-        banned = self.status == "BANNED" if self.status else None
-        return NumberUpdate("number_read", self.throughput, self.tier, self.quality, self.status, banned, self.details)
 
 
 class CloudAccount:
@@ -67,10 +36,10 @@ class CloudAccount:
 
     # -- templates ----------------------------------------------------------------------------------------------------
 
-    async def list_templates(self, name: str | None = None) -> list[CloudTemplate]:
+    async def list_templates(self, name: str | None = None) -> list[Template]:
         """Return all templates of the account, or those with one name."""
         query = {"fields": _TEMPLATE_FIELDS, "limit": _PAGE} | ({"name": name} if name else {})
-        found: list[CloudTemplate] = []
+        found: list[Template] = []
         for _ in range(_PAGES_MOST):
             page = await self._graph.get(self._waba, "message_templates", query=query)
             found += [parse_template(one) for one in as_list(page.get("data")) if as_dict(one).get("id")]
@@ -80,41 +49,23 @@ class CloudAccount:
             query["after"] = after
         return found
 
-    async def get_template(self, network_id: str) -> CloudTemplate:
+    async def get_template(self, network_id: str) -> Template:
         """Return one template."""
         return parse_template(await self._graph.get(network_id, query={"fields": _TEMPLATE_FIELDS}))
 
-    async def create_template(
-        self,
-        name: str,
-        language: str,
-        category: str,
-        components: list[dict[str, Any]],
-        *,
-        named: bool = False,
-        ttl: int | None = None,
-    ) -> CloudTemplate:
+    async def create_template(self, new: Template) -> Template:
         """Submit a new template; its status says whether it is in review."""
-        body: dict[str, Any] = {"name": name, "language": language, "category": category}
-        body |= {"parameter_format": "named" if named else "positional", "components": components}
-        if ttl is not None:
-            body["message_send_ttl_seconds"] = ttl
+        known: dict[str, Any] = {"name": new.name, "language": new.language, "category": new.category}
+        known |= {"parameter_format": "named" if new.named else "positional", "components": new.components}
+        ttl = new.message_send_ttl_seconds
+        body = known | ({} if ttl is None else {"message_send_ttl_seconds": ttl})
         answer = await self._graph.post(self._waba, "message_templates", body=body)
-        known: dict[str, Any] = {"name": name, "language": language, "category": category, "status": "PENDING"}
-        known |= {"parameter_format": body["parameter_format"], "components": components}
-        return parse_template(known | {key: value for key, value in answer.items() if value is not None})
+        reported = {key: value for key, value in answer.items() if value is not None}
+        return parse_template(known | {"status": "PENDING"} | reported)
 
-    async def edit_template(
-        self,
-        network_id: str,
-        *,
-        category: str | None = None,
-        components: list[dict[str, Any]] | None = None,
-        ttl: int | None = None,
-    ) -> None:
-        """Change a template; components are replaced as a whole."""
-        changes = {"category": category, "components": components, "message_send_ttl_seconds": ttl}
-        await self._graph.post(network_id, body={key: value for key, value in changes.items() if value is not None})
+    async def edit_template(self, network_id: str, changes: Mapping[str, Any]) -> None:
+        """Change fields of a template; components are replaced as a whole."""
+        await self._graph.post(network_id, body=changes)
 
     async def delete_template(self, name: str, network_id: str | None = None) -> None:
         """Delete a template in one language, or without an id in all languages."""
@@ -123,7 +74,7 @@ class CloudAccount:
 
     # -- the number ---------------------------------------------------------------------------------------------------
 
-    async def read_number(self) -> NumberState:
+    async def read_number(self) -> NumberHealth:
         """Return the state of the number."""
         return parse_number(await self._graph.get(self._number, query={"fields": _NUMBER_FIELDS}))
 
@@ -139,38 +90,43 @@ class CloudAccount:
         await self._graph.post(self._number, "whatsapp_business_profile", body=body)
 
 
-def parse_template(found: Mapping[str, Any]) -> CloudTemplate:
+def parse_template(found: Mapping[str, Any]) -> Template:
     """Parse a template of the network."""
     network_id, name = as_id(found.get("id")), as_str(found.get("name"), 512)
     if network_id is None or name is None:
         raise CallFailed(NetworkError(0, "The network answered with a template without id or name"), retry=False)
     reason = as_str(found.get("rejected_reason"), 1000)
-    return CloudTemplate(
+    return Template(
         network_id=network_id,
         name=name,
         language=(as_str(found.get("language"), 32) or "").replace("-", "_"),
         status=(as_str(found.get("status"), 64) or "UNKNOWN").upper(),
         category=(as_str(found.get("category"), 64) or "UNKNOWN").upper(),
-        named=(as_str(found.get("parameter_format"), 64) or "").upper() == "NAMED",
+        parameter_format="NAMED" if word(found.get("parameter_format")) == "NAMED" else "POSITIONAL",
         components=[one for one in as_list(found.get("components")) if isinstance(one, dict)],
         quality=as_str(as_dict(found.get("quality_score")).get("score"), 64),
         reason=None if reason == "NONE" else reason,
     )
 
 
-def parse_number(found: Mapping[str, Any]) -> NumberState:
-    """Parse the state of a number."""
-    return NumberState(
-        phone=digits(found.get("display_phone_number")),
-        verified_name=as_str(found.get("verified_name"), 512),
+def parse_number(found: Mapping[str, Any]) -> NumberHealth:
+    """Parse the state of a number, and what keeps it from sending."""
+    health = as_dict(found.get("health_status"))
+    return NumberHealth(
         status=as_str(found.get("status"), 64),
         quality=as_str(found.get("quality_rating"), 64),
-        name_status=as_str(found.get("name_status"), 64),
         throughput=_THROUGHPUT.get(as_str(as_dict(found.get("throughput")).get("level"), 64) or ""),
         tier=tier(found.get("whatsapp_business_manager_messaging_limit")),
-        can_send=as_str(as_dict(found.get("health_status")).get("can_send_message"), 64),
-        details=dict(found),
+        name=as_str(found.get("verified_name"), 512),
+        name_status=as_str(found.get("name_status"), 64),
+        can_send=as_str(health.get("can_send_message"), 64),
+        problems=[problem for entity in as_list(health.get("entities")) for problem in _problems(as_dict(entity))],
     )
+
+
+def _problems(entity: Mapping[str, Any]) -> list[NumberProblem]:
+    about, can_send = entity.get("entity_type"), entity.get("can_send_message")
+    return [NumberProblem(about, can_send, error) for error in as_list(entity.get("errors"))]
 
 
 def _next_page(paging: Mapping[str, Any]) -> str | None:

@@ -21,15 +21,6 @@ _EXPIRED = (400, 401, 403, 404, 410)  # what the file's address may answer once 
 _WORDS_MOST = 65_536
 
 
-class FileAddress(msgspec.Struct, frozen=True):
-    """Where a file can be fetched for the next five minutes."""
-
-    url: str
-    mime_type: str
-    sha256: str | None = None
-    size: int | None = None
-
-
 async def upload(graph: Graph, number: str, content: bytes, mime_type: str, filename: str | None) -> str:
     """Hands a file to the network; returns its media id."""
     part = PartBuilder.from_bytes(content).mime(mime_type).file_name(filename or "file")
@@ -41,46 +32,38 @@ async def upload(graph: Graph, number: str, content: bytes, mime_type: str, file
     return handle
 
 
-async def address(graph: Graph, number: str, handle: str) -> FileAddress:
-    """Where the network keeps a file."""
-    found = await graph.get(handle, query={"phone_number_id": number})
-    url = as_str(found.get("url"), 4096)
+async def _locate(graph: Graph, number: str, file: RemoteMedia) -> RemoteMedia:
+    """Return a file with its current address at the network, which is valid for five minutes."""
+    found = await graph.get(file.handle, query={"phone_number_id": number})
+    url, size = as_str(found.get("url"), 4096), str(found.get("file_size", ""))
     if url is None:
         raise CallFailed(NetworkError(0, "The network does not say where the file is"), retry=True, status=200)
-    size = str(found.get("file_size", ""))
-    return FileAddress(
-        url,
-        as_str(found.get("mime_type"), 256) or "application/octet-stream",
-        hex_digest(found.get("sha256")),
-        int(size) if size.isascii() and size.isdigit() and len(size) < 16 else None,
+    return msgspec.structs.replace(
+        file,
+        url=url,
+        sha256=file.sha256 or hex_digest(found.get("sha256")),
+        size=int(size) if size.isascii() and size.isdigit() and len(size) < 16 else file.size,
     )
 
 
-async def delete(graph: Graph, number: str, handle: str) -> None:
-    """Has the network forget a file."""
-    await graph.delete(handle, query={"phone_number_id": number})
-
-
 async def download(graph: Graph, number: str, file: RemoteMedia, most: int) -> bytes:
-    """The bytes of a file: no more than `most`, and the very ones that were announced."""
-    if file.size is not None and file.size > most:
-        raise _too_large(most)
+    """Return the bytes of a file: at most `most`, and with the announced checksum."""
+    _check_size(file.size, most)
     if file.url and graph.trusts(file.url):
         try:
-            return await _fetch(graph, file.url, file.sha256, most)
+            return await _fetch(graph, file, most)
         except CallFailed as failed:
             if failed.status not in _EXPIRED:
                 raise
-    found = await address(graph, number, file.handle)
-    if found.size is not None and found.size > most:
-        raise _too_large(most)
-    return await _fetch(graph, found.url, file.sha256 or found.sha256, most)
+    located = await _locate(graph, number, file)
+    _check_size(located.size, most)
+    return await _fetch(graph, located, most)
 
 
-async def _fetch(graph: Graph, url: str, sha256: str | None, most: int) -> bytes:
+async def _fetch(graph: Graph, file: RemoteMedia, most: int) -> bytes:
     try:
         async with (
-            graph.file_request(url) as request,
+            graph.file_request(file.url or "") as request,
             request.timeout(timedelta(seconds=_SECONDS)).build_streamed() as response,
         ):
             if response.status != 200:
@@ -88,7 +71,7 @@ async def _fetch(graph: Graph, url: str, sha256: str | None, most: int) -> bytes
             content = await _read(response, most)
     except PyreqwestError as error:
         raise lost(error) from error
-    if sha256 and hashlib.sha256(content).hexdigest() != sha256:
+    if file.sha256 and hashlib.sha256(content).hexdigest() != file.sha256:
         raise CallFailed(NetworkError(0, "The file is not the one that was announced"), retry=True, status=200)
     return content
 
@@ -98,11 +81,11 @@ async def _read(response: Response, most: int) -> bytes:
     content = bytearray()
     while chunk := await response.body_reader.read_chunk():
         content += bytes(chunk)
-        if len(content) > most:
-            raise _too_large(most)
+        _check_size(len(content), most)
     return bytes(content)
 
 
-def _too_large(most: int) -> CallFailed:
-    words = NetworkError(0, "The file is too large", f"At most {most:,} bytes are taken.")
-    return CallFailed(words, retry=False, status=200)
+def _check_size(size: int | None, most: int) -> None:
+    if size is not None and size > most:
+        error = NetworkError(0, "The file is too large", f"At most {most:,} bytes are taken.")
+        raise CallFailed(error, retry=False, status=200)

@@ -98,10 +98,6 @@ class CloudNetwork:
         """Download a file of at most `most` bytes."""
         return await media.download(self._graph, self._number, media_, most)
 
-    async def delete_media(self, handle: str) -> None:
-        """Delete a file on the network."""
-        await media.delete(self._graph, self._number, handle)
-
     async def close(self) -> None:
         """Do nothing: connections belong to the process's client."""
 
