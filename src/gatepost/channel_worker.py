@@ -13,8 +13,7 @@ from gatepost.admin.vault import Vault
 from gatepost.channel_task import ChannelContext, ChannelTask
 from gatepost.clock import Clock
 from gatepost.inbound.link_keeper import LinkKeeper
-from gatepost.inbound.media_fetch import MediaFetcher
-from gatepost.inbound.media_fetch_task import MediaFetchTask
+from gatepost.inbound.media_fetch import MediaFetchContext, MediaFetchTask
 from gatepost.inbound.receive import UpdateReceiver
 from gatepost.metrics import ProcessMetrics
 from gatepost.model import ids
@@ -98,14 +97,8 @@ class ChannelWorkers:
         self.attacher = AttachmentUploader(
             db, parts.objects, clock, self._fetch_link, link_seconds=files.link_seconds, **room
         )
-        self.fetcher = MediaFetcher(
-            db,
-            parts.objects,
-            clock,
-            attempts=files.attempts,
-            timeout=files.timeout,
-            plans=settings.plans,
-            **room,
+        self.fetching = MediaFetchContext(
+            parts.objects, attempts=files.attempts, timeout=files.timeout, plans=settings.plans, **room
         )
 
     async def _fetch_link(self, link: str, most: int, channel_id: UUID) -> FetchedFile | FetchFailure:
@@ -136,7 +129,7 @@ class ChannelWorker:
         self._kind = NETWORK_KINDS[config.kind]
         network = parts.networks.open(config)
         self.keeper = self._make_keeper(config) if self._kind.linked else None
-        self._media = MediaFetchTask(context, shared.fetcher, network)
+        self._media = MediaFetchTask(context, shared.fetching, network)
         self._watches = self._make_watches(config)
         self.sender = ChannelSender(
             SenderState(

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from gatepost.api.contract.media import Media
-from gatepost.inbound.media_fetch import FULL_DELAY, NETWORK_MEMORY, MediaFetcher
+from gatepost.channel_task import ChannelContext
+from gatepost.inbound.media_fetch import FULL_DELAY, NETWORK_MEMORY, MediaFetchContext, MediaFetchTask
 from gatepost.model import ids
 from gatepost.model.account import Plan
 from gatepost.model.errors import Conflict
@@ -31,17 +32,9 @@ async def shelf(db: Database, tmp_path: Path) -> Shelf:
 
 
 async def step(shelf: Shelf, lease: Lease, plans: Mapping[str, Plan] = PLANS) -> datetime | None:
-    fetcher = MediaFetcher(
-        shelf.db,
-        shelf.objects,
-        shelf.clock,
-        most=1000,
-        attempts=3,
-        timeout=5,
-        in_flight=8,
-        plans=plans,
-    )
-    return await fetcher.step(lease, shelf.ref, shelf.network)
+    context = ChannelContext(shelf.db, shelf.clock, lease, shelf.ref, lambda: True)
+    shared = MediaFetchContext(shelf.objects, most=1000, attempts=3, timeout=5, in_flight=8, plans=plans)
+    return await MediaFetchTask(context, shared, shelf.network).step(shelf.network)
 
 
 def changes(events: list[Any]) -> list[tuple[str, str | None]]:

@@ -8,7 +8,8 @@ from uuid import UUID
 
 import pytest
 
-from gatepost.inbound.media_fetch import DELAYS, MISMATCHES, NETWORK_MEMORY, MediaFetcher, next_try
+from gatepost.channel_task import ChannelContext
+from gatepost.inbound.media_fetch import DELAYS, MISMATCHES, NETWORK_MEMORY, MediaFetchContext, MediaFetchTask, next_try
 from gatepost.model import ids
 from gatepost.networks.base import CallFailed, NetworkError, RemoteMedia
 from gatepost.store.channel_head import Lease, StaleOwner, release_channel
@@ -36,22 +37,17 @@ class Rig:
         self.shelf = shelf
         self.lease = lease
         self.commits = 0
-        self.fetcher = MediaFetcher(
-            shelf.db.notifying(self._on_commit),
-            shelf.objects,
-            shelf.clock,
-            most=1000,
-            attempts=attempts,
-            timeout=timeout,
-            in_flight=in_flight,
-        )
+        db = shelf.db.notifying(self._on_commit)
+        context = ChannelContext(db, shelf.clock, lease, shelf.ref, lambda: True)
+        shared = MediaFetchContext(shelf.objects, most=1000, attempts=attempts, timeout=timeout, in_flight=in_flight)
+        self.task = MediaFetchTask(context, shared, shelf.network)
 
     def _on_commit(self, channel_id: UUID, *, sending: bool) -> None:
         assert not sending
         self.commits += 1
 
     async def step(self) -> Any:
-        return await self.fetcher.step(self.lease, self.shelf.ref, self.shelf.network)
+        return await self.task.step(self.shelf.network)
 
     async def until_settled(self, media: MediaRow) -> tuple[MediaRow, list[float]]:
         """Moves the clock from try to try; gives the file as it ended, and the waits between the tries."""
