@@ -10,11 +10,12 @@ import pytest
 from gatepost.admin import accounts, channels
 from gatepost.model.account import Plan
 from gatepost.model.errors import NotFound
+from gatepost.model.network_update import TemplateUpdate
 from gatepost.model.template import Template
 from gatepost.store import templates as store
 from gatepost.store.channels import delete_channel
 from gatepost.store.pool import Database
-from gatepost.store.templates import StoredTemplate, Synced, TemplateFilter, TemplateReport
+from gatepost.store.templates import StoredTemplate, Synced, TemplateFilter
 
 NOW = datetime(2026, 11, 15, 10, 0, tzinfo=UTC)
 SECOND = timedelta(seconds=1)
@@ -56,7 +57,7 @@ async def only(db: Database, channel_id: UUID) -> StoredTemplate:
     return found
 
 
-async def tell(db: Database, channel_id: UUID, *news: TemplateReport, now: datetime = NOW + SECOND) -> list[str]:
+async def tell(db: Database, channel_id: UUID, *news: TemplateUpdate, now: datetime = NOW + SECOND) -> list[str]:
     async with db.transaction() as conn:
         return [change.name for change in await store.apply_template_reports(conn, channel_id, news, now)]
 
@@ -82,7 +83,7 @@ async def test_a_sync_adds_changes_and_deletes(db: Database, channel_id: UUID) -
 async def test_news_are_younger_than_the_answer_to_an_older_question(db: Database, channel_id: UUID) -> None:
     await store.sync_templates(db, channel_id, [template()], NOW, NOW)
     asked_at, told_at = NOW + SECOND, NOW + 2 * SECOND
-    await tell(db, channel_id, TemplateReport("110", "order_sent", "en_US", status="APPROVED"), now=told_at)
+    await tell(db, channel_id, TemplateUpdate("110", "order_sent", "en_US", status="APPROVED"), now=told_at)
     done = await store.sync_templates(db, channel_id, [template()], asked_at, NOW + 3 * SECOND)
     assert done == Synced(0, 0, 0, 1)
     assert (await only(db, channel_id)).status == "APPROVED"
@@ -95,7 +96,7 @@ async def test_a_sync_leaves_what_the_network_could_not_know(db: Database, chann
     await store.reserve_template(db, channel_id, template("handed_in", network_id=None), NOW)
     later, minutes = NOW + SECOND, timedelta(minutes=5)
     await store.put_template(db, channel_id, template("younger"), later, later)
-    await tell(db, channel_id, TemplateReport("15", "known", "en_US", status="PENDING_DELETION"), now=later)
+    await tell(db, channel_id, TemplateUpdate("15", "known", "en_US", status="PENDING_DELETION"), now=later)
     assert (await store.sync_templates(db, channel_id, [], NOW, later)).deleted == 1
     assert [t.name for t in await all_of(db, channel_id)] == ["younger", "handed_in"]
     assert (await store.sync_templates(db, channel_id, [], NOW + minutes - SECOND, later)).deleted == 1
@@ -105,7 +106,7 @@ async def test_a_sync_leaves_what_the_network_could_not_know(db: Database, chann
 
 async def test_what_was_read_back_keeps_younger_news(db: Database, channel_id: UUID) -> None:
     await store.sync_templates(db, channel_id, [template()], NOW, NOW)
-    told = TemplateReport("110", "order_sent", "en_US", status="PAUSED", reason="FIRST_PAUSE", quality="RED")
+    told = TemplateUpdate("110", "order_sent", "en_US", status="PAUSED", reason="FIRST_PAUSE", quality="RED")
     await tell(db, channel_id, told, now=NOW + 2 * SECOND)
     other = [{"type": "BODY", "text": "Another text"}]
     await store.put_template(db, channel_id, template(components=other), NOW + SECOND, NOW + 3 * SECOND)
@@ -120,7 +121,7 @@ async def test_two_channels_of_one_account_have_their_own_rows(db: Database, cha
     _, other = await new_channel(db)
     await store.sync_templates(db, channel_id, [template("a")], NOW, NOW)
     await store.sync_templates(db, other, [template("a"), template("b")], NOW, NOW)
-    await tell(db, other, TemplateReport("11", "a", "en_US", status="REJECTED"))
+    await tell(db, other, TemplateUpdate("11", "a", "en_US", status="REJECTED"))
     assert (await only(db, channel_id)).status == "PENDING"
     mine = await only(db, channel_id)
     assert await store.get_template(db, other, mine.id) is None
@@ -168,7 +169,7 @@ async def test_the_networks_answer_confirms_a_template(db: Database, channel_id:
 
 async def test_news_may_come_before_the_answer(db: Database, channel_id: UUID) -> None:
     reserved = await _reserve(db, channel_id)
-    assert await tell(db, channel_id, TemplateReport("77", "order_sent", "en_US", status="APPROVED")) == []
+    assert await tell(db, channel_id, TemplateUpdate("77", "order_sent", "en_US", status="APPROVED")) == []
     confirmed = await store.confirm_template(db, channel_id, reserved, template(network_id="77"), NOW + SECOND)
     assert (confirmed.status, confirmed.network_id) == ("APPROVED", "77")
 
@@ -180,7 +181,7 @@ async def test_each_kind_of_news_changes_its_own(db: Database, channel_id: UUID)
     await store.sync_templates(db, channel_id, [template(network_id="7")], NOW, NOW)
 
     async def after(**news: Any) -> tuple[Any, ...]:
-        assert await tell(db, channel_id, TemplateReport("7", "order_sent", "en_US", **news)) == []
+        assert await tell(db, channel_id, TemplateUpdate("7", "order_sent", "en_US", **news)) == []
         found = await only(db, channel_id)
         return found.status, found.reason, found.quality, found.category
 
@@ -191,7 +192,7 @@ async def test_each_kind_of_news_changes_its_own(db: Database, channel_id: UUID)
     assert await after(status="FLAGGED", reason="Low quality") == ("APPROVED", "Low quality", "YELLOW", "MARKETING")
     assert await after() == ("APPROVED", "Low quality", "YELLOW", "MARKETING")
     assert (await only(db, channel_id)).updated_at == NOW + SECOND
-    assert await tell(db, channel_id, TemplateReport("7", "order_sent", "en_US", status="DELETED")) == []
+    assert await tell(db, channel_id, TemplateUpdate("7", "order_sent", "en_US", status="DELETED")) == []
     assert await all_of(db, channel_id) == []
 
 
@@ -201,9 +202,9 @@ async def test_news_find_their_template_by_its_id(db: Database, channel_id: UUID
     unknown = await tell(
         db,
         channel_id,
-        TemplateReport("8", "order_sent", "xx", status="APPROVED"),
-        TemplateReport("9", "order_sent", "en_US", status="DISABLED"),
-        TemplateReport("7", "somebody_elses", "en_US", status="DISABLED"),
+        TemplateUpdate("8", "order_sent", "xx", status="APPROVED"),
+        TemplateUpdate("9", "order_sent", "en_US", status="DISABLED"),
+        TemplateUpdate("7", "somebody_elses", "en_US", status="DISABLED"),
     )
     assert unknown == ["order_sent", "somebody_elses"]
     assert {t.language: t.status for t in await all_of(db, channel_id)} == {"en_US": "PENDING", "pt_BR": "APPROVED"}
@@ -212,7 +213,7 @@ async def test_news_find_their_template_by_its_id(db: Database, channel_id: UUID
 async def test_the_last_of_several_news_counts(db: Database, channel_id: UUID) -> None:
     await store.sync_templates(db, channel_id, [template(network_id="7")], NOW, NOW)
     words = ("APPROVED", "PAUSED", "DISABLED")
-    news = [TemplateReport("7", "order_sent", "en_US", status=word, reason=word.lower()) for word in words]
+    news = [TemplateUpdate("7", "order_sent", "en_US", status=word, reason=word.lower()) for word in words]
     await tell(db, channel_id, *news)
     found = await only(db, channel_id)
     assert (found.status, found.reason) == ("DISABLED", "disabled")

@@ -8,10 +8,11 @@ import asyncpg
 import pytest
 
 from gatepost.model import ids
+from gatepost.model.network_update import TemplateUpdate
 from gatepost.store.conversations.changes import find_last_incoming
 from gatepost.store.partitions import make_partitions
 from gatepost.store.pool import Database
-from gatepost.store.templates import TemplateReport, apply_template_reports, find_templates
+from gatepost.store.templates import apply_template_reports, find_templates
 from tests.conftest import PostgresServer
 from tests.outbound.stage import NOW
 from tests.store.watching import Plan, fill, filled_once, watched_copy
@@ -92,7 +93,7 @@ async def test_templates_of_a_batch(watched: Watched) -> None:
 
 async def test_news_of_templates(watched: Watched) -> None:
     db, plans = watched
-    news = [TemplateReport(str(number), f"name_{number}", "en_US", status="PAUSED") for number in range(1, 11)]
+    news = [TemplateUpdate(str(number), f"name_{number}", "en_US", status="PAUSED") for number in range(1, 11)]
     async with db.transaction() as conn:
         assert await apply_template_reports(conn, CHANNEL, news, NOW) == []
     assert sum(rows_of(plan, "templates") for plan in plans) <= 30

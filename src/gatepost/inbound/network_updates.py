@@ -18,8 +18,7 @@ from gatepost.networks.base import (
     TemplateUpdate,
     Update,
 )
-from gatepost.store.network_updates import ContactReport, LabelReport, NetworkReports, NumberReport, with_time
-from gatepost.store.templates import TemplateReport
+from gatepost.store.network_updates import NetworkReports, NumberReport, with_time
 
 _COMPLETE = (
     "user_preferences",
@@ -32,10 +31,10 @@ _OPTED_OUT = {"stop": True, "resume": False, "signup": False}
 def translate_update(updates: Sequence[Update], now: datetime) -> NetworkReports:
     """Return the reports of a batch, in order."""
     return NetworkReports(
-        persons=[_person(u) for u in updates if isinstance(u, ContactUpdate)]
+        persons=[u for u in updates if isinstance(u, ContactUpdate)]
         + [about for u in updates if isinstance(u, NumberUpdate) for about in _preferences(u, now)],
-        labels=[_label(u) for u in updates if isinstance(u, LabelUpdate)],
-        templates=[_template(u) for u in updates if isinstance(u, TemplateUpdate)],
+        labels=[u for u in updates if isinstance(u, LabelUpdate)],
+        templates=[u for u in updates if isinstance(u, TemplateUpdate)],
         stale_templates=any(u.changed for u in updates if isinstance(u, TemplateUpdate)),
         numbers=[_number(u, now) for u in updates if isinstance(u, NumberUpdate) and u.event != "user_preferences"]
         + [
@@ -47,30 +46,15 @@ def translate_update(updates: Sequence[Update], now: datetime) -> NetworkReports
     )
 
 
-def _person(update: ContactUpdate) -> ContactReport:
-    return ContactReport(update.person, update.at, update.old_phone)
-
-
-def _preferences(update: NumberUpdate, now: datetime) -> list[ContactReport]:
+def _preferences(update: NumberUpdate, now: datetime) -> list[ContactUpdate]:
     """Persons who opted out of marketing, or in again."""
     if update.event != "user_preferences":
         return []
     return [
-        ContactReport(msgspec.convert(one["person"], type=Person), now, opted_out=_OPTED_OUT[one["value"]])
+        ContactUpdate(msgspec.convert(one["person"], type=Person), now, opted_out=_OPTED_OUT[one["value"]])
         for one in update.details.get("preferences") or ()
         if one.get("person") and one.get("category", _MARKETING) == _MARKETING and one.get("value") in _OPTED_OUT
     ]
-
-
-def _label(update: LabelUpdate) -> LabelReport:
-    color = str(update.color) if update.color is not None else None
-    return LabelReport(update.network_id, update.action, update.name, color, update.person)
-
-
-def _template(update: TemplateUpdate) -> TemplateReport:
-    return TemplateReport(
-        update.network_id, update.name, update.language, update.status, update.reason, update.quality, update.category
-    )
 
 
 def _number(update: NumberUpdate, now: datetime) -> NumberReport:

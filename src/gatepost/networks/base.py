@@ -11,16 +11,19 @@ incoming ─► StatusUpdate, Incoming, and updates of contacts, labels, templat
 from collections.abc import Mapping
 from datetime import datetime
 from enum import Enum
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 from uuid import UUID
 
 import msgspec
 
-from gatepost.model import person
+from gatepost.model import network_update, person
 from gatepost.model.number_status import NumberHealth
 from gatepost.model.template import Template
 
 Person = person.Person
+ContactUpdate = network_update.ContactUpdate
+LabelUpdate = network_update.LabelUpdate
+TemplateUpdate = network_update.TemplateUpdate
 
 # -- out ---------------------------------------------------------------------------------------------------------------
 
@@ -149,38 +152,6 @@ class Incoming(msgspec.Struct, frozen=True):
     context: dict[str, Any] | None = None  # forwarded, referral, referred product
     media: RemoteMedia | None = None
     from_me: bool = False
-
-
-class ContactUpdate(msgspec.Struct, frozen=True):
-    """A person's names changed, or two contacts are the same person."""
-
-    person: Person
-    at: datetime
-    old_phone: str | None = None  # the person's previous number
-
-
-class LabelUpdate(msgspec.Struct, frozen=True):
-    """A label was created, changed or deleted on the network, or assigned to a person or removed."""
-
-    network_id: str
-    action: Literal["changed", "deleted", "assigned", "removed"]
-    at: datetime
-    name: str | None = None
-    color: int | None = None
-    person: Person | None = None
-
-
-class TemplateUpdate(msgspec.Struct, frozen=True):
-    """A template changed on the network. None: no change."""
-
-    network_id: str
-    name: str
-    language: str
-    status: str | None = None
-    reason: str | None = None
-    quality: str | None = None
-    category: str | None = None
-    changed: bool = False  # its components changed and must be read again
 
 
 class NumberUpdate(msgspec.Struct, frozen=True):

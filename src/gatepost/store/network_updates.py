@@ -8,35 +8,17 @@ from uuid import UUID
 import msgspec
 
 from gatepost.model import times
+from gatepost.model.network_update import ContactUpdate, LabelUpdate, TemplateUpdate
 from gatepost.model.person import Person
 from gatepost.store.channel_head import ChannelTransaction, Lease
 from gatepost.store.channels import record_connection
 from gatepost.store.contacts.identify import ContactResolver
 from gatepost.store.labels import ChannelLabels, LabelRow
 from gatepost.store.pool import Connection, Database
-from gatepost.store.templates import TemplateReport, apply_template_reports
+from gatepost.store.templates import apply_template_reports
 
 STALE_TEMPLATES = "templates_stale_since"
 STALE_NUMBER = "number_stale_since"
-
-
-class ContactReport(msgspec.Struct, frozen=True):
-    """A person's names, or their new number."""
-
-    person: Person
-    at: datetime
-    old_phone: str | None = None
-    opted_out: bool | None = None  # of marketing; None: not reported
-
-
-class LabelReport(msgspec.Struct, frozen=True):
-    """A label was changed or deleted, assigned to a conversation or removed."""
-
-    network_id: str
-    action: str
-    name: str | None = None
-    color: str | None = None
-    person: Person | None = None
 
 
 class NumberReport(msgspec.Struct, frozen=True):
@@ -49,9 +31,9 @@ class NumberReport(msgspec.Struct, frozen=True):
 
 
 class NetworkReports(msgspec.Struct, frozen=True):
-    persons: Sequence[ContactReport] = ()
-    labels: Sequence[LabelReport] = ()
-    templates: Sequence[TemplateReport] = ()
+    persons: Sequence[ContactUpdate] = ()
+    labels: Sequence[LabelUpdate] = ()
+    templates: Sequence[TemplateUpdate] = ()
     numbers: Sequence[NumberReport] = ()
     stale_templates: bool = False  # some changed, and the network did not report how
     stale_number: bool = False  # the same for the number
@@ -83,7 +65,7 @@ async def write_reports(transaction: ChannelTransaction, news: NetworkReports, p
         await _mark_stale(conn, channel_id, now, STALE_NUMBER)
 
 
-async def _write_person(about: ContactReport, people: ContactResolver) -> None:
+async def _write_person(about: ContactUpdate, people: ContactResolver) -> None:
     if about.old_phone is not None:
         await people.renumber(about.old_phone, about.person, about.at)
         await people.resolve([about.person])
@@ -91,7 +73,7 @@ async def _write_person(about: ContactReport, people: ContactResolver) -> None:
         await people.opt_out(about.person, out=about.opted_out)
 
 
-async def _write_label(labels: ChannelLabels, about: LabelReport, people: ContactResolver) -> None:
+async def _write_label(labels: ChannelLabels, about: LabelUpdate, people: ContactResolver) -> None:
     label = await labels.find_by_network_id(about.network_id)
     if about.action == "deleted":
         if label is not None:
@@ -106,17 +88,18 @@ async def _write_label(labels: ChannelLabels, about: LabelReport, people: Contac
         await labels.unassign(label, people.of(about.person))
 
 
-async def _named(labels: ChannelLabels, label: LabelRow | None, about: LabelReport) -> LabelRow:
+async def _named(labels: ChannelLabels, label: LabelRow | None, about: LabelUpdate) -> LabelRow:
     """Return the label as the network has it now. One with the same name that people created is the same label."""
     if label is None and about.name:
         made_here = await labels.find_by_name(about.name)
         if made_here is not None and made_here.network_id is None:
             label = await labels.adopt(made_here, about.network_id)
+    color = "" if about.color is None else str(about.color)
     if label is None:
         name = await labels.free_name(about.name or about.network_id, None)
-        return await labels.add(name, about.color or "", about.network_id)
+        return await labels.add(name, color, about.network_id)
     name = await labels.free_name(about.name, label.id) if about.name else label.name
-    return await labels.change(label, name, about.color or label.color)
+    return await labels.change(label, name, color or label.color)
 
 
 async def _write_number(transaction: ChannelTransaction, about: NumberReport) -> None:

@@ -16,6 +16,7 @@ from uuid import UUID
 import msgspec
 
 from gatepost.model import ids
+from gatepost.model.network_update import TemplateUpdate
 from gatepost.model.template.values import Template
 from gatepost.store.channel_head import lock_head
 from gatepost.store.idempotency import NEVER, IdempotentRequest
@@ -70,18 +71,6 @@ class TemplateFilter(msgspec.Struct, frozen=True):
     category: str | None = None
     language: str | None = None
     name: str | None = None  # a part of it
-
-
-class TemplateReport(msgspec.Struct, frozen=True):
-    """A report of the network on a template. None: did not change; a reason belongs to its status."""
-
-    network_id: str
-    name: str
-    language: str
-    status: str | None = None
-    reason: str | None = None
-    quality: str | None = None
-    category: str | None = None
 
 
 class Synced(msgspec.Struct, frozen=True):
@@ -284,8 +273,8 @@ async def _take_over(
 
 
 async def apply_template_reports(
-    conn: "Connection[Any]", channel_id: UUID, news: Sequence[TemplateReport], now: datetime
-) -> list[TemplateReport]:
+    conn: "Connection[Any]", channel_id: UUID, news: Sequence[TemplateUpdate], now: datetime
+) -> list[TemplateUpdate]:
     """Apply the network's reports in order. Return those of unknown templates.
 
     The caller holds the channel's head.
@@ -317,7 +306,7 @@ async def _by_name(conn: "Connection[Any]", channel_id: UUID, names: set[str]) -
     return found
 
 
-def _meant(change: TemplateReport, candidates: Sequence[Any]) -> UUID | None:
+def _meant(change: TemplateUpdate, candidates: Sequence[Any]) -> UUID | None:
     """Return the template of a report: by the network's id, else by language, which reports write in two ways."""
     language = change.language.replace("-", "_")
     same: list[UUID] = [row["id"] for row in candidates if row["network_id"] == change.network_id]
@@ -326,7 +315,7 @@ def _meant(change: TemplateReport, candidates: Sequence[Any]) -> UUID | None:
 
 
 async def _note(
-    conn: "Connection[Any]", channel_id: UUID, template_id: UUID, change: TemplateReport, now: datetime
+    conn: "Connection[Any]", channel_id: UUID, template_id: UUID, change: TemplateUpdate, now: datetime
 ) -> None:
     status = None if change.status == _WARNING else change.status
     await conn.execute(
