@@ -223,7 +223,7 @@ def test_a_database_that_knows_only_root_is_a_reason(
         privileges.probe(NOBODY, settings)
 
 
-def test_what_is_given_up_is_given_up_for_good() -> None:
+def test_root_privileges_are_dropped_permanently() -> None:
     script = """
 import os, asyncio, pwd
 from gatepost.privileges import become
@@ -232,10 +232,17 @@ become(account_of(pwd.getpwnam("nobody").pw_uid))
 try:
     os.setuid(0)
 except PermissionError:
-    print(os.getresuid(), os.getgroups(), os.environ["USER"])
+    print(os.getresuid(), os.getgroups(), os.environ["USER"], os.environ.get("XDG_RUNTIME_DIR"))
 """
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == f"{(NOBODY.uid,) * 3} [] nobody"
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=os.environ | {"XDG_RUNTIME_DIR": "/run/user/0"},
+        extra_groups=[0, pwd.getpwnam("daemon").pw_gid],
+    )
+    assert done.stdout.strip() == f"{(NOBODY.uid,) * 3} [] nobody None"
 
 
 # --- the data folder
