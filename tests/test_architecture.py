@@ -24,6 +24,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.for_each import for_each
+
 ROOT = Path(__file__).parents[1]
 LINES = (
     ("cli",),
@@ -282,7 +284,7 @@ def test_names_say_something() -> None:
 # -- and each rule bites ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("module", "line"),
     [
         ("gatepost.model.message", "from gatepost.store import pool"),
@@ -312,7 +314,7 @@ def test_a_forbidden_import_is_found(house: dict[str, str], module: str, line: s
     assert len(import_faults({module: line}, house)) == 1
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("module", "line"),
     [
         ("gatepost.model.message", "from gatepost.model import ids"),

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gatepost.settings import BadSettings, load
+from tests.for_each import for_each
 
 SANDBOX = "http://127.0.0.1:8081"
 DEFAULTS = resources.files("gatepost").joinpath("default.toml").read_text()
@@ -95,7 +96,7 @@ def test_the_public_address_is_what_the_outside_uses(url: str, shown: str) -> No
 # -- mistakes ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "hint"),
     [
         ("[server]\nprot = 1", "prot"),
@@ -118,7 +119,7 @@ def test_an_unknown_name_or_a_wrong_type_is_refused_by_name(tmp_path: Path, text
     assert str(refused.value).startswith("Bad setting: ")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("name", "value"),
     [
         ("GATEPOST_SERVER__PROT", "1"),
@@ -151,7 +152,7 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
         load(binary, {})
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("name", "under", "over"),
     [
         ("security.key_cache_seconds", 1.0, 1.001),
@@ -177,7 +178,7 @@ def test_no_value_of_the_environment_breaks_the_reading(text: str) -> None:
     assert text in settings.server.public_url
 
 
-@pytest.mark.parametrize("name", leaves(tomllib.loads(DEFAULTS)))
+@for_each("name", leaves(tomllib.loads(DEFAULTS)))
 def test_every_setting_can_be_set_from_the_environment(name: str) -> None:
     around = {"cloud.base_url": SANDBOX, "qr.link_url": f"ws://{SANDBOX[7:]}/qr/link"} if name == "clock.follow" else {}
     chosen = {f"GATEPOST_{name.upper().replace('.', '__')}": other(name)}
@@ -185,7 +186,7 @@ def test_every_setting_can_be_set_from_the_environment(name: str) -> None:
     assert before != after
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("base_url", "link_url"),
     [
         ("", "ws://127.0.0.1:8081/qr/link"),

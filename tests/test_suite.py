@@ -6,12 +6,15 @@ for is still under way when the other is done.
 """
 
 import ast
+import inspect
 import re
-from collections.abc import Iterator
+from collections.abc import Awaitable, Iterator
 from pathlib import Path
+from typing import cast
 
 import pytest
 
+from tests.for_each import for_each
 from tests.patience import PATIENCE
 
 TESTS = Path(__file__).parent
@@ -142,7 +145,7 @@ def test_no_test_asserts_a_time_of_the_machine() -> None:
         assert short_waits(source) == [], f"{name} waits for only a few seconds in these lines; use PATIENCE."
 
 
-@pytest.mark.parametrize(
+@for_each(
     "lines",
     [
         "began = time.monotonic()\n    await x()\n    assert time.monotonic() - began < 3",
@@ -159,7 +162,7 @@ def test_such_an_assert_is_found(lines: str) -> None:
     assert len(timed_asserts(f"async def test_it():\n    {lines}\n")) == 1
 
 
-@pytest.mark.parametrize(
+@for_each(
     "lines",
     [
         "assert before <= shown <= time.time()",
@@ -179,3 +182,24 @@ def test_a_short_wait_is_found() -> None:
     source = f"async def test_it():\n    {waits}"
     assert short_waits(source.format("5")) == [2, 3, 4]
     assert short_waits(source.format("PATIENCE")) == short_waits(source.format("0.05")) == []
+
+
+def test_every_failing_row_is_reported() -> None:
+    @for_each(("number", "limit"), [(1, 2), (3, 2), (5, 4)])
+    def is_below(number: int, limit: int) -> None:
+        assert number < limit
+
+    with pytest.raises(BaseExceptionGroup, match="2 of 3 rows failed") as failed:
+        is_below()
+    notes = [failure.__notes__ for failure in failed.value.exceptions]
+    assert notes == [["row: {'number': 3, 'limit': 2}"], ["row: {'number': 5, 'limit': 4}"]]
+
+
+async def test_a_loop_over_rows_keeps_the_fixtures_of_its_test(tmp_path: Path) -> None:
+    @for_each("name", ["a", "b"])
+    async def is_written(name: str, tmp_path: Path) -> None:
+        (tmp_path / name).touch()
+
+    assert list(inspect.signature(is_written).parameters) == ["tmp_path"]
+    await cast(Awaitable[None], is_written(tmp_path=tmp_path))
+    assert {path.name for path in tmp_path.iterdir()} == {"a", "b"}

@@ -16,6 +16,7 @@ from gatepost.store import channels as rows
 from gatepost.store.channels import ChannelConfig, list_channels
 from gatepost.store.pool import Database
 from tests.admin.conftest import NOW, Tenants
+from tests.for_each import for_each
 
 LIMITS = {"throughput": 80, "tier": 1000, "pair_seconds": 6, "pair_burst": 45}
 
@@ -76,7 +77,7 @@ async def test_a_channel_is_born_with_its_head(db: Database, tenants: Tenants) -
     assert (head["seq"], head["epoch"], head["owner"], head["work_at"]) == (0, 0, None, None)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("field", "changes"),
     [
         ("phone", {"phone": "+15550001111"}),

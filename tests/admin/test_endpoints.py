@@ -20,6 +20,7 @@ from gatepost.store.endpoints import list_endpoints
 from gatepost.store.partitions import make_partitions
 from gatepost.store.pool import Database
 from tests.admin.conftest import NOW, Tenants
+from tests.for_each import for_each
 
 URL = "https://example.com/hooks"
 LATER = NOW + timedelta(minutes=1)
@@ -57,7 +58,7 @@ def test_addresses_that_fit(url: str) -> None:
     assert check_url(url) == url
 
 
-@pytest.mark.parametrize(
+@for_each(
     "url",
     [
         "",
@@ -107,7 +108,7 @@ def test_headers_that_fit() -> None:
         check_headers({"X-Long": "v" * 1025})
 
 
-@pytest.mark.parametrize(
+@for_each(
     "name",
     [
         *("", "a b", "a:b", "é", "x\r\n", "x" * 101, "webhook-id", "Webhook-Anything"),
@@ -119,7 +120,7 @@ def test_headers_that_may_not_be_named(name: str) -> None:
         check_headers({name: "v"})
 
 
-@pytest.mark.parametrize("value", ["a\r\nX-Evil: 1", "tab\t", "café", "\x7f", " a", "a "])
+@for_each("value", ["a\r\nX-Evil: 1", "tab\t", "café", "\x7f", " a", "a "])
 def test_values_that_may_not_be(value: str) -> None:
     with pytest.raises(Invalid, match="X-One"):
         check_headers({"X-One": value})

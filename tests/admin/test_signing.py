@@ -13,6 +13,7 @@ from gatepost.model.errors import Conflict, Invalid
 from gatepost.model.signing import decode_check, decode_secret, new_secret, public_key, signing_of
 from gatepost.store.pool import Database
 from tests.admin.conftest import NOW, Tenants
+from tests.for_each import for_each
 
 URL = "https://example.com/hooks"
 SECOND = timedelta(seconds=1)
@@ -142,7 +143,7 @@ def test_a_private_key_is_a_seed_and_its_public_key() -> None:
     assert decode_check(secret).public_bytes_raw() == check.public_bytes_raw()  # type: ignore[union-attr]
 
 
-@pytest.mark.parametrize(
+@for_each(
     "secret",
     ["whsk_", "whsk_QUJD", "whsk_" + "A" * 88, "whsk_é", "whpk_QUJD", "whpk_" + "A" * 48, "whsec_QUJD"],
 )

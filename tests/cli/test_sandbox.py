@@ -8,6 +8,7 @@ import pytest
 from gatepost.cli.http_call import call
 from gatepost_sandbox import SandboxSettings
 from tests.cli.conftest import Ran, invoke
+from tests.for_each import for_each
 from tests.sandbox.conftest import running
 from tests.sandbox.driver import START
 
@@ -158,7 +159,7 @@ EACH = [
 ]
 
 
-@pytest.mark.parametrize("arguments", EACH)
+@for_each("arguments", EACH)
 def test_a_sandbox_that_is_not_running_is_one_clear_line(arguments: tuple[str, ...]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         url = f"http://127.0.0.1:{listener.getsockname()[1]}"

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Run, invoke
+from tests.for_each import for_each
 
 PERSON = "5511999998888"
 
@@ -22,7 +23,7 @@ def test_a_text_and_any_other_type(run: Run, channel: str) -> None:
     assert "body: Hello" in shown
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("arguments", "code", "words"),
     [
         (("+55", "Hello"), "invalid_phone", "digits only"),

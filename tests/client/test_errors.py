@@ -4,11 +4,11 @@ import re
 from pathlib import Path
 
 import msgspec
-import pytest
 
 from gatepost_client import errors
 from gatepost_client.errors import error_of
 from gatepost_client.wire import Answer
+from tests.for_each import for_each
 
 DOCS = Path(__file__).parents[2] / "docs" / "reference" / "errors.md"
 CODES = re.findall(r"^## (\w+)\n\n\*\*(\d+)\.?\*\*", DOCS.read_text(), re.MULTILINE)
@@ -19,7 +19,7 @@ def _answer(status: int, code: str, **more: object) -> Answer:
     return Answer(status, {"x-request-id": "req_1"}, msgspec.json.encode(body))
 
 
-@pytest.mark.parametrize(("code", "status"), CODES)
+@for_each(("code", "status"), CODES)
 def test_every_documented_code_has_a_class(code: str, status: str) -> None:
     error = error_of(_answer(int(status), code))
     assert type(error) is not errors.GatepostApiError

@@ -8,6 +8,7 @@ import pytest
 from gatepost_client.errors import GatepostError, NoAnswer, QuotaExceeded, RateLimited, Unavailable
 from gatepost_client.retry import NEVER, PATIENT, Retry, back_off, send_with_retries
 from gatepost_client.wire import Answer, Lost, Outcome, Request, Wait
+from tests.for_each import for_each
 
 GET = Request("GET", "/x", repeatable=True)
 POST = Request("POST", "/x")
@@ -98,7 +99,7 @@ def test_a_used_up_plan_is_told_at_once() -> None:
     assert isinstance(error, QuotaExceeded)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("request_", "outcome", "again"),
     [
         (GET, GONE, True),

@@ -11,6 +11,7 @@ from standardwebhooks.webhooks import Webhook
 from gatepost.model.signing import new_secret, public_key
 from gatepost.webhooks.signature import signature_headers
 from gatepost_client import BadWebhook, verify_webhook, verify_webhook_batch
+from tests.for_each import for_each
 
 NOW = 1_794_736_800
 SECRET = new_secret()
@@ -76,7 +77,7 @@ def test_the_clock_is_the_machines_own() -> None:
         verify_webhook(SECRET, signed(at=1_000_000_000), BODY)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "spoil",
     [
         {"webhook-id": "evt_2"},
@@ -115,7 +116,7 @@ def test_a_signed_body_that_is_no_event() -> None:
             verify_webhook(SECRET, signed(body), body, now=NOW)
 
 
-@pytest.mark.parametrize("secrets", ["", "whsec_", "whsec_?", [], [SECRET, ""], "whsec_" + "QUJD" * 7 + "QUI="])
+@for_each("secrets", ["", "whsec_", "whsec_?", [], [SECRET, ""], "whsec_" + "QUJD" * 7 + "QUI="])
 def test_a_secret_that_is_none_is_a_mistake(secrets: Any) -> None:
     if secrets and secrets[0] == "w" and len(secrets) > 20:
         assert len(base64.b64decode(secrets.removeprefix("whsec_"))) == 23

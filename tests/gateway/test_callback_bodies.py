@@ -10,6 +10,7 @@ import pytest
 from gatepost.api.body_memory import BodyMemory
 from gatepost.model import ids
 from gatepost.model.errors import Unavailable
+from tests.for_each import for_each
 from tests.gateway.checks import check_refused
 from tests.gateway.wire import Wire, request, wired
 from tests.house import House, running_house
@@ -45,7 +46,7 @@ async def test_nobodys_body_is_not_read(house: House) -> None:
         await refused_unread(house, f"/callbacks/cloud/{channel}", POSSIBLE, 404, "not_found")
 
 
-@pytest.mark.parametrize(
+@for_each(
     "signature",
     [
         None,

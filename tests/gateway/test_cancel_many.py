@@ -10,6 +10,7 @@ from gatepost.api.paging import show_cursor
 from gatepost.model import times
 from gatepost.model.message import CLIENT_REF_MAX
 from gatepost.model.times import month_of
+from tests.for_each import for_each
 from tests.gateway.checks import PERSON, check_refused, feed, statuses, until
 from tests.gateway.test_batch import BATCH, texts
 from tests.house import FAST_NETWORK, House
@@ -200,7 +201,7 @@ async def test_two_at_once_cancel_each_message_once(house: House) -> None:
     assert len(told) == 600
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("asked", "field"),
     [
         ({}, "batch_id"),

@@ -7,16 +7,15 @@ import http.client
 import zlib
 from typing import Any
 
-import pytest
-
 from gatepost.api.compress import LEAST, GzipSender, accepts_gzip
+from tests.for_each import for_each
 from tests.house import Answer, House
 from tests.patience import PATIENCE
 
 GZIP = {"accept-encoding": "gzip"}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("header", "taken"),
     [
         ("", False),
@@ -90,7 +89,7 @@ async def test_whoever_does_not_take_it_gets_it_bare() -> None:
     assert sent[1]["body"] == b"x" * 5000
 
 
-@pytest.mark.parametrize(
+@for_each(
     "left_alone",
     [
         {"kind": "text/event-stream"},

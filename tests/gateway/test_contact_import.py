@@ -9,6 +9,7 @@ import pytest
 
 from gatepost.model.contact import OWN_COLUMNS
 from gatepost.services import contact_import, contact_records, contact_table
+from tests.for_each import for_each
 from tests.gateway.checks import PERSON, check_refused, written
 from tests.gateway.test_contacts import CONTACTS, make, told
 from tests.house import Answer, House
@@ -90,7 +91,7 @@ async def test_a_form_is_taken_too(house: House) -> None:
     assert lines(answer)[-1]["summary"]["created"] == 1
 
 
-@pytest.mark.parametrize(
+@for_each(
     "table",
     [
         b"",

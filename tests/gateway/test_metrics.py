@@ -13,6 +13,7 @@ from gatepost.metrics import CLASSES, OUTCOMES, SENDS, STATES, ProcessMetrics
 from gatepost.store.deliveries.queue import count_retries
 from gatepost.webhooks.delivery_metrics import DeliveryMetrics
 from tests.conftest import Answer, Receiver
+from tests.for_each import for_each
 from tests.gateway.checks import TEXT, check_refused, until
 from tests.house import House, running_house
 
@@ -215,7 +216,7 @@ async def test_without_a_token_there_is_no_such_address(bare: House, token: str 
                 check_refused(answer, 404, "not_found", about=(method, path))
 
 
-@pytest.mark.parametrize("path", SPELLINGS)
+@for_each("path", SPELLINGS)
 async def test_with_a_token_no_spelling_gets_around_it(house: House, path: str) -> None:
     for method in ("GET", "HEAD"):
         for headers in ({}, {"authorization": "Bearer "}, {"x-forwarded-for": "127.0.0.1"}):

@@ -8,6 +8,7 @@ import pytest
 from gatepost.model import ids, times
 from gatepost.model.message import State
 from gatepost.networks.base import Incoming, RemoteMedia, StatusUpdate, Update
+from tests.for_each import for_each
 from tests.inbound.hearing import ANA, contact_of, content_of, data, hear, row_of, said, shown, snapshot, told
 from tests.outbound.stage import Stage
 
@@ -28,7 +29,7 @@ PLAIN: dict[str, Any] = {
 NO_WINDOW = {"system", "call"}
 
 
-@pytest.mark.parametrize("type_", PLAIN)
+@for_each("type_", PLAIN)
 async def test_a_plain_message_is_kept_and_told_as_it_came(stage: Stage, type_: str) -> None:
     update = said(stage, ANA, type_, PLAIN[type_], context={"forwarded": True}, age=3)
     await hear(stage, update)

@@ -15,6 +15,7 @@ from gatepost.model.errors import Invalid
 from gatepost.model.message import check_send
 from gatepost.model.send_request import KINDS, TYPES, SendRequest
 from gatepost.networks.kinds import CLOUD, QR
+from tests.for_each import for_each
 
 from .sends import CARD, FULLEST, LINK, MEDIA, NOW, PHONE, ROW, SMALLEST, TEXT_HEADER, USE, check, content, refusal
 
@@ -76,13 +77,13 @@ def test_the_examples_are_of_every_type_and_use_every_field() -> None:
     assert set(TYPES) == CLOUD.capabilities.types | QR.capabilities.types
 
 
-@pytest.mark.parametrize("type_", TYPES)
+@for_each("type_", TYPES)
 def test_what_goes_in_is_what_is_kept(type_: str) -> None:
     assert content(type_, SMALLEST[type_]) == SMALLEST[type_]
     assert content(type_, FULLEST[type_]) == FULLEST[type_]
 
 
-@pytest.mark.parametrize("type_", TYPES)
+@for_each("type_", TYPES)
 def test_a_null_counts_as_not_given(type_: str) -> None:
     nulls = dict.fromkeys(OWN)
     assert content(type_, nulls | SMALLEST[type_]) == SMALLEST[type_]
@@ -95,7 +96,7 @@ def test_a_null_inside_counts_as_not_given_too() -> None:
     assert content("image", {"media": MEDIA | {"link": None}}) == {"media": MEDIA}
 
 
-@pytest.mark.parametrize("type_", TYPES)
+@for_each("type_", TYPES)
 def test_what_is_required_is_asked_for_by_name(type_: str) -> None:
     for field in SMALLEST[type_]:
         lacking = {name: value for name, value in SMALLEST[type_].items() if name != field}
@@ -104,7 +105,7 @@ def test_what_is_required_is_asked_for_by_name(type_: str) -> None:
         assert f"is required for type {type_}; give" in refused.message
 
 
-@pytest.mark.parametrize("type_", TYPES)
+@for_each("type_", TYPES)
 def test_fields_of_other_types_are_refused(type_: str) -> None:
     anything = {field: value for fields in FULLEST.values() for field, value in fields.items()} | {"fallback": "text"}
     own = KINDS[type_].fields if type_ in KINDS else ("body", "preview_url")
@@ -113,7 +114,7 @@ def test_fields_of_other_types_are_refused(type_: str) -> None:
         assert refused.message == f"{field}: does not belong to type {type_}, which has {', '.join(own)}"
 
 
-@pytest.mark.parametrize(("type_", "path"), TEXTS)
+@for_each(("type_", "path"), TEXTS)
 def test_no_text_may_hold_nul_or_half_a_pair(type_: str, path: Path) -> None:
     for bad in ("x\x00", "x\ud800"):
         refused = refusal(type_, put(FULLEST[type_], path, bad))
@@ -121,7 +122,7 @@ def test_no_text_may_hold_nul_or_half_a_pair(type_: str, path: Path) -> None:
         assert refused.fields[0].field == shown(path)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("type_", "path"), [(t, p) for t, p in EVERY if isinstance(get(FULLEST[t], p), dict) and p[-1] != "variables"]
 )
 def test_an_unknown_field_is_refused_wherever_it_is(type_: str, path: Path) -> None:
@@ -130,7 +131,7 @@ def test_an_unknown_field_is_refused_wherever_it_is(type_: str, path: Path) -> N
     assert "is not a field of this object" in refused.message
 
 
-@pytest.mark.parametrize(("type_", "path"), EVERY)
+@for_each(("type_", "path"), EVERY)
 def test_a_value_of_the_wrong_kind_is_refused_where_it_is(type_: str, path: Path) -> None:
     right = get(FULLEST[type_], path)
     for wrong in (True, 7, 1.5, [], {}, "", [[]], object()):
@@ -213,7 +214,7 @@ def test_a_contact_with_one_name_gets_the_second_that_the_network_wants() -> Non
 # -- kinds of channel -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("type_", TYPES)
+@for_each("type_", TYPES)
 def test_a_channel_carries_its_types_only(type_: str) -> None:
     for can in (QR.capabilities, CLOUD.capabilities):
         if type_ in can.types:
@@ -246,7 +247,7 @@ def test_what_cannot_go_as_text_does_not() -> None:
 # -- rules with edges of their own ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@for_each(
     "link",
     [
         "ftp://example.com/a",
@@ -285,7 +286,7 @@ def test_a_file_has_one_source(media: dict[str, Any]) -> None:
     assert "either" in refusal("image", {"media": media}).message
 
 
-@pytest.mark.parametrize("id_", ["", "med_", "med_" + "a" * 31, "med_" + "a" * 33, "a" * 32, "msg_" + "a" * 32, "123"])
+@for_each("id_", ["", "med_", "med_" + "a" * 31, "med_" + "a" * 33, "a" * 32, "msg_" + "a" * 32, "123"])
 def test_a_file_is_named_by_our_id(id_: str) -> None:
     refused = refusal("image", {"media": {"id": id_}})
     assert (refused.fields[0].field, "POST /api/v1/media" in refused.message) == ("media.id", True)
@@ -344,17 +345,13 @@ def test_a_poll_takes_one_answer_unless_it_says_so() -> None:
     assert content("poll", {"poll": {"question": "?", "options": ["a", "b"]}})["poll"]["multiple"] is False
 
 
-@pytest.mark.parametrize(
-    "emoji", ["👍", "❤️", "❤", "👍🏽", "🇧🇷", "1️⃣", "👨‍👩‍👧‍👦", "🏴󠁧󠁢󠁥󠁮󠁧󠁿", "❤️‍🔥", "🫡", "©️", "👩🏾‍❤️‍💋‍👨🏻"]
-)
+@for_each("emoji", ["👍", "❤️", "❤", "👍🏽", "🇧🇷", "1️⃣", "👨‍👩‍👧‍👦", "🏴󠁧󠁢󠁥󠁮󠁧󠁿", "❤️‍🔥", "🫡", "©️", "👩🏾‍❤️‍💋‍👨🏻"])
 def test_one_emoji(emoji: str) -> None:
     assert is_emoji(emoji)
     check("reaction", {"reaction": {"message_id": "0" * 32, "emoji": emoji}})
 
 
-@pytest.mark.parametrize(
-    "text", ["a", "1", "👍👍", "👍 ", ":)", "🇧", "ok", "👍a", "\u200d", "\ufe0f", "👍\u200d", "é", "中"]
-)
+@for_each("text", ["a", "1", "👍👍", "👍 ", ":)", "🇧", "ok", "👍a", "\u200d", "\ufe0f", "👍\u200d", "é", "中"])
 def test_not_one_emoji(text: str) -> None:
     assert not is_emoji(text)
     assert (
@@ -376,7 +373,7 @@ def test_a_use_is_told_as_it_was_given() -> None:
     assert by_place.variables == ("a", "b")
 
 
-@pytest.mark.parametrize(
+@for_each(
     "header",
     [
         "Summer",
@@ -392,7 +389,7 @@ def test_headers_of_templates(header: Any) -> None:
     assert content("template", {"template": wish}) == {"template": wish}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("wish", "path"),
     [
         ({"header": {"a": "x", "b": "y"}}, "template.header"),

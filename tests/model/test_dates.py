@@ -10,13 +10,14 @@ from gatepost.model import ids
 from gatepost.model.dates import LAST_ID, IdRange, first_id, read_moment, read_span, read_zone
 from gatepost.model.errors import Invalid
 from gatepost.model.search_words import WORD_MAX, WORDS_MAX, read_query, split, words_of
+from tests.for_each import for_each
 
 
 def at(*parts: int) -> datetime:
     return datetime(*parts, tzinfo=UTC)  # type: ignore[arg-type, misc]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "zone", "expected"),
     [
         ("2026-11-15", None, at(2026, 11, 15)),
@@ -36,7 +37,7 @@ def test_a_moment(text: str, zone: str | None, expected: datetime) -> None:
     assert read_moment("from", text, read_zone(zone)) == expected
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text",
     ["", "today", "2026-13-01", "2026-02-29", "26-1-1", "2026-11-15T10:00", "2026-11-15T25:00:00Z", "９９９９-01-01",
      "2026-11-15T10:00:00+99:00", "1794736800", "2026-11-15 10:00:00Z", "9999-12-31T23:59:59-23:00"],
@@ -47,7 +48,7 @@ def test_no_moment(text: str) -> None:
     assert refused.value.fields[0].field == "from"
 
 
-@pytest.mark.parametrize("name", ["", "Mars", "America", "/etc/passwd", "../UTC", "Europe/Berlin/", "UTC\n", "x" * 41])
+@for_each("name", ["", "Mars", "America", "/etc/passwd", "../UTC", "Europe/Berlin/", "UTC\n", "x" * 41])
 def test_no_zone(name: str) -> None:
     with pytest.raises(Invalid):
         read_zone(name)
@@ -70,7 +71,7 @@ def test_the_first_id_of_a_moment(moment: datetime) -> None:
     assert moment <= first < moment + timedelta(milliseconds=1)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "expected"),
     [
         ("Où est ma Commande?", ["ou", "est", "ma", "commande"]),

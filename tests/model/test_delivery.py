@@ -5,6 +5,7 @@ from uuid import UUID, uuid4
 import pytest
 
 from gatepost.model.delivery import masked, masked_pairs, read_delivery_id, show_delivery_id
+from tests.for_each import for_each
 
 
 def test_a_name_leads_back_to_its_delivery() -> None:
@@ -17,7 +18,7 @@ def test_a_name_leads_back_to_its_delivery() -> None:
         assert read_delivery_id(wrong) is None, wrong
 
 
-@pytest.mark.parametrize(
+@for_each(
     "name",
     [
         "Authorization",

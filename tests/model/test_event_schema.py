@@ -11,6 +11,7 @@ from gatepost.model.event_schema.examples import AT, CHANNEL, MAKERS, example_of
 from gatepost.model.event_schema.schema import components, schema_of
 from gatepost.model.event_schema.shapes import SHAPES
 from tests.events import check_event, validator_of
+from tests.for_each import for_each
 
 ACTIONS = [(type_, action) for type_, actions in SHAPES.items() for action in actions]
 
@@ -25,7 +26,7 @@ def test_every_type_and_action_is_there() -> None:
     assert {type_: set(actions) for type_, actions in MAKERS.items()} == {t: set(a) for t, a in SHAPES.items()}
 
 
-@pytest.mark.parametrize("type_", event.ALL_TYPES)
+@for_each("type_", event.ALL_TYPES)
 def test_schemas_are_valid_themselves(type_: str) -> None:
     schema = schema_of(type_)
     jsonschema_rs.meta.validate(schema)
@@ -33,7 +34,7 @@ def test_schemas_are_valid_themselves(type_: str) -> None:
     assert [branch["properties"]["action"]["const"] for branch in schema["oneOf"]] == list(SHAPES[type_])
 
 
-@pytest.mark.parametrize(("type_", "action"), ACTIONS)
+@for_each(("type_", "action"), ACTIONS)
 def test_examples_fit(type_: str, action: str) -> None:
     found = read(type_, action)
     assert (found["type"], found["action"]) == (type_, action)
@@ -41,7 +42,7 @@ def test_examples_fit(type_: str, action: str) -> None:
     assert found in schema_of(type_)["examples"]
 
 
-@pytest.mark.parametrize(("type_", "action"), ACTIONS)
+@for_each(("type_", "action"), ACTIONS)
 def test_test_events_fit(type_: str, action: str) -> None:
     made = new_example(type_, action, ids.new_id(AT))
     found = msgspec.json.decode(event.render_test(made, CHANNEL, AT))
@@ -49,7 +50,7 @@ def test_test_events_fit(type_: str, action: str) -> None:
     check_event(found)
 
 
-@pytest.mark.parametrize(("type_", "action"), ACTIONS)
+@for_each(("type_", "action"), ACTIONS)
 def test_a_field_more_or_less_does_not_fit(type_: str, action: str) -> None:
     found, fits = read(type_, action), validator_of(type_).is_valid
     assert not fits(found | {"more": 1})

@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import pytest
 
 from gatepost.model.send_request import KINDS, TYPES
+from tests.for_each import for_each
 
 from .sends import check
 
@@ -23,7 +23,7 @@ def test_there_is_one_of_every_type() -> None:
     assert len(EXAMPLES) > len(TYPES)
 
 
-@pytest.mark.parametrize("example", EXAMPLES)
+@for_each("example", EXAMPLES)
 def test_each_example_passes(example: dict[str, Any]) -> None:
     own = {name: value for name, value in example.items() if name != "type"}
     assert msgspec.json.decode(check(example["type"], own).content) == own

@@ -7,9 +7,10 @@ from hypothesis import strategies as st
 from gatepost.model.errors import WrongMediaType
 from gatepost.model.file import check_file_type, clean_filename, mime_type, too_large
 from gatepost.model.limits import FILES
+from tests.for_each import for_each
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("given", "found"),
     [
         ("image/png", "image/png"),
@@ -44,8 +45,8 @@ def test_a_linked_phone_sends_anything_as_a_document() -> None:
         check_file_type("application/zip", any_document=False)
 
 
-@pytest.mark.parametrize("any_document", [False, True])
-@pytest.mark.parametrize("text", [None, "", "nonsense", "multipart/form-data"])
+@for_each("any_document", [False, True])
+@for_each("text", [None, "", "nonsense", "multipart/form-data"])
 def test_a_file_without_a_type_is_not_taken(any_document: bool, text: str | None) -> None:
     with pytest.raises(WrongMediaType, match="The file has no valid content type"):
         check_file_type(text, any_document=any_document)
@@ -56,7 +57,7 @@ def test_the_refusal_names_the_limit() -> None:
     assert refused.message == "A file of type image/png may have at most 5 MB (5,242,880 bytes)."
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("given", "found"),
     [
         (None, None),

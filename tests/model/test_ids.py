@@ -3,11 +3,11 @@
 from datetime import UTC, datetime, timedelta
 from uuid import RFC_4122, UUID
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from gatepost.model import ids
+from tests.for_each import for_each
 
 NOW = datetime(2026, 11, 15, 10, 0, 0, 123_000, tzinfo=UTC)
 moments = st.datetimes(datetime(1970, 1, 1), datetime(9999, 12, 31, 23), timezones=st.just(UTC))
@@ -81,7 +81,7 @@ def test_no_text_breaks_the_reading(text: str) -> None:
         assert found is None or text.lower().endswith(found.hex)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text",
     [
         "",

@@ -10,6 +10,7 @@ import pytest
 from gatepost.model.errors import Invalid
 from gatepost.model.limits import FILES, docs_page, format_size, limit, maximum, table
 from gatepost.services.profile import ProfileChange, check_profile
+from tests.for_each import for_each
 
 from . import templates as t
 from .sends import CARD, MEDIA, NOW, SMALLEST, USE, check
@@ -229,7 +230,7 @@ def test_every_limit_is_tried() -> None:
     assert set(table()) == set(TRIES) | set(PATTERNS)
 
 
-@pytest.mark.parametrize("name", sorted(TRIES))
+@for_each("name", sorted(TRIES))
 def test_each_limit_holds_at_its_edges(name: str) -> None:
     row, attempt = limit(name), TRIES[name]
     if row.max is not None:
@@ -253,7 +254,7 @@ URLS = {
 }  # the shortest address is longer than one letter
 
 
-@pytest.mark.parametrize("name", sorted(PATTERNS))
+@for_each("name", sorted(PATTERNS))
 def test_each_form_is_kept(name: str) -> None:
     attempt, good, bad = PATTERNS[name]
     for value in good:

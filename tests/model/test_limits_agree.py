@@ -2,13 +2,12 @@
 
 from typing import Any
 
-import pytest
-
 from gatepost.model.limits import FILES, limit, table
 from gatepost_sandbox import media
 from gatepost_sandbox.graph import profile
 from gatepost_sandbox.messages.limits import LIMITS
 from gatepost_sandbox.templates import buttons, components, draft, special_types
+from tests.for_each import for_each
 
 # The sandbox's name of a limit → ours. What is counted with a lower end of its own is compared there as well.
 MESSAGES = {
@@ -109,12 +108,12 @@ WITHIN = {
 }
 
 
-@pytest.mark.parametrize("theirs", sorted(MESSAGES))
+@for_each("theirs", sorted(MESSAGES))
 def test_limits_of_messages_agree(theirs: str) -> None:
     assert limit(MESSAGES[theirs]).max == LIMITS[theirs]
 
 
-@pytest.mark.parametrize("ours", sorted(MAKING | PROFILE))
+@for_each("ours", sorted(MAKING | PROFILE))
 def test_limits_of_new_templates_and_profiles_agree(ours: str) -> None:
     least, most = (MAKING | PROFILE)[ours]
     row = limit(ours)

@@ -23,6 +23,7 @@ from gatepost.model.message import (
     status_of,
 )
 from gatepost.model.send_request import TTL_MAX, SendRequest
+from tests.for_each import for_each
 
 NOW = datetime(2026, 11, 15, 10, 0, tzinfo=UTC)
 ENDS = {State.FAILED, State.EXPIRED, State.CANCELED}
@@ -136,7 +137,7 @@ def test_every_wish_arrives_in_the_draft() -> None:
     assert (draft.send_at, draft.expires_at(NOW)) == (at, at + timedelta(seconds=60))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("at_the_edge", "beyond"),
     [
         ({"body": "x" * BODY_MAX}, {"body": "x" * (BODY_MAX + 1)}),

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from gatepost.model.errors import Invalid
 from gatepost.model.template import NewTemplate, Template, check_new_template
 from gatepost.model.template.variables import fill, variables_of
+from tests.for_each import for_each
 
 from .templates import (
     BODY,
@@ -62,7 +63,7 @@ GOOD: list[tuple[Any, str, dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.parametrize(("components", "category", "more"), GOOD)
+@for_each(("components", "category", "more"), GOOD)
 def test_what_keeps_to_the_rules_passes_unchanged(components: Any, category: str, more: dict[str, Any]) -> None:
     template = new(components, category, **more)
     assert template.components == components
@@ -79,7 +80,7 @@ def lower(value: Any) -> Any:
     return value
 
 
-@pytest.mark.parametrize(("components", "category", "more"), GOOD)
+@for_each(("components", "category", "more"), GOOD)
 def test_small_letters_are_the_same(components: Any, category: str, more: dict[str, Any]) -> None:
     assert new(lower(components), category.lower(), **more) == new(components, category, **more)
 
@@ -181,14 +182,14 @@ BAD: list[tuple[Any, str, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("components", "path", "hint"), BAD)
+@for_each(("components", "path", "hint"), BAD)
 def test_each_rule_bites(components: Any, path: str, hint: str) -> None:
     error = refused(components)
     assert error.fields[0].field == path
     assert hint in error.message
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("components", "path"),
     [
         ([*CODE, PICTURE], "components[2].type"),

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from gatepost.model.number_forms import RULES, forms_of, other_form
 from gatepost_sandbox.number_forms import network_form
+from tests.for_each import for_each
 
 PAIRS = [
     ("553188887777", "5531988887777"),
@@ -21,7 +22,7 @@ def test_both_ways(short: str, long: str) -> None:
     assert forms_of(short) == (short, long)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "phone",
     [
         "551133334444",  # a fixed line

@@ -24,6 +24,7 @@ from gatepost.model.account import (
 from gatepost.model.errors import GatepostError, Invalid, MissingScope, NoAccess, NotAuthenticated
 from gatepost.model.person import jid
 from gatepost.model.phone import check_phone
+from tests.for_each import for_each
 
 NOW = datetime(2026, 11, 15, 10, 0, tzinfo=UTC)
 SECOND = timedelta(seconds=1)
@@ -37,7 +38,7 @@ def test_digits_with_country_code_are_a_phone(phone: str) -> None:
     assert jid(phone) == f"{phone}@s.whatsapp.net"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("phone", "hint"),
     [
         ("", "is empty"),

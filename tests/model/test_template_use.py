@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from gatepost.model.errors import Invalid
 from gatepost.model.limits import maximum
 from gatepost.model.template import PreviewHeader, Template, TemplateUse, check_use, preview
+from tests.for_each import for_each
 
 from .sends import USE, check
 from .templates import (
@@ -83,7 +84,7 @@ def part(type_: str, parameters: list[Any], **more: Any) -> dict[str, Any]:
 # -- may it be used at all? -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("status", ["PENDING", "REJECTED", "PAUSED", "DISABLED", "IN_APPEAL", "ARCHIVED", "LOCKED"])
+@for_each("status", ["PENDING", "REJECTED", "PAUSED", "DISABLED", "IN_APPEAL", "ARCHIVED", "LOCKED"])
 def test_only_what_is_approved_is_sent(status: str) -> None:
     template = msgspec.structs.replace(POSITIONAL, status=status, reason="PROMOTIONAL")
     with pytest.raises(Invalid) as refused:
@@ -108,7 +109,7 @@ def test_variables_by_position_and_by_name() -> None:
     check_use(approved([BODY], parameter_format="named"), use())
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("template", "variables", "hint"),
     [
         (POSITIONAL, None, "has 2 variables, but 0 are given"),
@@ -166,7 +167,7 @@ def test_headers_that_fit() -> None:
     check_use(approved([{"type": "HEADER", "format": "TEXT", "text": "Fixed"}, BODY]), use())
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("header", "named", "given_", "hint"),
     [
         (None, False, "x", "has no variables"),
@@ -198,7 +199,7 @@ def test_buttons_that_fit() -> None:
     check_use(BUTTONS, use(buttons=[*NEEDED, {"index": 0, "payload": "yes"}, {"index": 4, "flow_token": "t"}]))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("given_", "hint"),
     [
         (None, "button 1 needs the end of its address"),
@@ -277,7 +278,7 @@ def test_cards_are_compared_one_by_one() -> None:
     assert refused.fields[0].field == "template.cards[2].components"
 
 
-@pytest.mark.parametrize(
+@for_each(
     "components",
     [
         [],

@@ -23,6 +23,7 @@ from gatepost.networks.cloud.compose import request_body
 from gatepost.networks.cloud.errors import entries
 from gatepost.networks.cloud.send import CloudNetwork, make_client, parse_answer
 from tests.conftest import Answer, Received, Receiver
+from tests.for_each import for_each
 
 ID = ids.derived_id(datetime(2026, 11, 15, tzinfo=UTC), "wamid")
 UNDELIVERABLE = next(entry.advice for entry in entries() if entry.first == 131_026)
@@ -57,7 +58,7 @@ def test_what_is_not_ours_is_nothing(text: str) -> None:
     assert found is None or text == pack(*found) or text.lower().startswith("gp1:")
 
 
-@pytest.mark.parametrize("text", [None, "", "gp1:", f"gp1:{ID.hex}", f"gp1:{ID.hex}:", f"gp1:{ID.hex}:-1", "gp1:x:1"])
+@for_each("text", [None, "", "gp1:", f"gp1:{ID.hex}", f"gp1:{ID.hex}:", f"gp1:{ID.hex}:-1", "gp1:x:1"])
 def test_half_of_ours_is_nothing(text: str | None) -> None:
     assert unpack(text) is None
 
@@ -70,10 +71,8 @@ def test_taken() -> None:
     assert parse_answer(200, msgspec.json.encode(body)) == SendAccepted("wamid.1")
 
 
-@pytest.mark.parametrize(
-    "body", [b"", b"ok", b"{}", b'{"messages":[]}', b'{"messages":[{}]}', b'{"messages":[{"id":1}]}']
-)
-@pytest.mark.parametrize("status", [200, 201, 202, 204])
+@for_each("body", [b"", b"ok", b"{}", b'{"messages":[]}', b'{"messages":[{}]}', b'{"messages":[{"id":1}]}'])
+@for_each("status", [200, 201, 202, 204])
 def test_a_yes_without_an_id_is_no_guess(status: int, body: bytes) -> None:
     assert isinstance(parse_answer(status, body), SendUnknown)
 
@@ -84,8 +83,8 @@ def test_taken_but_kept_back_until_its_template_is_judged(word: Any, held: bool)
     assert parse_answer(200, body) == SendAccepted("wamid.1", held=held)
 
 
-@pytest.mark.parametrize("entry", entries(), ids=lambda entry: entry.codes)
-@pytest.mark.parametrize("status", [400, 429, 500])
+@for_each("entry", entries())
+@for_each("status", [400, 429, 500])
 def test_every_code_of_the_table_has_its_reaction_and_advice_whatever_the_status(status: int, entry: Any) -> None:
     for code in {entry.first, entry.last}:
         receipt = parse_answer(status, no(code))
@@ -95,7 +94,7 @@ def test_every_code_of_the_table_has_its_reaction_and_advice_whatever_the_status
     assert receipt == SendRefused(words, entry.reaction, entry.wait or 0.0, entry.tries, entry.files)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("contacts", "wa_id"),
     [
         ([{"input": "+5511987654321", "wa_id": "551187654321"}], "551187654321"),
@@ -153,7 +152,7 @@ def test_words_that_postgresql_cannot_keep_are_mended() -> None:
     assert (receipt.error.title, receipt.error.details) == ("a\ufffdb \ufffd", "\ufffd")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("status", "reaction"),
     [
         (400, ErrorReaction.FINAL),
@@ -196,8 +195,8 @@ def test_no_answer_breaks_the_reading(status: int, body: bytes) -> None:
     assert isinstance(parse_answer(status, body), SendAccepted | SendRefused | SendUnknown)
 
 
-@pytest.mark.parametrize("status", [200, 400])
-@pytest.mark.parametrize("body", [b"[" * 100_000, b'{"error":' * 50_000, b'{"error":{"code":1,"message":"\xff"}}'])
+@for_each("status", [200, 400])
+@for_each("body", [b"[" * 100_000, b'{"error":' * 50_000, b'{"error":{"code":1,"message":"\xff"}}'])
 def test_a_wicked_answer_does_not_break_the_reading(status: int, body: bytes) -> None:
     assert isinstance(parse_answer(status, body), SendRefused | SendUnknown)
 

@@ -24,6 +24,7 @@ from gatepost.networks.cloud.callback import parse_updates
 from gatepost.networks.cloud.callback_data import pack
 from gatepost.networks.cloud.callback_reader import CloudCallbackReader
 from gatepost.networks.cloud.errors import with_advice
+from tests.for_each import for_each
 from tests.networks.callbacks import AT, NUMBER, OUR_PHONE, PERSON, WABA, callback, message, read, said, status, value
 
 ID = ids.derived_id(AT, "wamid")
@@ -55,14 +56,14 @@ def test_a_time_may_be_text_or_number(stamp: Any) -> None:
     assert read(value(statuses=[status(timestamp=stamp)]))[0] == [StatusUpdate("wamid.1", "delivered", AT)]
 
 
-@pytest.mark.parametrize("odd", [5, "odd", [], [5], None, True, {}])
+@for_each("odd", [5, "odd", [], [5], None, True, {}])
 def test_odd_extras_cost_only_themselves(odd: Any) -> None:
     (found,), unread = read(value(statuses=[status(pricing=odd, conversation=odd, errors=odd)]))
     assert isinstance(found, StatusUpdate)
     assert (found.error, unread) == (None, 0)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("error", "meaning"),
     [
         (
@@ -182,7 +183,7 @@ def test_a_number_beyond_all_numbers_spoils_nothing(number: str) -> None:
     assert said(updates[1]) == {"n": number}
 
 
-@pytest.mark.parametrize("deep", [63, 64, 65, 500, 2000, 50_000])
+@for_each("deep", [63, 64, 65, 500, 2000, 50_000])
 def test_what_nests_too_deep_is_cut_and_the_rest_is_read(deep: int) -> None:
     new = message(type="new", new={"n": "HERE", "m": "]}"}, id="wamid.9")
     values = value(messages=[new, message()], statuses=[status(pricing={"n": "HERE"})])
@@ -259,14 +260,14 @@ BROKEN_MESSAGES: list[Any] = [
 ]
 
 
-@pytest.mark.parametrize("broken", BROKEN_STATUSES)
+@for_each("broken", BROKEN_STATUSES)
 def test_a_broken_status_does_not_spoil_its_batch(broken: Any) -> None:
     updates, unread = read(value(statuses=[status(), broken, status("read")]), value(messages=[message()]))
     assert [type(update) for update in updates] == [StatusUpdate, StatusUpdate, Incoming]
     assert unread == 1
 
 
-@pytest.mark.parametrize("broken", BROKEN_MESSAGES)
+@for_each("broken", BROKEN_MESSAGES)
 def test_a_broken_message_does_not_spoil_its_batch(broken: Any) -> None:
     updates, unread = read(value(messages=[message(), broken, message(id="wamid.3")], statuses=[status()]))
     assert [type(update) for update in updates] == [StatusUpdate, Incoming, Incoming]
@@ -298,16 +299,14 @@ def test_other_numbers_are_none_of_ours_and_unknown_fields_are_counted() -> None
     assert parse_updates(b'{"entry":[]}', NUMBER) == ([], 0)
 
 
-@pytest.mark.parametrize(
-    "body", [b"", b"null", b"[]", b"{}", b'{"entry":5}', b"\xff", b"[" * 100_000, b'{"entry":NaN}']
-)
+@for_each("body", [b"", b"null", b"[]", b"{}", b'{"entry":5}', b"\xff", b"[" * 100_000, b'{"entry":NaN}'])
 def test_what_is_no_callback_is_refused(body: bytes) -> None:
     with pytest.raises(BadCallback):
         parse_updates(body, NUMBER)
 
 
-@pytest.mark.parametrize("place", [b"Ana", b"Oi", b"wamid.1", b"wamid.2", b"1555000", b"delivered", b"individual"])
-@pytest.mark.parametrize("odd", [b"\xff", b"\xed\xa0\x80", rb"\ud83d", rb"\u0000"])
+@for_each("place", [b"Ana", b"Oi", b"wamid.1", b"wamid.2", b"1555000", b"delivered", b"individual"])
+@for_each("odd", [b"\xff", b"\xed\xa0\x80", rb"\ud83d", rb"\u0000"])
 def test_bytes_that_are_no_text_cost_nothing(place: bytes, odd: bytes) -> None:
     contacts = [{"wa_id": PERSON, "profile": {"name": "Ana"}, "kind": "individual"}]
     whole = callback(
@@ -343,7 +342,7 @@ def test_only_the_hmac_of_these_very_bytes_is_believed(body: bytes, secret: str)
     assert not is_signed(secret, body, header[:-1])
 
 
-@pytest.mark.parametrize("header", [None, "", "sha256=", "sha1=abc", "sha256=\ud800", "sha256=é", "SHA256=" + "0" * 64])
+@for_each("header", [None, "", "sha256=", "sha1=abc", "sha256=\ud800", "sha256=é", "SHA256=" + "0" * 64])
 def test_no_header_breaks_the_check(header: str | None) -> None:
     assert not is_signed("secret", b"{}", header)
     with pytest.raises(NotAuthenticated):

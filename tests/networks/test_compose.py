@@ -10,6 +10,7 @@ from gatepost.model import ids
 from gatepost.networks.base import CannotCompose, Outgoing, QuotedRef
 from gatepost.networks.cloud.compose import request_body
 from gatepost.networks.kinds import CLOUD
+from tests.for_each import for_each
 
 ID = ids.derived_id(datetime(2026, 11, 15, tzinfo=UTC), "wamid")
 FILES = {"med_1": "900", "med_2": "901"}
@@ -165,7 +166,7 @@ CASES: list[tuple[str, Any, str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize(("type_", "content", "wire_type", "part"), CASES)
+@for_each(("type_", "content", "wire_type", "part"), CASES)
 def test_each_type_has_the_form_of_the_cloud_api(type_: str, content: Any, wire_type: str, part: Any) -> None:
     assert wire(outgoing(type_, content)) == {
         "messaging_product": "whatsapp",
@@ -201,7 +202,7 @@ def test_a_reaction_names_its_target_and_quotes_nothing(emoji: str) -> None:
     assert "context" not in found
 
 
-@pytest.mark.parametrize(
+@for_each(
     "message",
     [
         outgoing("poll", {"poll": {}}),
@@ -249,7 +250,7 @@ def test_variables_go_by_place_or_by_name() -> None:
 PLACE = {"latitude": 1.5, "longitude": 2.5, "name": "Here", "address": "A street"}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("header", "parameter"),
     [
         ("Ana", text("Ana")),

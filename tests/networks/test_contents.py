@@ -8,6 +8,7 @@ import pytest
 
 from gatepost.networks.base import Incoming, RemoteMedia
 from gatepost.networks.cloud.callback import parse_updates
+from tests.for_each import for_each
 from tests.networks.callbacks import NUMBER, callback, incoming, message, read, said, value
 
 SHA = hashlib.sha256(b"x").hexdigest()
@@ -31,7 +32,7 @@ def unsupported(type_: str, original: Any = None) -> dict[str, Any]:
 # -- files ------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("type_", "more", "shown"),
     [
         ("image", {"caption": "Look"}, {"caption": "Look"}),
@@ -50,7 +51,7 @@ def test_a_file_is_described_and_can_be_fetched(type_: str, more: Any, shown: An
     assert found.media == expected
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("written", "meant"),
     [
         (SHA.upper(), SHA),
@@ -69,7 +70,7 @@ def test_a_checksum_comes_in_hex_or_in_base64(written: Any, meant: str | None) -
     assert ("sha256" in said(found)["media"]) is (meant is not None)
 
 
-@pytest.mark.parametrize("odd", [{}, {"id": None}, {"id": ""}, {"id": "9" * 257}, None, [], "x"])
+@for_each("odd", [{}, {"id": None}, {"id": ""}, {"id": "9" * 257}, None, [], "x"])
 def test_a_file_that_cannot_be_fetched_could_not_be_read(odd: Any) -> None:
     found = incoming("image", odd)
     assert (found.type, found.media, said(found)) == ("unsupported", None, unsupported("image", odd))
@@ -122,7 +123,7 @@ def test_an_answer_to_a_choice(kind: str, answer: Any) -> None:
     assert incoming("interactive", {"type": kind}).type == "unsupported"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("written", "read_as"),
     [
         ('{"a": [1, 2.5, "x"]}', {"a": [1, 2.5, "x"]}),
@@ -158,7 +159,7 @@ def ordered(price: bytes, quantity: bytes = b"2") -> Any:
     return said(found)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("came", "kept"),
     [
         (b"30", "30"),
@@ -176,7 +177,7 @@ def test_a_price_stays_exact(came: bytes, kept: str) -> None:
     assert ordered(came) == {"order": {"catalog_id": "7", "text": "", "items": [line]}}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("price", "quantity"),
     [
         (b"1e999999", b"1"),
@@ -275,7 +276,7 @@ def test_a_text_without_text_could_not_be_read(odd: Any) -> None:
 # -- context ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("context", "reply_to", "kept"),
     [
         ({"from": "1555", "id": "wamid.0"}, "wamid.0", None),

@@ -4,10 +4,9 @@ import re
 from itertools import pairwise
 from pathlib import Path
 
-import pytest
-
 from gatepost.networks.base import ErrorReaction
 from gatepost.networks.cloud.errors import ErrorEntry, by_status, entries, find_entry, page, reaction_to, with_advice
+from tests.for_each import for_each
 
 DOCS = Path(__file__).parents[2] / "docs" / "reference" / "network-errors.md"
 SINGLE = """
@@ -39,12 +38,12 @@ BREAKS = {
 }
 
 
-@pytest.mark.parametrize("code", [int(code) for code in SINGLE.split()])
+@for_each("code", [int(code) for code in SINGLE.split()])
 def test_every_code_of_the_network_is_known(code: int) -> None:
     assert find_entry(code) is not None
 
 
-@pytest.mark.parametrize("entry", entries(), ids=lambda entry: entry.codes)
+@for_each("entry", entries())
 def test_every_line_says_what_it_means_in_words_for_people(entry: ErrorEntry) -> None:
     assert 0 < len(entry.title) <= 60
     assert entry.advice.endswith(".")
@@ -57,9 +56,7 @@ def test_ranges_do_not_overlap() -> None:
     assert all(one.last < next_.first for one, next_ in pairwise(ranges))
 
 
-@pytest.mark.parametrize(
-    ("code", "known"), [(199, False), (200, True), (299, True), (300, False), (131199, False), (131200, True)]
-)
+@for_each(("code", "known"), [(199, False), (200, True), (299, True), (300, False), (131199, False), (131200, True)])
 def test_a_range_has_ends(code: int, known: bool) -> None:
     assert (find_entry(code) is not None) is known
 
@@ -84,7 +81,7 @@ def test_patience_that_a_code_asks_for_is_written_down() -> None:
     assert found[131_000] == (None, 3)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("status", "reaction"),
     [
         (None, ErrorReaction.FINAL),

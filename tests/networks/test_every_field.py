@@ -18,6 +18,7 @@ from gatepost.networks.kinds import CLOUD
 from gatepost_sandbox.errors import Refusal
 from gatepost_sandbox.messages import Send
 from gatepost_sandbox.messages.envelope import read_payload
+from tests.for_each import for_each
 from tests.model.sends import FULLEST, MEDIA, PHONE, check
 from tests.model.test_content import Path, get, leaves, put, shown
 
@@ -111,7 +112,7 @@ def names(places: list[tuple[str, Path]]) -> list[str]:
     return [f"{type_}:{shown(path)}" for type_, path in places]
 
 
-@pytest.mark.parametrize(("type_", "path"), PLACES, ids=names(PLACES))
+@for_each(("type_", "path"), PLACES)
 def test_we_take_it_under_and_at_its_limit_and_no_further(type_: str, path: Path) -> None:
     longest = maximum(limit_of(type_, path))
     for length in (longest - 1, longest):
@@ -121,7 +122,7 @@ def test_we_take_it_under_and_at_its_limit_and_no_further(type_: str, path: Path
     assert refused.value.fields[0].field == shown(path)
 
 
-@pytest.mark.parametrize(("type_", "path"), SENT, ids=names(SENT))
+@for_each(("type_", "path"), SENT)
 def test_the_network_takes_the_longest_that_we_take_and_has_its_own_mind_beyond(type_: str, path: Path) -> None:
     name = limit_of(type_, path)
     longest = check(type_, sized(type_, path, maximum(name)))

@@ -16,6 +16,7 @@ from gatepost.settings import BadSettings, load
 from gatepost.webhooks.guard import Guard
 from gatepost.webhooks.link_fetch import open_network_file
 from tests.conftest import Answer, Received, Receiver
+from tests.for_each import for_each
 from tests.webhooks.test_forbidden_targets import OK, listening
 from tests.webhooks.test_http_post import certify, names
 
@@ -29,7 +30,7 @@ async def no_client(url: str) -> AsyncIterator[Client]:
     yield
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("url", "trusted"),
     [
         ("https://files.example/a?mid=1", True),
@@ -57,7 +58,7 @@ def test_which_addresses_may_have_the_token(url: str, trusted: bool) -> None:
     assert FileHosts(LISTED, no_client).include(url) is trusted
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("url", "same"),
     [
         ("http://127.0.0.1:8081/file", True),

@@ -8,6 +8,7 @@ from gatepost.networks.base import ErrorReaction, NumberUpdate, TemplateUpdate, 
 from gatepost.networks.cloud.account_updates import tier
 from gatepost.networks.cloud.callback import parse_updates
 from gatepost.networks.cloud.errors import with_advice
+from tests.for_each import for_each
 from tests.networks.callbacks import NUMBER, OUR_PHONE, PERSON, WABA, callback, read, value
 
 TEMPLATE = {
@@ -30,7 +31,7 @@ def template(**changes: Any) -> list[TemplateUpdate]:
 # -- templates --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("more", "changes"),
     [
         ({"event": "APPROVED", "reason": "NONE"}, {"status": "APPROVED"}),
@@ -83,7 +84,7 @@ def test_a_template_that_nobody_could_find_is_unread(missing: str) -> None:
 # -- the number -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("written", "meant"),
     [
         ("TIER_250", 250),
@@ -111,7 +112,7 @@ def test_a_tier_in_all_the_ways_to_write_it(written: Any, meant: int | None) -> 
     assert [update.tier for update in news if isinstance(update, NumberUpdate)] == [meant]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("more", "changes"),
     [
         ({"event": "THROUGHPUT_UPGRADE"}, {"throughput": 1000}),
@@ -137,7 +138,7 @@ def test_an_account_may_be_banned(state: Any, banned: bool | None) -> None:
     assert told("account_update", sent) == [NumberUpdate("DISABLED_UPDATE", banned=banned, details=details)]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("field", "sent", "event"),
     [
         ("account_update", {"event": "ACCOUNT_RESTRICTION", "restriction_info": []}, "ACCOUNT_RESTRICTION"),

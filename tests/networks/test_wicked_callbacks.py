@@ -15,6 +15,7 @@ from gatepost.networks.cloud.callback import PARTS_MAX, parse_updates
 from gatepost.networks.cloud.incoming_content import _READERS
 from gatepost.networks.cloud.json_values import DEEP, flatten
 from gatepost.networks.cloud.messages import MESSAGE_MAX
+from tests.for_each import for_each
 from tests.networks.callbacks import NUMBER, OUR_PHONE, PERSON, WABA, callback, message, status, value
 
 MODEST = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -186,7 +187,7 @@ def cut(tree: Any, deep: int) -> Any:
     return [cut(inner, deep - 1) for inner in tree]
 
 
-@pytest.mark.parametrize("seed", range(60))
+@for_each("seed", range(60))
 def test_flattening_cuts_at_its_depth_and_nowhere_else(seed: int) -> None:
     chance = random.Random(seed)
     beside = [1, "]}", '"[{', None, "\\", "é[", [], {}, [[{}]], {"a]": [1]}]

@@ -14,6 +14,7 @@ from gatepost.model.file import FetchedFile, FetchFailure
 from gatepost.networks.base import CallFailed, ErrorReaction, NetworkError, Receipt, SendNotMade, SendRefused
 from gatepost.outbound.attachments import FRESH, OFFICIAL_KEEP, SLOW, AttachmentUploader, media_ids, media_links
 from gatepost.store.pool import Database
+from tests.for_each import for_each
 from tests.services.shelf import Shelf, failing, make_shelf
 
 ONE, TWO = UUID(int=1), UUID(int=2)
@@ -58,7 +59,7 @@ def image(*files: UUID) -> str:
 # -- which files ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("given", "found"),
     [
         (content(body="Hello"), ()),

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from gatepost.clock import MovableClock, SystemClock
 from gatepost.outbound import pace
 from gatepost.outbound.throttle import Throttle
+from tests.for_each import for_each
 from tests.outbound.stage import NOW
 
 TINY = 1e-6
@@ -35,7 +36,7 @@ def busiest(used: list[float]) -> int:
     return most
 
 
-@pytest.mark.parametrize("rate", [1, 5, 20, 80, 250, 1000])
+@for_each("rate", [1, 5, 20, 80, 250, 1000])
 def test_asked_often_it_lets_through_the_rate_and_no_more(rate: int) -> None:
     tick = 1 / (rate * 7)
     used = let_through([1000 + tick * i for i in range(rate * 7 * 3)], rate)
@@ -121,8 +122,8 @@ def arrivals_with_stalls(throttle: Throttle, seed: int, seconds: float, stalls_p
     return arrivals
 
 
-@pytest.mark.parametrize("rate", [80, 1000])
-@pytest.mark.parametrize("seed", range(3))
+@for_each("rate", [80, 1000])
+@for_each("seed", range(3))
 def test_what_was_held_up_on_the_way_makes_no_second_too_full_at_the_network(rate: int, seed: int) -> None:
     arrivals = arrivals_with_stalls(Throttle(MovableClock(NOW), rate), seed, 20, 2 / rate)
     assert busiest(arrivals) <= rate * 1.01

@@ -18,6 +18,7 @@ from gatepost.settings import load
 from gatepost.store.channels import ChannelConfig, get_config
 from gatepost.store.links import LinkRow
 from gatepost.webhooks.guard import Guard
+from tests.for_each import for_each
 from tests.outbound.stage import FAST, NOW, Stage
 
 PHONES = [f"55119000000{i:02d}" for i in range(60)]
@@ -34,7 +35,7 @@ def rising(**changes: Any) -> NumberLimits:
 # -- the rule ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("tier", "used", "quality", "after"),
     [
         (1000, 500, "GREEN", 10_000),
@@ -71,7 +72,7 @@ def test_a_tier_never_falls_and_rises_by_one_step(ladder: list[int], tier: int, 
     assert not any(tier < step and (after == 0 or step < after) for step in ladder), "no step is left out"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("days", "allowed"),
     [(-1, 20), (0, 20), (0.99, 20), (1, 30), (1.99, 30), (2, 45), (6, 227), (7, 250), (100, 250), (1e9, 250)],
 )
@@ -228,7 +229,7 @@ async def test_one_set_by_hand_climbs_no_higher_than_the_network_said(stage: Sta
     assert pace.next_tier(limits.ladder, 20, 20, "GREEN") == 20
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("told", "steps"),
     [(None, (10, 20, 0)), (0, (10, 20, 0)), (9, ()), (10, (10,)), (19, (10,)), (20, (10, 20)), (21, (10, 20))],
 )

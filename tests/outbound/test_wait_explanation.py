@@ -22,6 +22,7 @@ from gatepost.networks.base import (
 from gatepost.outbound.wait_explanation import explain_wait, pair_free
 from gatepost.outbound.wait_history import NOTED
 from gatepost.store.messages.history import read_trace
+from tests.for_each import for_each
 from tests.outbound.stage import FAST, NOW, Stage
 from tests.outbound.stage import RULES as SENDING
 
@@ -298,7 +299,7 @@ async def test_short_waits_are_not_written(stage: Stage) -> None:
     assert [bool((await stage.message(id_)).waits) for id_ in ids] == [False, True]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("sent", "before", "free"),
     [
         ([], 0, 0),

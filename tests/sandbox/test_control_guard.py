@@ -6,6 +6,8 @@ from typing import Any
 import pytest
 import websockets
 
+from tests.for_each import for_each
+
 from .driver import Driver
 
 MOVE = b'{"advance": 60}'
@@ -24,8 +26,8 @@ def own(sandbox: Driver) -> str:
     return sandbox.base.removeprefix("http://")
 
 
-@pytest.mark.parametrize("method", ["GET", "POST"])
-@pytest.mark.parametrize("host", ["evil.example", "evil.example:8081", "127.0.0.1.evil.example", "localhost.evil.org"])
+@for_each("method", ["GET", "POST"])
+@for_each("host", ["evil.example", "evil.example:8081", "127.0.0.1.evil.example", "localhost.evil.org"])
 async def test_a_name_that_is_not_its_own_is_refused(empty: Driver, host: str, method: str) -> None:
     before = await empty.control("GET", "clock")
     body = MOVE if method == "POST" else b""

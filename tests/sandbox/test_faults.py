@@ -7,6 +7,7 @@ import pytest
 from pyreqwest.exceptions import PyreqwestError
 
 from gatepost_sandbox.faults import Rule, check_rule, concerns, strikes
+from tests.for_each import for_each
 
 from .driver import NUMBER, Driver, Receiver
 
@@ -201,7 +202,7 @@ async def test_all_rules_can_be_removed_at_once(sandbox: Driver) -> None:
     assert (await sandbox.text()).status == 200
 
 
-@pytest.mark.parametrize(
+@for_each(
     "rule",
     [
         {"fault": "explode"},

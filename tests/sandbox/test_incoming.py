@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from tests.for_each import for_each
+
 from .driver import NUMBER, PHONE, START, TOKEN, WABA, Driver, Receiver
 from .incoming import ANA, changes, news, send_in
 
@@ -208,7 +210,7 @@ async def test_a_user_id_for_this_message_alone(sandbox: Driver, receiver: Recei
     assert (contact["wa_id"], contact["user_id"], contact["identity_key_hash"]) == (ANA, "US.7", "abc")
 
 
-@pytest.mark.parametrize(
+@for_each(
     "body",
     [
         {"from": ANA, "type": "smoke"},

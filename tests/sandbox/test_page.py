@@ -15,6 +15,7 @@ from gatepost_sandbox import control, page
 from gatepost_sandbox.control.templates import FROM
 from gatepost_sandbox.faults import Fault
 from gatepost_sandbox.settings import CharacterName
+from tests.for_each import for_each
 
 from .driver import NUMBER, Driver, Receiver
 
@@ -57,7 +58,7 @@ async def test_a_browser_gets_the_page_and_curl_the_list(empty: Driver) -> None:
         assert "content-security-policy" not in headers
 
 
-@pytest.mark.parametrize("name", sorted(page.FILES))
+@for_each("name", sorted(page.FILES))
 async def test_every_file_is_served_under_guard(empty: Driver, name: str) -> None:
     status, headers, body = await fetch(empty, f"/page/{name}", "*/*")
     assert (status, body) == (200, page.FILES[name].decode())

@@ -5,6 +5,8 @@ from typing import Any
 
 import pytest
 
+from tests.for_each import for_each
+
 from .driver import NUMBER, PHONE, TOKEN, Driver, text_payload
 
 
@@ -105,7 +107,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize(("payload", "code"), REFUSED.values(), ids=REFUSED.keys())
+@for_each(("payload", "code"), REFUSED.values())
 async def test_refusals(sandbox: Driver, payload: Any, code: int) -> None:
     reply = await sandbox.post(payload)
     assert (reply.status, reply.code) == (400, code)
@@ -129,7 +131,7 @@ ACCEPTED = {
 }
 
 
-@pytest.mark.parametrize("payload", ACCEPTED.values(), ids=ACCEPTED.keys())
+@for_each("payload", ACCEPTED.values())
 async def test_accepted(sandbox: Driver, payload: Any) -> None:
     assert (await sandbox.post(payload)).status == 200
 

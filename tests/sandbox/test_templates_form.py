@@ -2,7 +2,7 @@
 
 from typing import Any
 
-import pytest
+from tests.for_each import for_each
 
 from .driver import Driver
 from .templates import WORDS, body, buttons, create, draft, link, quick
@@ -83,7 +83,7 @@ TAKEN = {
 }
 
 
-@pytest.mark.parametrize("name", TAKEN)
+@for_each("name", TAKEN)
 async def test_templates_that_are_taken(sandbox: Driver, name: str) -> None:
     reply = await create(sandbox, TAKEN[name])
     assert (reply.status, reply.json.get("status")) == (200, "PENDING"), reply.raw
@@ -164,7 +164,7 @@ REFUSED: dict[str, tuple[dict[str, Any], int | None]] = {
 }
 
 
-@pytest.mark.parametrize("name", REFUSED)
+@for_each("name", REFUSED)
 async def test_templates_that_are_refused(sandbox: Driver, name: str) -> None:
     payload, subcode = REFUSED[name]
     reply = await create(sandbox, payload)

@@ -9,19 +9,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gatepost.services.csv_cells import bare_cell, safe_cell, safe_json, safe_lines
+from tests.for_each import for_each
 
 FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 PIECES = st.lists(st.sampled_from([*FORMULAS, ";", '"', "'", " ", ",", "a", "1", "\u00a0"])).map("".join)
 
 
-@pytest.mark.parametrize(
-    "text", ["=1", "+1", "-1", "@x", "\tx", "\rx", "\nx", "=", "-", "＝1", "＋1", "－1", "＠x", " =1"]
-)
+@for_each("text", ["=1", "+1", "-1", "@x", "\tx", "\rx", "\nx", "=", "-", "＝1", "＋1", "－1", "＠x", " =1"])
 def test_a_cell_that_would_run_is_made_safe(text: str) -> None:
     assert safe_cell(text) == "'" + text
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "safe"),
     [
         ("x;=1", "x;'=1"),
@@ -38,7 +37,7 @@ def test_a_part_that_would_run_is_made_safe(text: str, safe: str) -> None:
     assert bare_cell(safe) == text
 
 
-@pytest.mark.parametrize("text", ["", "1", "a=b", "x\t", "a;b", "a; b", "a,=b", "'", "5;'5", "a'=1"])
+@for_each("text", ["", "1", "a=b", "x\t", "a;b", "a; b", "a,=b", "'", "5;'5", "a'=1"])
 def test_any_other_cell_stays_as_it_is(text: str) -> None:
     assert safe_cell(text) == text
     assert bare_cell(text) == text
@@ -69,8 +68,8 @@ def test_json_stays_the_same_json(content: dict[str, str]) -> None:
     assert safe_cell(safe) == safe
 
 
-@pytest.mark.parametrize("filler", ["x", " ", "'", ";", "\n"])
-@pytest.mark.parametrize("before", range(-3, 4))
+@for_each("filler", ["x", " ", "'", ";", "\n"])
+@for_each("before", range(-3, 4))
 def test_a_part_across_the_end_of_a_slice_is_made_safe(filler: str, before: int) -> None:
     text = filler * (65_536 + before) + ";  '=1+1;x" + filler * 70_000 + "\t@SUM(A1)"
     safe = safe_cell(text)

@@ -14,6 +14,7 @@ from gatepost.services.number_watch import NumberWatch, is_due
 from gatepost.store.channels import get_config
 from gatepost.store.network_updates import STALE_NUMBER
 from gatepost.store.pool import Database
+from tests.for_each import for_each
 from tests.patience import PATIENCE
 from tests.services.shelf import Shelf, make_shelf
 
@@ -37,7 +38,7 @@ def test_news_make_it_due_at_once() -> None:
     assert is_due(read(timedelta(0)) | {STALE_NUMBER: times.format_time(NOW)}, NOW, HOUR)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("before", "status", "state"),
     [
         (None, "CONNECTED", None),

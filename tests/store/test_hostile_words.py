@@ -23,6 +23,7 @@ from gatepost.store.messages import history
 from gatepost.store.messages.history import HistoryFilter, find_contact, read_texts
 from gatepost.store.search import index as search_index
 from gatepost.store.search.index import SizedMessage, forget_blocks
+from tests.for_each import for_each
 from tests.outbound.stage import Stage
 from tests.store.messages.test_history import PHONE, blocks, find, index, say
 from tests.test_loop_watchdog import watching
@@ -72,7 +73,7 @@ def test_a_content_beyond_the_limit_has_no_words(length: int, found: bool) -> No
     assert words_of(content) == ({"word"} if found else set())
 
 
-@pytest.mark.parametrize("at", range(250, 262))
+@for_each("at", range(250, 262))
 def test_where_a_text_is_cut_into_pieces_makes_no_difference(at: int) -> None:
     text = "x" * at + "e\u0301\u0323" + "\u1112\u1161\u11ab" + "ﬃ"
     assert split(text) == ["x" * 40]

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from gatepost.model import ids, times
 from gatepost.store.orders import total_of
+from tests.for_each import for_each
 from tests.inbound.hearing import ANA, contact_of, data, hear, row_of, said, shown
 from tests.outbound.stage import Stage
 
@@ -84,7 +85,7 @@ SILLY: list[Any] = [
 ]
 
 
-@pytest.mark.parametrize("items", SILLY, ids=repr)
+@for_each("items", SILLY)
 async def test_what_has_no_sum_is_an_order_all_the_same(stage: Stage, items: Any) -> None:
     update = said(stage, ANA, "order", order(items, text="a\x00b", catalog_id=7))
     await hear(stage, update)
@@ -100,7 +101,7 @@ async def test_an_order_without_an_order_is_a_message_alone(stage: Stage, conten
     assert len(await data(stage)) == 1
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("items", "total"),
     [
         ([item("30.00", 2)], "60.00"),

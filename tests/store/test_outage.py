@@ -11,6 +11,7 @@ from asyncpg.exceptions import _base
 from gatepost.model.errors import Unavailable
 from gatepost.store.outage import is_outage, spoils_connection
 from gatepost.store.pool import Connection, Database
+from tests.for_each import for_each
 from tests.patience import PATIENCE
 
 OUTAGES = {
@@ -42,7 +43,7 @@ def test_every_error_of_the_server_is_one_or_the_other() -> None:
     assert {error.sqlstate for error in found if spoils_connection(error)} == SPOILED  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("error", "alive", "closed"),
     [
         (asyncpg.InternalClientError("cannot switch to state 12; another operation (2) is in progress"), True, True),

@@ -21,6 +21,7 @@ from gatepost.store.channels import delete_channel
 from gatepost.store.idempotency import idempotency_key
 from gatepost.store.pool import Connection
 from gatepost.store.quota import Quota, reclaim_remainders, take_slice, used_in_month
+from tests.for_each import for_each
 from tests.outbound.stage import NOW, Stage, check_no_link
 from tests.patience import PATIENCE
 
@@ -105,7 +106,7 @@ async def until_waiting(conn: "Connection[Any]") -> None:
 # -- the rules --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("usage", "wanted", "step"),
     [
         (MonthUsage(used=36), 1, QuotaStep.COUNT),

@@ -9,6 +9,7 @@ import pytest
 from gatepost.model.errors import Unavailable
 from gatepost.store.pool import Database
 from gatepost.store.slots import ConnectionSlots, Use, reserves
+from tests.for_each import for_each
 from tests.patience import PATIENCE
 
 USES: tuple[Use, ...] = get_args(Use)
@@ -25,20 +26,20 @@ async def fill(slots: ConnectionSlots, use: Use) -> int:
     raise AssertionError
 
 
-@pytest.mark.parametrize("total", [*range(1, 20), 50])
+@for_each("total", [*range(1, 20), 50])
 def test_reserves_leave_something_for_everybody(total: int) -> None:
     reserved = reserves(total)
     assert sum(reserved.values()) < total
     assert all(count > 0 for count in reserved.values())
 
 
-@pytest.mark.parametrize(("total", "api"), [(1, 1), (3, 3), (4, 1), (11, 8), (12, 5), (16, 9)])
+@for_each(("total", "api"), [(1, 1), (3, 3), (4, 1), (11, 8), (12, 5), (16, 9)])
 async def test_how_many_requests_of_customers_may_use(total: int, api: int) -> None:
     assert await fill(ConnectionSlots(total), "api") == api
 
 
-@pytest.mark.parametrize("greedy", USES)
-@pytest.mark.parametrize("total", [4, 12, 16])
+@for_each("greedy", USES)
+@for_each("total", [4, 12, 16])
 async def test_one_use_cannot_take_what_is_reserved_for_the_others(total: int, greedy: Use) -> None:
     slots, reserved = ConnectionSlots(total), reserves(total)
     taken = await fill(slots, greedy)

@@ -18,6 +18,7 @@ from gatepost.webhooks.breaker import (
     should_open,
 )
 from tests.conftest import Answer, Received
+from tests.for_each import for_each
 from tests.webhooks.stage import DAY, Stage, event_ids, near
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -26,7 +27,7 @@ DOWN, UP = Answer(500), Answer()
 # -- the decision -----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("finished", "failed", "outage", "failures", "opened"),
     [
         (9, 9, 30, 10, False),

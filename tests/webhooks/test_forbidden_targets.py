@@ -16,6 +16,7 @@ from gatepost.webhooks.dns import ResolvedName
 from gatepost.webhooks.guard import REUSE_SECONDS, Guard
 from gatepost.webhooks.http_post import Poster
 from gatepost.webhooks.link_fetch import check_link, fetch_guarded
+from tests.for_each import for_each
 from tests.webhooks.test_http_post import certify
 
 OK = b"HTTP/1.1 200 OK\r\ncontent-type: image/png\r\ncontent-length: 2\r\n\r\nok"
@@ -140,7 +141,7 @@ async def test_no_spelling_of_a_forbidden_address_is_called(call: Call) -> None:
         assert listener.connections == 0
 
 
-@pytest.mark.parametrize("host", LITERALS)
+@for_each("host", LITERALS)
 def test_no_spelling_of_a_forbidden_address_is_accepted_in_a_message(host: str) -> None:
     """A link is checked without resolving its name; what is clearly forbidden is rejected with the message."""
     with pytest.raises(Invalid):
@@ -172,7 +173,7 @@ async def test_what_cannot_be_parsed_or_resolved_is_closed(call: Call) -> None:
 # -- 33: names --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@for_each(
     "answers",
     [
         ["127.0.0.1"],
@@ -185,7 +186,7 @@ async def test_what_cannot_be_parsed_or_resolved_is_closed(call: Call) -> None:
         ["100.64.0.1"],
     ],
 )
-@pytest.mark.parametrize("host", ["127-0-0-1.nip.example", "inner.example", "a7f000001.example"])
+@for_each("host", ["127-0-0-1.nip.example", "inner.example", "a7f000001.example"])
 async def test_one_forbidden_address_behind_a_name_closes_it(call: Call, host: str, answers: list[str]) -> None:
     async with listening() as listener:
         refused = await call(Guard([], Names(answers)), f"http://{host}:{listener.port}/")
@@ -224,7 +225,7 @@ async def test_a_name_that_changed_is_checked_again_after_its_ttl(call: Call) ->
 # -- 34: redirects, proxies, connections ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+@for_each("status", [301, 302, 303, 307, 308])
 async def test_no_redirect_leads_to_the_metadata_service(call: Call, status: int) -> None:
     async with listening() as inner:
         for place in (f"http://127.0.0.1:{inner.port}/", "http://169.254.169.254/latest/meta-data/"):

@@ -12,6 +12,7 @@ from gatepost.webhooks.dns import ResolvedName
 from gatepost.webhooks.forbidden_addresses import EMBEDDING, IPV4, IPV6, forbidden
 from gatepost.webhooks.guard import REUSE_SECONDS, ForbiddenUrl, Guard, UnresolvedUrl, UrlRefused
 from gatepost.webhooks.resolver import Resolver
+from tests.for_each import for_each
 
 PUBLIC, PUBLIC6 = "93.184.215.14", "2606:2800:21f:cb07::1"
 
@@ -111,7 +112,7 @@ def test_an_ipv4_address_inside_ipv6_is_checked_as_itself(value: int) -> None:
         assert (forbidden(str(IPv6Address(outer))) is None) == (forbidden(str(inner)) is None)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("address", "words"),
     [
         ("127.0.0.1", "loopback"),
@@ -207,7 +208,7 @@ FORBIDDEN = [
 ]
 
 
-@pytest.mark.parametrize("url", [url for url in FORBIDDEN if "\\@" not in url])
+@for_each("url", [url for url in FORBIDDEN if "\\@" not in url])
 async def test_forbidden_forms_are_refused_on_saving_and_on_calling(url: str) -> None:
     names = Names([PUBLIC])
     guard = Guard([], names)
@@ -278,7 +279,7 @@ def test_every_way_to_write_an_ipv4_address_is_the_same_address(value: int) -> N
 # Names --------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@for_each(
     "answers",
     [
         ["10.0.0.5"],
@@ -359,7 +360,7 @@ async def test_the_system_resolver_knows_localhost() -> None:
 # What is allowed all the same ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("allow", "url", "is_open"),
     [
         ("127.0.0.0/8", "http://127.0.0.1:9000/", True),

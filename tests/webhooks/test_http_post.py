@@ -19,6 +19,7 @@ from cryptography.x509.oid import NameOID
 from gatepost.webhooks.dns import ResolvedName
 from gatepost.webhooks.guard import REUSE_SECONDS, Guard
 from gatepost.webhooks.http_post import BODY_LIMIT, HEADERS_LIMIT, Poster
+from tests.for_each import for_each
 from tests.patience import PATIENCE
 
 LOOPBACK = ["127.0.0.0/8"]
@@ -158,7 +159,7 @@ async def test_a_post_carries_headers_and_body_and_brings_the_answer_back() -> N
         assert receiver.header("user-agent") == "Gatepost"
 
 
-@pytest.mark.parametrize("status", [200, 204, 301, 302, 307, 308, 400, 410, 429, 500, 503])
+@for_each("status", [200, 204, 301, 302, 307, 308, 400, 410, 429, 500, 503])
 async def test_every_status_is_an_answer_and_no_redirect_is_followed(status: int) -> None:
     async with receiving(says(OK)) as inner:
         location = f"location: http://127.0.0.1:{inner.port}/inner\r\n".encode()

@@ -12,6 +12,7 @@ from gatepost.webhooks.dns import ResolvedName
 from gatepost.webhooks.guard import Guard
 from gatepost.webhooks.link_fetch import check_link, fetch_guarded
 from tests.conftest import Answer, Receiver
+from tests.for_each import for_each
 
 MOST = 1000
 PNG = {"Content-Type": "image/png"}
@@ -155,7 +156,7 @@ async def test_a_name_without_an_address_may_have_one_later() -> None:
     assert retry is True
 
 
-@pytest.mark.parametrize(
+@for_each(
     "link",
     [
         "no link",

@@ -17,6 +17,7 @@ from gatepost.webhooks.retry import (
     decide_retry,
     parse_retry_after,
 )
+from tests.for_each import for_each
 
 NOW = datetime(2026, 11, 15, 10, 0, tzinfo=UTC)
 BROKEN = AttemptOutcome(status=500)
@@ -82,7 +83,7 @@ def test_any_retry_after_is_bounded(attempt: int, hint: str, random: float, stat
     assert base - 0.001 <= waited <= max(2 * base, 3600) + 0.001
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("hint", "expected"),
     [
         ("600", 600),
@@ -111,10 +112,8 @@ def test_reading_a_retry_after_never_fails(hint: str) -> None:
     assert parse_retry_after(hint, NOW) >= 0
 
 
-@pytest.mark.parametrize(
-    "outcome", [*(AttemptOutcome(status=s) for s in (429, 502, 503, 504)), AttemptOutcome(failure="timeout")]
-)
-@pytest.mark.parametrize("random", [0.0, 0.5, 0.999])
+@for_each("outcome", [*(AttemptOutcome(status=s) for s in (429, 502, 503, 504)), AttemptOutcome(failure="timeout")])
+@for_each("random", [0.0, 0.5, 0.999])
 def test_an_overloaded_endpoint_is_given_a_minute(outcome: AttemptOutcome, random: float) -> None:
     assert 60 <= seconds(1, outcome, random) <= 72
     assert seconds(1, AttemptOutcome(status=429, retry_after="5"), random) >= 60

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from gatepost.model.signing import decode_check, new_secret, public_key
 from gatepost.webhooks.signature import signature_headers
 from gatepost.webhooks.verification import TOLERANCE, VerificationKey, VerificationResult, verify
+from tests.for_each import for_each
 
 NOW = datetime(2026, 11, 15, 10, 0, tzinfo=UTC)
 STAMP = int(NOW.timestamp())
@@ -67,7 +68,7 @@ def test_old_and_future_deliveries_are_rejected_though_signed(age: int, valid: b
         assert f"{TOLERANCE + 1} seconds {'old' if age > 0 else 'in the future'}" in (decision.reason or "")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("spoil", "words"),
     [
         ({"webhook-id": ""}, "webhook-id is missing"),

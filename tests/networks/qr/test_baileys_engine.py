@@ -23,6 +23,7 @@ from gatepost.networks.qr.phone.engine import Callbacks, EngineError
 from gatepost.networks.qr.phone.frame_size import FrameTooLarge, fit_frame
 from gatepost.networks.qr.phone.server import Server
 from gatepost.networks.qr.phone.wire import RequestRefused
+from tests.for_each import for_each
 from tests.patience import PATIENCE
 
 SCRIPT = """
@@ -232,7 +233,7 @@ async def test_devices_are_written_read_and_forgotten(devices: DeviceStore) -> N
     assert await devices.get("E", "session", ["a"]) == {"a": "5"}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("code", "words", "expected"),
     [
         (408, "QR refs attempts ended", None),

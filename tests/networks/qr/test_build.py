@@ -11,6 +11,7 @@ from gatepost.networks.qr.phone.jids import jid_of
 from gatepost.networks.qr.phone.protos import e2e
 from gatepost.networks.qr.phone.request_errors import problem, reason_of_end
 from gatepost.networks.qr.phone.translate_message import message as translate_message
+from tests.for_each import for_each
 from tests.networks.qr.library_events import ADDRESS, message
 
 TO = jid_of({"phone": "15550003333"})
@@ -41,7 +42,7 @@ def back(said: Any) -> dict[str, Any]:
     return frame
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("type_", "content"),
     [
         ("text", {"body": "Hi"}),
@@ -98,7 +99,7 @@ def test_edits_and_deletions_name_their_message() -> None:
     assert (revoked["type"], revoked["target"]) == ("revoke", "3EB0")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("type_", "content"),
     [
         ("buttons", {}),
@@ -136,7 +137,7 @@ def test_cards_of_other_phones_are_read() -> None:
     assert "\nEND" not in vcards.write({"name": {"formatted_name": "x\nEND:VCARD"}})[:-9]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "code", "sure"),
     [
         ("server returned error 463", 463, True),

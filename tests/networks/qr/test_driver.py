@@ -21,6 +21,7 @@ from gatepost.networks.qr.driver_connection import Transport
 from gatepost.networks.qr.frames import Event
 from gatepost.networks.qr.link import Deadlines, Link
 from gatepost.networks.qr.websocket_driver import WebSocketDriver
+from tests.for_each import for_each
 from tests.networks.qr.scripted import Scripted, running
 from tests.patience import PATIENCE
 
@@ -42,7 +43,7 @@ for line in wire.makefile():
 """
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("last", "lived", "wait"),
     [(None, 0, 1), (1, 0, 2), (2, 59.9, 4), (16, 0, 32), (32, 0, 60), (60, 0, 60), (60, 60, 1), (8, 60, 1)],
 )

@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 from gatepost.networks.qr import frames
 from gatepost.networks.qr.frames import FrameAnswer, FrameError
 from gatepost.networks.qr.line_reader import LineReader
+from tests.for_each import for_each
 
 
 def test_unknown_fields_and_events_are_passed_over() -> None:
@@ -14,7 +15,7 @@ def test_unknown_fields_and_events_are_passed_over() -> None:
     assert event == frames.QrFrame("s", "2@", 60)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "raw",
     [
         b"",
@@ -43,7 +44,7 @@ def test_nothing_else_is_raised(raw: bytes | str) -> None:
         return
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("answer", "sure"),
     [
         (FrameAnswer(1, error=FrameError(463)), True),

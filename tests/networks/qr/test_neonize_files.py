@@ -11,6 +11,7 @@ from gatepost.networks.qr.phone.by_neonize.files import fetch_file
 from gatepost.networks.qr.phone.engine import EngineError
 from gatepost.networks.qr.phone.handles import FIELDS
 from gatepost.networks.qr.phone.protos import e2e
+from tests.for_each import for_each
 from tests.networks.qr.file_host import FileHost, file_host, seal
 
 KEY = bytes(range(32))
@@ -29,8 +30,8 @@ def told(kind: str = "document", length: int = 0, path: str = "/f?ccb=1&oh=2", u
     return file
 
 
-@pytest.mark.parametrize("kind", FIELDS)
-@pytest.mark.parametrize("size", [1, 15, 16, 17, 300_000])
+@for_each("kind", FIELDS)
+@for_each("size", [1, 15, 16, 17, 300_000])
 async def test_a_file_comes_as_it_was(host: FileHost, kind: str, size: int) -> None:
     content = os.urandom(size)
     host.files["/f?ccb=1&oh=2"] = seal(content, KEY, KINDS[kind])
@@ -90,7 +91,7 @@ async def test_a_path_is_a_path(host: FileHost, path: str) -> None:
     assert host.asked == []
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("url", "host_asked"),
     [
         ("https://media-ams2-1.cdn.whatsapp.net/v/f", "media-ams2-1.cdn.whatsapp.net"),

@@ -1,7 +1,6 @@
-import pytest
-
 from gatepost.networks.base import ErrorReaction
 from gatepost.networks.qr.reasons import REASONS, REFUSALS, NextStep, reason_of, refused
+from tests.for_each import for_each
 
 WORDS = (
     "started linked scan_expired logged_out logged_out_here replaced banned restart_required network_gone stream_error "
@@ -16,7 +15,7 @@ def test_the_table_has_every_reason_of_the_protocol() -> None:
     assert all(reason.says.endswith(".") for reason in REASONS.values())
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("word", "then"),
     [
         ("linked", NextStep.GO_ON),
@@ -34,7 +33,7 @@ def test_each_reason_has_its_reaction(word: str | None, then: NextStep) -> None:
     assert reason_of(word).then is then
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("code", "reaction"),
     [
         (463, ErrorReaction.HOLD_NEW),

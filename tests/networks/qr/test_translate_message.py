@@ -15,6 +15,7 @@ from gatepost.networks.qr.phone.protos import common, e2e
 from gatepost.networks.qr.phone.translate_event import translate
 from gatepost.networks.qr.phone.translate_message import message as translate_message
 from gatepost.networks.qr.translate import updates_of
+from tests.for_each import for_each
 from tests.networks.qr import library_events as lib
 from tests.networks.qr.library_events import ADDRESS, ANA, ANA_HIDDEN, GROUP, NOBODY, SHOP, message, said
 
@@ -209,9 +210,7 @@ KINDS: list[tuple[Any, str, dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("library", "type_", "content"), KINDS, ids=lambda value: value if isinstance(value, str) else ""
-)
+@for_each(("library", "type_", "content"), KINDS)
 def test_each_kind_becomes_its_type_and_content(library: Any, type_: str, content: dict[str, Any]) -> None:
     (frame,) = translate(message(library), lib.AT)
     assert (frame["type"], frame["content"]) == (type_, content)
@@ -240,7 +239,7 @@ def test_what_is_about_another_message_names_it(library: Any) -> None:
     assert as_update(frame).target == "3EB0TARGET"
 
 
-@pytest.mark.parametrize(
+@for_each(
     "library",
     [
         said(senderKeyDistributionMessage=e2e.SenderKeyDistributionMessage(groupID="1")),

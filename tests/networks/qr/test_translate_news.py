@@ -14,6 +14,7 @@ from gatepost.networks.qr.phone.protos import history, neo
 from gatepost.networks.qr.phone.translate_event import SILENT, TRANSLATED, translate
 from gatepost.networks.qr.reasons import REASONS
 from gatepost.networks.qr.translate import updates_of
+from tests.for_each import for_each
 from tests.networks.qr.library_events import ANA, ANA_HIDDEN, AT, GROUP, NOBODY, SHOP, info, receipt
 
 
@@ -42,7 +43,7 @@ def failure(reason: int, message: str = "") -> Any:
     return neo.ConnectFailure(Reason=reason, Message=message, Raw=NODE)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("event", "state", "reason", "details"),
     [
         (neo.PairStatus(ID=SHOP, Status=neo.PairStatus.ERROR, Error="bad"), "disconnected", "pair_failed", "bad"),
@@ -75,7 +76,6 @@ def failure(reason: int, message: str = "") -> Any:
         (neo.StreamError(Code="500", Raw=NODE), "disconnected", "stream_error", "Error 500."),
         (neo.Disconnected(status=True), "disconnected", "network_gone", None),
     ],
-    ids=lambda value: value if isinstance(value, str) else None,
 )
 def test_how_the_link_stands(event: Any, state: str, reason: str, details: str | None) -> None:
     until = datetime.fromtimestamp(AT + 3600, UTC) if isinstance(event, neo.TemporaryBan) else None

@@ -3,23 +3,22 @@
 from collections.abc import Callable
 from typing import Any
 
-import pytest
-
 from gatepost_sandbox.messages import Send
 from gatepost_sandbox.messages.interactive import FORMS
 from gatepost_sandbox.messages.kinds import KINDS
+from tests.for_each import for_each
 
 from .payloads import INTERACTIVE, LINK, PLAIN, bent, button, card, code_of, envelope, form, plain, read, row
 
 
-@pytest.mark.parametrize("kind", PLAIN)
+@for_each("kind", PLAIN)
 def test_every_kind_is_taken(kind: str) -> None:
     sent = read(envelope(kind, plain(kind)))
     assert isinstance(sent, Send)
     assert (sent.type, sent.content) == (kind, PLAIN[kind])
 
 
-@pytest.mark.parametrize("sort", INTERACTIVE)
+@for_each("sort", INTERACTIVE)
 def test_every_sort_of_interactive_is_taken(sort: str) -> None:
     assert code_of(envelope("interactive", form(sort))) == 0
 
@@ -108,7 +107,7 @@ WRONG_PLAIN: dict[str, tuple[str, Callable[[Any], Any], int]] = {
 }
 
 
-@pytest.mark.parametrize(("kind", "bend", "code"), WRONG_PLAIN.values(), ids=WRONG_PLAIN.keys())
+@for_each(("kind", "bend", "code"), WRONG_PLAIN.values())
 def test_what_is_wrong_with_plain_kinds(kind: str, bend: Callable[[Any], Any], code: int) -> None:
     assert code_of(envelope(kind, bent(PLAIN[kind], bend))) == code
 
@@ -171,7 +170,7 @@ WRONG_INTERACTIVE: dict[str, tuple[str, Callable[[Any], Any], int]] = {
 }
 
 
-@pytest.mark.parametrize(("sort", "bend", "code"), WRONG_INTERACTIVE.values(), ids=WRONG_INTERACTIVE.keys())
+@for_each(("sort", "bend", "code"), WRONG_INTERACTIVE.values())
 def test_what_is_wrong_with_interactive(sort: str, bend: Callable[[Any], Any], code: int) -> None:
     assert code_of(envelope("interactive", bent(INTERACTIVE[sort], bend))) == code
 
@@ -195,7 +194,7 @@ GOOD: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("payload", GOOD.values(), ids=GOOD.keys())
+@for_each("payload", GOOD.values())
 def test_what_is_good(payload: dict[str, Any]) -> None:
     assert code_of(payload) == 0
 

@@ -3,12 +3,11 @@
 from collections.abc import Callable
 from typing import Any
 
-import pytest
-
 from gatepost_sandbox import media
 from gatepost_sandbox.messages.limits import CARDS_MIN, LIMITS
 from gatepost_sandbox.templates import buttons as template_buttons
 from gatepost_sandbox.templates import special_types
+from tests.for_each import for_each
 
 from .payloads import button, card, code_of, envelope, form, plain, product, row
 
@@ -178,7 +177,7 @@ ELSEWHERE = {
 }
 
 
-@pytest.mark.parametrize("name", BUILDS)
+@for_each("name", BUILDS)
 def test_one_under_at_and_over(name: str) -> None:
     build, code = BUILDS[name]
     most = LIMITS[name]

@@ -5,6 +5,7 @@ import pytest
 from gatepost_sandbox.media import Media
 from gatepost_sandbox.messages.limits import LIMITS
 from gatepost_sandbox.messages.media import MediaRef, check_refs, find_misfit
+from tests.for_each import for_each
 
 NOW = 1_700_000_000.0
 
@@ -25,7 +26,7 @@ def code(kind: str, mime_type: str, *, asker: str = "1", later: float = 0.0, voi
     return refusal.code if refusal is not None else 0
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("kind", "mime_type", "expected"),
     [
         ("image", "image/jpeg", 0),

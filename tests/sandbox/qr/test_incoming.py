@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.for_each import for_each
 from tests.sandbox.driver import START, Driver
 
 from .peer import ANA, BEN, PHONE, Peer, message
@@ -58,7 +59,7 @@ async def say(driver: Driver, **fields: Any) -> Any:
     return await driver.control("POST", f"phones/{PHONE}/incoming", {"from": {"phone": ANA, "name": "Ana"}} | fields)
 
 
-@pytest.mark.parametrize("fields", KINDS)
+@for_each("fields", KINDS)
 async def test_every_kind_arrives(empty: Driver, linked: Peer, fields: dict[str, Any]) -> None:
     told = await say(empty, **fields)
     [event] = await linked.take()
@@ -78,7 +79,7 @@ async def test_every_kind_arrives(empty: Driver, linked: Peer, fields: dict[str,
     assert (row["wamid"], row["from"], row["type"]) == (told["id"], ANA, event["type"])
 
 
-@pytest.mark.parametrize("fields", NONSENSE)
+@for_each("fields", NONSENSE)
 async def test_nonsense_is_refused(empty: Driver, linked: Peer, fields: dict[str, Any]) -> None:
     reply = await empty.call("POST", f"/control/phones/{PHONE}/incoming", {"from": {"phone": ANA}} | fields)
     assert reply.status == 400
