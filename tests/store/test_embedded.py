@@ -51,11 +51,17 @@ asyncio.run(main())
 
 
 @pytest.fixture
-def data() -> Iterator[Path]:
-    """Give a data folder that the server's user can reach, root or not."""
+def new_data() -> Iterator[Path]:
+    """Yield the path of a data folder that the server's user can reach, root or not."""
     folder = scratch_folder()
     yield folder / "data"
     shutil.rmtree(folder)
+
+
+@pytest.fixture
+def data(new_data: Path, initdb_once: None) -> Path:
+    """Return such a path; a cluster in it is created quickly."""
+    return new_data
 
 
 @asynccontextmanager
@@ -140,7 +146,8 @@ def test_a_new_folder_is_closed_and_an_old_one_keeps_its_mode(data: Path) -> Non
 # --- starting and stopping
 
 
-async def test_it_starts_keeps_its_rows_and_stops_without_a_trace(data: Path) -> None:
+async def test_it_starts_keeps_its_rows_and_stops_without_a_trace(new_data: Path) -> None:
+    data = new_data
     async with running(data) as url:
         await value(url, "CREATE TABLE kept AS SELECT 42 AS x")
         assert running_dsn(data) == url
@@ -197,7 +204,7 @@ def test_it_lives_in_a_session_of_its_own(postgres_server: PostgresServer) -> No
     assert os.getsid(postmaster.pid) == os.getpgid(postmaster.pid) == postmaster.pid
 
 
-async def test_the_loop_runs_on_while_it_starts(data: Path) -> None:
+async def test_the_loop_runs_on_while_it_starts(new_data: Path) -> None:
     beats = 0
 
     async def beat() -> None:
@@ -207,7 +214,7 @@ async def test_the_loop_runs_on_while_it_starts(data: Path) -> None:
             await asyncio.sleep(0.01)
 
     beating = asyncio.create_task(beat())
-    async with running(data):
+    async with running(new_data):
         beating.cancel()
     assert beats > 10
 

@@ -30,7 +30,7 @@ DROP ROLE gatepost_qr;
 
 
 @pytest.fixture
-async def data() -> AsyncIterator[Path]:
+async def data(initdb_once: None) -> AsyncIterator[Path]:
     folder = scratch_folder()
     yield folder
     shutil.rmtree(folder)
