@@ -38,6 +38,9 @@ from gatepost.store.partitions import make_partitions
 from gatepost.store.pool import Database
 from tests.authority import trust_only_one
 from tests.patience import PATIENCE, patience
+from tests.slow_first import pytest_collection_modifyitems
+
+__all__ = ["pytest_collection_modifyitems"]
 
 T = TypeVar("T")
 

@@ -16,6 +16,7 @@ import pytest
 
 from tests.for_each import for_each
 from tests.patience import PATIENCE
+from tests.slow_first import SLOWEST
 
 TESTS = Path(__file__).parent
 FILES = sorted(path for path in TESTS.rglob("*.py") if "node_modules" not in path.parts)
@@ -119,7 +120,9 @@ def _is_short_deadline(sides: list[ast.expr]) -> bool:
 
 def short_waits(source: str) -> list[int]:
     """The lines with a limit of a few seconds: asyncio.timeout(5), asyncio.wait_for(x, 5), queue.get(timeout=5)."""
-    lines = []
+    lines: list[int] = []
+    if "timeout" not in source and "wait_for" not in source:
+        return lines
     for node in ast.walk(ast.parse(source)):
         match node:
             case ast.Call(func=ast.Attribute(value=ast.Name(id="asyncio"), attr="timeout" | "wait_for" as name)):
@@ -203,3 +206,7 @@ async def test_a_loop_over_rows_keeps_the_fixtures_of_its_test(tmp_path: Path) -
     assert list(inspect.signature(is_written).parameters) == ["tmp_path"]
     await cast(Awaitable[None], is_written(tmp_path=tmp_path))
     assert {path.name for path in tmp_path.iterdir()} == {"a", "b"}
+
+
+def test_the_slowest_files_exist() -> None:
+    assert [path for path in SLOWEST if not (TESTS / path).is_file()] == []
