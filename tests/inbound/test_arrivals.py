@@ -8,9 +8,10 @@ import pytest
 from gatepost.model import ids, times
 from gatepost.model.message import State
 from gatepost.networks.base import Incoming, RemoteMedia, StatusUpdate, Update
+from gatepost.store.pool import Database
 from tests.for_each import for_each
 from tests.inbound.hearing import ANA, contact_of, content_of, data, hear, row_of, said, shown, snapshot, told
-from tests.outbound.stage import Stage
+from tests.outbound.stage import Stage, make_stage
 
 PLAIN: dict[str, Any] = {
     "text": {"body": "Oi"},
@@ -30,7 +31,8 @@ NO_WINDOW = {"system", "call"}
 
 
 @for_each("type_", PLAIN)
-async def test_a_plain_message_is_kept_and_told_as_it_came(stage: Stage, type_: str) -> None:
+async def test_a_plain_message_is_kept_and_told_as_it_came(db: Database, type_: str) -> None:
+    stage = await make_stage(db)
     update = said(stage, ANA, type_, PLAIN[type_], context={"forwarded": True}, age=3)
     await hear(stage, update)
     row, contact = await row_of(stage, update), await contact_of(stage, ANA.phone or "")

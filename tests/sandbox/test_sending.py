@@ -107,7 +107,7 @@ REFUSED = {
 }
 
 
-@for_each(("payload", "code"), REFUSED.values())
+@pytest.mark.parametrize(("payload", "code"), REFUSED.values())
 async def test_refusals(sandbox: Driver, payload: Any, code: int) -> None:
     reply = await sandbox.post(payload)
     assert (reply.status, reply.code) == (400, code)

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from tests.for_each import for_each
 
 from .driver import Driver
@@ -83,7 +85,7 @@ TAKEN = {
 }
 
 
-@for_each("name", TAKEN)
+@pytest.mark.parametrize("name", TAKEN)
 async def test_templates_that_are_taken(sandbox: Driver, name: str) -> None:
     reply = await create(sandbox, TAKEN[name])
     assert (reply.status, reply.json.get("status")) == (200, "PENDING"), reply.raw

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 
 from gatepost.model import ids, times
 from gatepost.store.orders import total_of
+from gatepost.store.pool import Database
 from tests.for_each import for_each
 from tests.inbound.hearing import ANA, contact_of, data, hear, row_of, said, shown
-from tests.outbound.stage import Stage
+from tests.outbound.stage import Stage, make_stage
 
 
 def item(price: Any = "30.00", quantity: Any = 1, currency: Any = "USD") -> dict[str, Any]:
@@ -86,7 +87,8 @@ SILLY: list[Any] = [
 
 
 @for_each("items", SILLY)
-async def test_what_has_no_sum_is_an_order_all_the_same(stage: Stage, items: Any) -> None:
+async def test_what_has_no_sum_is_an_order_all_the_same(db: Database, items: Any) -> None:
+    stage = await make_stage(db)
     update = said(stage, ANA, "order", order(items, text="a\x00b", catalog_id=7))
     await hear(stage, update)
     (row,) = await stage.rows("orders")

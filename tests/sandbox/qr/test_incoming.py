@@ -59,7 +59,7 @@ async def say(driver: Driver, **fields: Any) -> Any:
     return await driver.control("POST", f"phones/{PHONE}/incoming", {"from": {"phone": ANA, "name": "Ana"}} | fields)
 
 
-@for_each("fields", KINDS)
+@pytest.mark.parametrize("fields", KINDS)
 async def test_every_kind_arrives(empty: Driver, linked: Peer, fields: dict[str, Any]) -> None:
     told = await say(empty, **fields)
     [event] = await linked.take()

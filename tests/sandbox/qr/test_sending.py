@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from tests.for_each import for_each
 from tests.sandbox.driver import START, Driver
 
 from .peer import ANA, BEN, PHONE, Peer, hex_id, message
@@ -78,7 +77,7 @@ BAD = [
 ]
 
 
-@for_each("fields", GOOD)
+@pytest.mark.parametrize("fields", GOOD)
 async def test_what_is_taken(empty: Driver, linked: Peer, fields: dict[str, Any]) -> None:
     sent = message(**fields)
     assert await linked.ask("send", **sent) == {
@@ -92,7 +91,7 @@ async def test_what_is_taken(empty: Driver, linked: Peer, fields: dict[str, Any]
     assert (shown["to"], shown["offered"]) == (ANA, 1)
 
 
-@for_each("fields", BAD)
+@pytest.mark.parametrize("fields", BAD)
 async def test_what_is_refused(empty: Driver, linked: Peer, fields: dict[str, Any]) -> None:
     refused = await linked.ask("send", **message(**fields))
     assert (refused["error"]["code"], refused["sure"]) == (479, True)
