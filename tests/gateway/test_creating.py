@@ -26,7 +26,15 @@ _PLACE = re.compile(r"\{\{(\$?\w+)\}\}")
 _TABLES = """SELECT c.relname FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
              WHERE a.attname = 'channel_id' AND c.relkind IN ('r', 'p') AND NOT c.relispartition
              AND c.relnamespace = 'public'::regnamespace"""
-_GROWING = {"events", "deliveries", "delivery_attempts", "delivery_retries", "message_days"}
+_GROWING = {
+    "events",
+    "deliveries",
+    "delivery_attempts",
+    "delivery_retries",
+    "message_days",
+    "daily_counts",
+    "daily_cursors",
+}
 TABLE = b"phone,name\n15557770001,Ben Cole\n"
 
 

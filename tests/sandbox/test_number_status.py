@@ -186,6 +186,7 @@ async def test_a_restricted_number_only_answers(sandbox: Driver, receiver: Recei
     assert (refused.status, refused.code) == (403, 368)
     await send_in(sandbox, "text", "hi")
     assert (await sandbox.text()).status == 200
+    await sandbox.advance(0)
     [(field, value)] = news(receiver)
     assert (field, value["event"]) == ("account_update", "ACCOUNT_RESTRICTION")
     [restriction] = value["restriction_info"]

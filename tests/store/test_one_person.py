@@ -5,7 +5,7 @@ from typing import Any
 from uuid import UUID
 
 import msgspec
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from gatepost.model import ids
@@ -43,12 +43,11 @@ deeds = st.builds(
     fields,
     st.sampled_from([None, "A", "B"]),
 )
-links = st.permutations(
-    [
-        *(Deed("text", who, frozenset({"phone", "lid"}), None) for who in range(3)),
-        *(Deed("text", who, frozenset({"lid", "user_id"}), None) for who in range(3)),
-    ]
-)
+LINKS = [
+    *(Deed("text", who, frozenset({"phone", "lid"}), None) for who in range(3)),
+    *(Deed("text", who, frozenset({"lid", "user_id"}), None) for who in range(3)),
+]
+links = st.permutations(LINKS)
 
 
 class World:
@@ -174,6 +173,23 @@ def differing(before: tuple[Any, Any], now: tuple[Any, Any]) -> list[str]:
     return [field for field, a, b in zip(("phone", "name"), before, now, strict=True) if a != b]
 
 
+NAMED_BACK = [  # within one batch
+    Deed("text", 1, frozenset({"phone", "lid"}), "A"),
+    Deed("cut", 0, frozenset({"phone"}), None),
+    Deed("text", 1, frozenset({"phone"}), "B"),
+    Deed("text", 1, frozenset({"lid"}), "A"),
+]
+
+
+@example(
+    done=NAMED_BACK,
+    linking=[
+        Deed("text", who, by, None)
+        for who in range(3)
+        for by in (frozenset({"phone", "lid"}), frozenset({"lid", "user_id"}))
+    ],
+    at_once=False,
+)
 @given(done=st.lists(deeds, max_size=25), linking=links, at_once=st.booleans())
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 async def test_every_true_person_ends_as_one_contact(

@@ -24,12 +24,24 @@ _SAME_OWNER = timedelta(days=1)  # a number is not assigned again so soon
 
 
 class ChangedContact(msgspec.Struct, frozen=True):
-    """A contact with its changed fields."""
+    """A contact before and after a batch."""
 
+    before: KnownContact
     contact: KnownContact
-    changes: tuple[str, ...] = ()
     joined: tuple[UUID, ...] = ()  # contacts of the same person
     opted_out: bool | None = None  # if that changed
+
+    @property
+    def changes(self) -> list[str]:
+        """The fields that differ after the batch. One that was changed back is none of them."""
+        fields = {
+            "history": bool(self.joined),
+            "phone": self.contact.phone != self.before.phone,
+            "name": self.contact.display_name != self.before.display_name,
+            "username": self.contact.username != self.before.username,
+            "opted_out": self.opted_out is not None,
+        }
+        return [field for field, differs in fields.items() if differs]
 
 
 class ContactResolver:
@@ -63,7 +75,8 @@ class ContactResolver:
         emit_created([now_known[c.id] for c in self._new if c.id in now_known], self._event_buffer, self._now)
         self._new = []
         for renewed in self._renewed.values():
-            self._event_buffer.add(events.CONTACT, "updated", _shown(renewed), renewed.contact.id)
+            if renewed.changes:
+                self._event_buffer.add(events.CONTACT, "updated", _shown(renewed), renewed.contact.id)
         self._renewed, self._made = {}, set()
 
     async def renumber(self, old_phone: str, person: Person, at: datetime) -> None:
@@ -96,7 +109,7 @@ class ContactResolver:
             self._now,
         )
         if changed:
-            self._note(contact, "opted_out", opted_out=out)
+            self._note(contact, contact, opted_out=out)
 
     # -- who they are --------------------------------------------------------------------------------------------------
 
@@ -156,8 +169,7 @@ class ContactResolver:
                 self._by_address[address] = whole
         self._by_address[goes.phone] = whole
         before = self._renewed.pop(goes.id, None)
-        self._note(whole, "history", joined=(goes.id, *(before.joined if before else ())))
-        self._save_names(stays, whole)
+        self._note(stays, whole, joined=(goes.id, *(before.joined if before else ())))
         return whole
 
     async def _move(self, contact: KnownContact, phone: str) -> None:
@@ -182,7 +194,7 @@ class ContactResolver:
             await self._add_aliases(changed, [contact.phone])
         self._by_address[phone] = changed
         self._replace(changed)
-        self._note(changed, "phone")
+        self._note(contact, changed)
         return changed
 
     async def _add_aliases(self, contact: KnownContact, aliases: Iterable[str]) -> None:
@@ -210,14 +222,7 @@ class ContactResolver:
         )
         changed = msgspec.structs.replace(contact, name=name, username=username)
         self._replace(changed)
-        self._save_names(contact, changed)
-
-    def _save_names(self, before: KnownContact, after: KnownContact) -> None:
-        """Save the network's name. It is no change for contacts with a name given by people."""
-        if after.display_name != before.display_name:
-            self._note(after, "name")
-        if after.username != before.username:
-            self._note(after, "username")
+        self._note(contact, changed)
 
     def _replace(self, changed: KnownContact) -> None:
         for address, contact in self._by_address.items():
@@ -225,22 +230,26 @@ class ContactResolver:
                 self._by_address[address] = changed
 
     def _note(
-        self, contact: KnownContact, field: str, *, joined: tuple[UUID, ...] = (), opted_out: bool | None = None
+        self,
+        before: KnownContact,
+        after: KnownContact,
+        *,
+        joined: tuple[UUID, ...] = (),
+        opted_out: bool | None = None,
     ) -> None:
-        if contact.id in self._made and not joined:
+        if after.id in self._made and not joined:
             return
-        before = self._renewed.get(contact.id, ChangedContact(contact))
-        self._renewed[contact.id] = ChangedContact(
-            contact,
-            tuple(dict.fromkeys((*before.changes, field))),
-            (*before.joined, *joined),
-            before.opted_out if opted_out is None else opted_out,
-        )
+        noted = self._renewed.get(after.id, ChangedContact(before, after))
+        if noted.opted_out is not None and opted_out is not None:  # changed, and changed back
+            opted_out = None
+        elif opted_out is None:
+            opted_out = noted.opted_out
+        self._renewed[after.id] = ChangedContact(noted.before, after, (*noted.joined, *joined), opted_out)
 
 
 def _shown(renewed: ChangedContact) -> dict[str, Any]:
     contact = renewed.contact
-    fields: dict[str, Any] = {"username": contact.username, "changed": list(renewed.changes)}
+    fields: dict[str, Any] = {"username": contact.username, "changed": renewed.changes}
     if renewed.opted_out is not None:
         fields["opted_out"] = renewed.opted_out
     return events.contact_change_data(contact.id, contact.phone, contact.display_name, fields, joined=renewed.joined)
