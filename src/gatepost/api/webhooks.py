@@ -1,15 +1,22 @@
 """Webhook endpoints: create, get, change, delete, and the log of attempts."""
 
-from typing import Annotated, Any
+from typing import Annotated
 from uuid import UUID
 
-import msgspec
 from litestar.params import FromPath
 from msgspec import Meta
 
 from gatepost.admin import endpoints as admin
 from gatepost.api.context import ApiContext, Context, CurrentCaller
-from gatepost.api.contract.webhooks import Attempt, NewWebhook, Signing, Webhook
+from gatepost.api.contract.webhooks import (
+    Attempt,
+    ChangeEndpoint,
+    CreateEndpoint,
+    NewWebhook,
+    Webhook,
+    events_after,
+    options_after,
+)
 from gatepost.api.idempotency import CreateOnce
 from gatepost.api.paging import read_cursor, show_cursor
 from gatepost.api.query import Paged
@@ -18,17 +25,9 @@ from gatepost.api.route import delete, get, patch, post
 from gatepost.model import ids
 from gatepost.model.account import Caller
 from gatepost.model.delivery import masked
-from gatepost.model.endpoint import (
-    ACTIVE,
-    BATCH_MAX,
-    BATCH_WAIT_MAX,
-    DISABLED,
-    RATE_MAX,
-    VERSIONS,
-    DeliveryOptions,
-)
+from gatepost.model.endpoint import ACTIVE, DEFAULT_OPTIONS, DISABLED
 from gatepost.model.errors import NotFound, invalid_field
-from gatepost.model.event import ALL_TYPES, OPERATIONAL, TYPES
+from gatepost.model.event import TYPES
 from gatepost.store.deliveries.log import list_attempts
 from gatepost.store.endpoints import Endpoint, list_endpoints
 from gatepost.store.idempotency import IdempotentRequest
@@ -36,47 +35,7 @@ from gatepost.webhooks.guard import ForbiddenUrl, Guard, UnresolvedUrl
 
 PATH = "/api/v1/webhooks"
 
-# The bounds stand in the reference; `check_manner` holds to them, and says in words what is wrong.
-Most = Annotated[int, Meta(extra_json_schema={"minimum": 1, "maximum": BATCH_MAX})]
-Wait = Annotated[float, Meta(extra_json_schema={"minimum": 0, "maximum": BATCH_WAIT_MAX})]
-Rate = Annotated[int, Meta(extra_json_schema={"minimum": 1, "maximum": RATE_MAX})]
-Version = Annotated[int, Meta(extra_json_schema={"enum": list(VERSIONS)})]
 Number = Annotated[int, Meta(ge=0, le=32_767)]  # of an attempt, as it is stored
-
-
-class BatchOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Several events in one POST: at most so many, gathered for at most so many seconds."""
-
-    most: Most = BATCH_MAX
-    wait: Wait = BATCH_WAIT_MAX
-
-
-class CreateEndpoint(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A new endpoint. Without `events`, all six switches are on."""
-
-    url: str
-    events: dict[str, bool] | None = None
-    headers: dict[str, str] | None = None
-    operational: bool = False
-    ordered: bool = False
-    batch: BatchOptions | None = None
-    rate_limit: Rate | None = None
-    version: Version = VERSIONS[-1]
-    signing: Signing = "v1"
-
-
-class ChangeEndpoint(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What is left out stays as it is. A switch that is not named stays as it is."""
-
-    url: str | None = None
-    events: dict[str, bool] | None = None
-    headers: dict[str, str] | None = None
-    operational: bool | None = None
-    ordered: bool | None = None
-    batch: BatchOptions | msgspec.UnsetType | None = msgspec.UNSET
-    rate_limit: Rate | msgspec.UnsetType | None = msgspec.UNSET
-    version: Version | None = None
-    active: bool | None = None
 
 
 @post(
@@ -125,7 +84,7 @@ async def get_webhook(endpoint_id: FromPath[str], gateway: Context, caller: Curr
 async def change_webhook(
     endpoint_id: FromPath[str], body: ChangeEndpoint, gateway: Context, caller: CurrentCaller
 ) -> Webhook:
-    """Changes address, switches, headers, or turns it on and off."""
+    """Changes the URL, event types, headers or delivery options of an endpoint, or enables or disables it."""
     if body.url is not None:
         await _check_url(gateway.guard, body.url, caller)
     before = await admin.get_endpoint(gateway.db, caller.channel_id, read_endpoint_id(endpoint_id))
@@ -158,9 +117,9 @@ async def _create_endpoint(
         gateway.vault,
         caller.channel_id,
         request.url,
-        events=_switched(TYPES, request.events or {}, operational=request.operational),
+        events=events_after(TYPES, request),
         headers=request.headers,
-        options=_options(DeliveryOptions(version=request.version), request),
+        options=options_after(DEFAULT_OPTIONS, request),
         signing=request.signing,
         now=gateway.clock.now(),
         once=once,
@@ -174,12 +133,10 @@ async def _change_endpoint(gateway: ApiContext, before: Endpoint, request: Chang
         before.channel_id,
         before.id,
         url=request.url,
-        # What is not named is not written: another request may be changing it at the same time.
-        events=None
-        if request.events is None and request.operational is None
-        else _switched(before.events, request.events or {}, operational=request.operational),
+        # Unchanged values are not written: another request may be changing them at the same time.
+        events=None if (events := events_after(before.events, request)) == before.events else events,
         headers=request.headers,
-        options=None if (options := _options(before.options, request)) == before.options else options,
+        options=None if (options := options_after(before.options, request)) == before.options else options,
         state=None if request.active is None else (ACTIVE if request.active else DISABLED),
         now=gateway.clock.now(),
     )
@@ -194,7 +151,7 @@ def read_endpoint_id(text: str) -> UUID:
 
 
 async def _check_url(guard: Guard, url: str, caller: Caller) -> None:
-    """Refuses an address that would never be delivered to. A name that does not resolve today may tomorrow."""
+    """Reject a URL that may not be called. A host name that does not resolve is accepted: it may be set up later."""
     try:
         guard.check_shape(url)
         await guard.check(url, caller.channel_id)
@@ -202,32 +159,6 @@ async def _check_url(guard: Guard, url: str, caller: Caller) -> None:
         raise invalid_field("url", error.reason, "forbidden_url") from None
     except UnresolvedUrl:
         return
-
-
-def _options(before: DeliveryOptions, request: CreateEndpoint | ChangeEndpoint) -> DeliveryOptions:
-    """How the endpoint is to get its deliveries after a change."""
-    changes: dict[str, Any] = {}
-    if request.ordered is not None:
-        changes["ordered"] = request.ordered
-    if request.version is not None:
-        changes["version"] = request.version
-    if request.rate_limit is not msgspec.UNSET:
-        changes["rate"] = request.rate_limit
-    if request.batch is None:
-        changes |= {"batch": 1, "batch_wait": 0.0}
-    elif request.batch is not msgspec.UNSET:
-        changes |= {"batch": request.batch.most, "batch_wait": request.batch.wait}
-    return msgspec.structs.replace(before, **changes)
-
-
-def _switched(before: tuple[str, ...], switches: dict[str, bool], *, operational: bool | None) -> list[str]:
-    """The switches that are on after a change."""
-    unknown = sorted(switches.keys() - set(TYPES))
-    if unknown:
-        raise invalid_field(f"events.{unknown[0]}", f"is not an event type; there are: {', '.join(TYPES)}")
-    if operational is not None:
-        switches = {**switches, OPERATIONAL: operational}
-    return [type_ for type_ in ALL_TYPES if switches.get(type_, type_ in before)]
 
 
 def show_new(gateway: ApiContext, new: admin.NewEndpoint) -> NewWebhook:

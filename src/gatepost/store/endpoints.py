@@ -71,6 +71,8 @@ _OPTION_NAMES, _HEALTH_NAMES = DeliveryOptions.__struct_fields__, HealthCounters
 _COLUMNS = ", ".join(
     ("channel_id, id, url, events, headers, secret, state, reason, cursor, created_at, updated_at", *_OPTION_NAMES)
 )
+_OPTIONS = ", ".join(f":{name}" for name in _OPTION_NAMES)
+_CHANGED_OPTIONS = ", ".join(f"{name} = CASE WHEN :has_options THEN :{name} ELSE {name} END" for name in _OPTION_NAMES)
 _ALL_COLUMNS = ", ".join((_COLUMNS, *_HEALTH_NAMES))
 
 
@@ -99,7 +101,7 @@ async def insert_endpoint(
             *statement(
                 f"""INSERT INTO endpoints ({_COLUMNS})
                     SELECT :channel_id, :id, :url, :events, :headers, :secret, 'active', NULL, last_event_id,
-                           :now, :now, :ordered, :batch, :batch_wait, :rate, :version
+                           :now, :now, {_OPTIONS}
                     FROM channel_heads WHERE channel_id = :channel_id
                       AND (SELECT count(*) FROM endpoints WHERE channel_id = :channel_id) < :limit
                     RETURNING {_ALL_COLUMNS}""",
@@ -209,9 +211,7 @@ async def _update(
                     probe_at = CASE WHEN COALESCE(:state, state) <> 'disabled'
                                       AND (:state = 'active' OR :url::text <> url) THEN :now
                                     WHEN :state::text IS NULL THEN probe_at END,
-                    ordered = COALESCE(:ordered, ordered), batch = COALESCE(:batch, batch),
-                    batch_wait = COALESCE(:batch_wait, batch_wait), version = COALESCE(:version, version),
-                    rate = CASE WHEN :ordered::boolean IS NULL THEN rate ELSE :rate END
+                    {_CHANGED_OPTIONS}
                 WHERE channel_id = :channel_id AND id = :id RETURNING {_ALL_COLUMNS}""",
             channel_id=channel_id,
             id=endpoint_id,
@@ -221,6 +221,7 @@ async def _update(
             state=change.state,
             reason=change.reason,
             now=now,
+            has_options=change.options is not None,
             **options,
         )
     )

@@ -1,18 +1,27 @@
-"""Webhook endpoints, their secrets, test events and attempts in answers."""
+"""Webhook endpoints in requests and answers; their secrets, test events and attempts."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
-from msgspec import UNSET, Meta, UnsetType
+from msgspec import UNSET, Meta, Struct, UnsetType
 
 from gatepost.admin.signing import SigningSecret, live_secrets
 from gatepost.api.contract.deliveries import GivenAnswer, HttpStatus, Latency, SentRequest, Url
 from gatepost.api.contract.fields import AT, ApiObject, EndpointId, EventId, Never, Nothing, Time, When
 from gatepost.model import ids, times
 from gatepost.model.delivery import STATUSES, explain_attempt
-from gatepost.model.endpoint import DISABLED, PAUSED, DeliveryOptions
-from gatepost.model.event import OPERATIONAL, TYPES
+from gatepost.model.endpoint import (
+    BATCH_MAX,
+    BATCH_WAIT_MAX,
+    DISABLED,
+    PAUSED,
+    RATE_MAX,
+    VERSIONS,
+    DeliveryOptions,
+)
+from gatepost.model.errors import invalid_field
+from gatepost.model.event import ALL_TYPES, OPERATIONAL, TYPES
 from gatepost.model.signing import public_key
 from gatepost.store.deliveries.log import LoggedAttempt
 from gatepost.store.endpoints import Endpoint
@@ -22,6 +31,72 @@ from gatepost.webhooks.verification import VerificationResult
 Signing = Literal["v1", "v1a"]
 No = Annotated[bool, Meta(examples=[False])]
 Events = Annotated[dict[str, bool], Meta(examples=[{"message_notification": True, "order_notifications": False}])]
+
+
+class BatchOptions(Struct, frozen=True, forbid_unknown_fields=True):
+    """Deliver several events in one POST: at most `most` events, gathered for at most `wait` seconds."""
+
+    most: Annotated[int, Meta(extra_json_schema={"minimum": 1, "maximum": BATCH_MAX})] = BATCH_MAX
+    wait: Annotated[float, Meta(extra_json_schema={"minimum": 0, "maximum": BATCH_WAIT_MAX})] = BATCH_WAIT_MAX
+
+
+# `check_options` enforces the bounds, with an error that names every invalid field.
+_Rate = Annotated[int, Meta(extra_json_schema={"minimum": 1, "maximum": RATE_MAX})]
+_Version = Annotated[int, Meta(extra_json_schema={"enum": list(VERSIONS)})]
+
+
+class CreateEndpoint(Struct, frozen=True, forbid_unknown_fields=True):
+    """A new endpoint. It gets all event types that `events` does not switch off."""
+
+    url: str
+    events: dict[str, bool] | None = None
+    headers: dict[str, str] | None = None
+    operational: bool = False
+    ordered: bool = False
+    batch: BatchOptions | None = None
+    rate_limit: _Rate | None = None
+    version: _Version = VERSIONS[-1]
+    signing: Signing = "v1"
+
+
+class ChangeEndpoint(Struct, frozen=True, forbid_unknown_fields=True):
+    """The values to change. Omitted fields, and event types that are not named in `events`, keep their values."""
+
+    url: str | None = None
+    events: dict[str, bool] | None = None
+    headers: dict[str, str] | None = None
+    operational: bool | None = None
+    ordered: bool | None = None
+    batch: BatchOptions | UnsetType | None = UNSET
+    rate_limit: _Rate | UnsetType | None = UNSET
+    version: _Version | None = None
+    active: bool | None = None
+
+
+EndpointRequest = CreateEndpoint | ChangeEndpoint
+
+
+def options_after(before: DeliveryOptions, request: EndpointRequest) -> DeliveryOptions:
+    """Return the delivery options of an endpoint after a request."""
+    batch = request.batch if isinstance(request.batch, BatchOptions) else BatchOptions(1, 0.0)
+    return DeliveryOptions(
+        ordered=before.ordered if request.ordered is None else request.ordered,
+        batch=before.batch if request.batch is UNSET else batch.most,
+        batch_wait=before.batch_wait if request.batch is UNSET else batch.wait,
+        rate=before.rate if request.rate_limit is UNSET else request.rate_limit,
+        version=before.version if request.version is None else request.version,
+    )
+
+
+def events_after(before: tuple[str, ...], request: EndpointRequest) -> tuple[str, ...]:
+    """Return the event types of an endpoint after a request."""
+    switches = request.events or {}
+    unknown = sorted(switches.keys() - set(TYPES))
+    if unknown:
+        raise invalid_field(f"events.{unknown[0]}", f"is not an event type; there are: {', '.join(TYPES)}")
+    if request.operational is not None:
+        switches = {**switches, OPERATIONAL: request.operational}
+    return tuple(type_ for type_ in ALL_TYPES if switches.get(type_, type_ in before))
 
 
 class Gathering(ApiObject, frozen=True):
