@@ -37,7 +37,7 @@ _Messages = Annotated[list[SendRequest], Meta(min_length=1, max_length=BATCH_MOS
 
 
 class BatchRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The sends, each as in `POST /message/send`."""
+    """The messages to send, each as in `POST /message/send`."""
 
     messages: Annotated[list[msgspec.Raw], described(_Messages)]
 

@@ -28,7 +28,7 @@ PATH = "/api/v1/messages/cancel"
 
 
 class CancelRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Which messages to cancel: all that is given has to fit. A null counts as not given."""
+    """The messages to cancel: those that match all given fields. A null counts as not given."""
 
     batch_id: str | None = None
     label: str | None = None
@@ -56,7 +56,7 @@ FILTERS = tuple(name for name in CancelRequest.__struct_fields__ if name not in 
     more=(Sample("Cancel a batch", {"batch_id": "{{batch_id}}"}),),
 )
 async def post_selection(body: CancelRequest, gateway: Context, caller: CurrentCaller) -> Reply[CanceledMessages]:
-    """Cancels all messages of a selection that have not been sent yet; a long one takes several requests."""
+    """Cancels all selected messages that have not been sent yet. A large selection needs several requests."""
     if all(getattr(body, name) is None for name in FILTERS):
         raise invalid_field(FILTERS[0], f"give at least one filter; there are: {', '.join(FILTERS)}")
     place = read_cursor(body.cursor, CancelCursor, "'data.cursor' of the last answer")

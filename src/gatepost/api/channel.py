@@ -51,7 +51,7 @@ class CodeQuery(Query, frozen=True, kw_only=True):
 
 @get("/api/v1/channel", scope="read", summary="Get the channel")
 async def show_channel(gateway: Context, caller: CurrentCaller) -> Channel:
-    """Kind, phone, connection, capabilities, limits with what they leave, and what delays sending."""
+    """Kind, phone number, connection, capabilities and limits of the channel, and the reason if sending is delayed."""
     config = await _config(gateway, caller)
     limits, headroom, row = await read_headroom(gateway, config)
     return Channel.of(config, limits, headroom, ChannelLink.of(row, gateway.clock.now()) if row else None)
@@ -67,7 +67,7 @@ async def show_channel(gateway: Context, caller: CurrentCaller) -> Channel:
     folder="linking",
 )
 async def connect_channel(gateway: Context, caller: CurrentCaller) -> Connecting:
-    """Opens the link of a QR channel. If no phone is linked yet, codes to scan follow."""
+    """Opens the link of a QR channel. If no phone is linked yet, get the code to scan next."""
     config = await _config(gateway, caller)
     await link.connect(gateway.db, config, gateway.clock.now())
     return Connecting(Connection.of(config))
@@ -86,7 +86,7 @@ async def connect_channel(gateway: Context, caller: CurrentCaller) -> Connecting
 async def show_qr(
     query: CodeQuery, request: Request[Any, Any, Any], gateway: Context, caller: CurrentCaller
 ) -> Reply[Code] | Response[bytes]:
-    """The code that the phone has to scan now, as text or as a picture."""
+    """The current code to scan with the phone, as text or as a picture."""
     wait = 0.0 if request.method == "HEAD" else _WAIT
     code = await link.current_code(gateway.db, gateway.clock, await _config(gateway, caller), wait)
     await recheck_access(request.scope)

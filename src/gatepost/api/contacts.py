@@ -50,7 +50,10 @@ class ContactFilters(Query, frozen=True, kw_only=True):
     """Which contacts; all filters have to fit."""
 
     label: LabelFilter | None = None
-    opted_out: Annotated[bool, Meta(description="`true`: only those who opted out of marketing.")] | None = None
+    opted_out: (
+        Annotated[bool, Meta(description="`true`: only contacts that opted out of marketing; `false`: only others.")]
+        | None
+    ) = None
 
     def filter(self) -> ContactFilter:
         """Return what to read."""
@@ -82,7 +85,7 @@ class ContactExportQuery(ContactFilters, frozen=True, kw_only=True):
     keeps={"contact_id": "data[0].id"},
 )
 async def list_all(query: ContactQuery, gateway: Context, caller: CurrentCaller) -> Page[Contact]:
-    """Contacts, the newest first; or those whose name or number begins with `q`, in that order."""
+    """Contacts, the newest first. With `q`, the contacts whose name or number begins with it, in that order."""
     contacts = _contacts(gateway, caller)
     if query.phone is not None:
         return Page(await _show_all(contacts, await _at_phone(query, query.phone, contacts)))
@@ -145,7 +148,7 @@ async def change_contact(
     uses={"contact_id": "spare_id"},
 )
 async def delete_contact(contact_id: FromPath[str], gateway: Context, caller: CurrentCaller) -> None:
-    """Deletes a contact with its labels and the settings of its conversation; messages stay under the number."""
+    """Deletes a contact, its labels and the settings of its conversation. Messages are kept under the number."""
     await _contacts(gateway, caller).delete(contact_id)
 
 
@@ -160,7 +163,7 @@ async def delete_contact(contact_id: FromPath[str], gateway: Context, caller: Cu
 async def merge_contact(
     contact_id: FromPath[str], body: MergeRequest, gateway: Context, caller: CurrentCaller
 ) -> Contact:
-    """Merges a second contact into this one: its messages, orders, labels and numbers."""
+    """Merges another contact into this one, with its messages, orders, labels and phone numbers."""
     contacts = _contacts(gateway, caller)
     return await _show(contacts, await contacts.merge(contact_id, body.other))
 
@@ -175,7 +178,7 @@ async def merge_contact(
     only="qr",
 )
 async def check_contacts(body: CheckRequest, gateway: Context, caller: CurrentCaller) -> list[Checked]:
-    """Which numbers are on the network."""
+    """Asks the network which phone numbers it knows."""
     channel = await get_channel(gateway.db, caller.account_id, caller.channel_id)
     found = await check_numbers(gateway.db, gateway.speak, channel, body.phones)
     return [

@@ -35,12 +35,12 @@ _ONE = _PATH + "/{conversation_id:str}"
 class ConversationQuery(Paged, frozen=True, kw_only=True):
     """Which conversations; all filters have to fit."""
 
-    status: Annotated[Literal["open", "closed"], Meta(description="Only those with this status.")] | None = None
+    status: Annotated[Literal["open", "closed"], Meta(description="Only items with this status.")] | None = None
     archived: Annotated[bool, Meta(description="`true`: only archived ones; `false`: only others.")] | None = None
     unread: Annotated[bool, Meta(description="`true`: only unread ones; `false`: only others.")] | None = None
     label: LabelFilter | None = None
     phone: Phone | None = None
-    since: Annotated[str, Meta(description="Only those with a message since this date or time.")] | None = None
+    since: Annotated[str, Meta(description="Only conversations with a message since this date or time.")] | None = None
     tz: Zone | None = None
 
     def filter(self) -> InboxFilter:
@@ -64,7 +64,7 @@ class ConversationQuery(Paged, frozen=True, kw_only=True):
     keeps={"conversation_id": "data[0].id"},
 )
 async def list_all(query: ConversationQuery, gateway: Context, caller: CurrentCaller) -> Page[Conversation]:
-    """Conversations by their newest message, the newest first; filters combine."""
+    """Conversations, ordered by their newest message, the newest first. Filters can be combined."""
     before = read_cursor(query.cursor, UUID)
     page = await list_conversations(gateway.db, caller.channel_id, query.filter(), before, query.limit)
     found = [_conversation(one, gateway, caller) for one in page.conversations]
@@ -100,7 +100,7 @@ async def change_conversation(
 async def list_messages(
     conversation_id: FromPath[str], query: Paged, gateway: Context, caller: CurrentCaller
 ) -> Page[Message]:
-    """The messages of a conversation, both ways, the newest first."""
+    """The sent and received messages of a conversation, the newest first."""
     before, now = read_cursor(query.cursor, UUID), gateway.clock.now()
     page = await service.list_history(gateway.db, caller.channel_id, conversation_id, before, query.limit, now)
     rows = [Message.of(row, now) for row in page.messages]
@@ -109,7 +109,7 @@ async def list_messages(
 
 @post(_ONE + "/read", scope="send", summary="Mark a conversation as read")
 async def post_read(conversation_id: FromPath[str], gateway: Context, caller: CurrentCaller) -> Reply[ReadConversation]:
-    """Marks all messages as read. The person is shown that if the channel is connected."""
+    """Marks all messages of a conversation as read. If the channel is connected, the contact sees that, too."""
     channel, now = await get_channel(gateway.db, caller.account_id, caller.channel_id), gateway.clock.now()
     shown = await service.read_conversation(gateway.db, gateway.speak, channel, conversation_id, now)
     found = await service.access_conversation(gateway.db, caller.channel_id, conversation_id)
@@ -128,7 +128,7 @@ async def post_read(conversation_id: FromPath[str], gateway: Context, caller: Cu
     after=CONNECTED,
 )
 async def post_typing(conversation_id: FromPath[str], gateway: Context, caller: CurrentCaller) -> None:
-    """Shows the person that an answer is being written."""
+    """Shows the contact that a reply is being typed."""
     channel = await get_channel(gateway.db, caller.account_id, caller.channel_id)
     await show_typing(gateway.db, gateway.speak, channel, conversation_id, gateway.clock.now())
 

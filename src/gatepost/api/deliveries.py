@@ -26,16 +26,22 @@ _SETTLED = WaitUntil("/api/v1/deliveries/{{delivery_id}}", 'data.status !== "pen
 class DeliveryQuery(Paged, frozen=True, kw_only=True):
     """Which deliveries; all filters have to fit."""
 
-    endpoint: Annotated[str, Meta(description="Only those to this webhook endpoint, by its id.")] | None = None
-    status: Annotated[str, Meta(description="Only those with this status, or several with commas.")] | None = None
-    type: Annotated[str, Meta(description="Only those of this event type, or several with commas.")] | None = None
+    endpoint: Annotated[str, Meta(description="The id of a webhook endpoint: only deliveries to it.")] | None = None
+    status: (
+        Annotated[str, Meta(description="Only items with this status, or with one of several, separated by commas.")]
+        | None
+    ) = None
+    type: (
+        Annotated[str, Meta(description="Only deliveries of this event type, or of several, separated by commas.")]
+        | None
+    ) = None
     from_: From | None = None
     to: To | None = None
     tz: Zone | None = None
 
 
 class RetryRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The deliveries to make again, by their ids; at most 100."""
+    """The ids of the deliveries to retry, at most 100."""
 
     ids: list[str]
 
@@ -50,7 +56,7 @@ class RetryRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     folder="webhooks",
 )
 async def list_deliveries(query: DeliveryQuery, gateway: Context, caller: CurrentCaller) -> Page[Delivery]:
-    """Deliveries to webhook endpoints, the newest event first; filters combine. A short page may have a next one."""
+    """Deliveries to webhook endpoints, the newest event first. A page that is not full may have a next one."""
     filter_, before = service.read_filter(query.given()), read_cursor(query.cursor, tuple[UUID, UUID])
     page = await service.find_deliveries(gateway.db, caller.channel_id, filter_, before, query.limit)
     now = gateway.clock.now()
@@ -59,7 +65,7 @@ async def list_deliveries(query: DeliveryQuery, gateway: Context, caller: Curren
 
 @get(_ONE, scope="read", summary="Get a delivery", folder="webhooks")
 async def get_delivery(delivery_id: FromPath[str], gateway: Context, caller: CurrentCaller) -> WholeDelivery:
-    """One delivery with its attempts: what was sent, what was answered, how long it took, what was wrong."""
+    """One delivery with its attempts: request, response, latency and error of each."""
     row = await service.access_delivery(gateway.db, caller.channel_id, delivery_id)
     attempts, bodies = await service.attempts_of(gateway.db, caller.channel_id, row)
     return WholeDelivery.with_attempts(row, attempts, bodies, gateway.clock.now())
@@ -75,7 +81,7 @@ async def get_delivery(delivery_id: FromPath[str], gateway: Context, caller: Cur
     folder="webhooks",
 )
 async def retry_delivery(delivery_id: FromPath[str], gateway: Context, caller: CurrentCaller) -> Delivery:
-    """Makes a delivery due now, whether it failed, waits or was delivered; its schedule starts again."""
+    """Retries a delivery now, whatever its status, and restarts its retry schedule."""
     now = gateway.clock.now()
     return Delivery.of(await service.retry_one(gateway.db, caller.channel_id, delivery_id, now), now)
 
@@ -89,7 +95,7 @@ async def retry_delivery(delivery_id: FromPath[str], gateway: Context, caller: C
     folder="webhooks",
 )
 async def retry_deliveries(body: RetryRequest, gateway: Context, caller: CurrentCaller) -> Reply[Retried]:
-    """Makes up to 100 deliveries due now, each with its own result."""
+    """Retries up to 100 deliveries now, each with its own result."""
     if not 1 <= len(body.ids) <= service.SELECTION_MAX:
         raise invalid_field("ids", f"must hold 1 to {service.SELECTION_MAX} ids, but holds {len(body.ids):,}")
     errors = await service.retry_many(gateway.db, caller.channel_id, body.ids, gateway.clock.now())

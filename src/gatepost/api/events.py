@@ -37,7 +37,7 @@ _NOT_KEPT = (
 )
 
 
-After = Annotated[str, Meta(description="The id of an event: the answer begins with the next one.")]
+After = Annotated[str, Meta(description="The id of an event: the list begins with the next one.")]
 Types = Annotated[str, Meta(description=f"Event types with commas: {', '.join(ALL_TYPES)}.")]
 Wait = Annotated[
     int, Meta(description="Seconds to wait for an event if there is none yet.", ge=0, le=WAIT_MOST, extra=SECONDS)
@@ -45,7 +45,7 @@ Wait = Annotated[
 Seconds = Annotated[
     int,
     Meta(
-        description="Seconds after which the stream ends. Without it: when you leave.",
+        description="Seconds after which the stream ends. By default it does not end.",
         ge=1,
         le=STREAM_MOST,
         extra=SECONDS,
@@ -74,7 +74,7 @@ class StreamParameters(Query, frozen=True, kw_only=True):
 async def list_events(
     query: FeedParameters, request: Request[Any, Any, Any], gateway: Context, caller: CurrentCaller
 ) -> Page[Event]:
-    """Events after a cursor, the oldest first. `paging.next` is the next cursor, also if there is nothing new."""
+    """Events after a cursor, the oldest first. `paging.next` is the next cursor, even if there is no new event."""
     start = FeedQuery(caller.channel_id, _cursor("'after'", query.after) or ids.ZERO, _types(query.types))
     page = await read_feed_page(gateway.db, start.channel_id, start.after, start.types, query.limit)
     if query.wait and not page.events and request.method != "HEAD":

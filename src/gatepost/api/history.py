@@ -24,7 +24,10 @@ from gatepost.store.messages.history import HistoryFilter, HistoryPage, StoredMe
 
 _PATH = "/api/v1/messages"
 _encode = msgspec.json.Encoder().encode
-Direction = Annotated[str, Meta(description="`in` or `out`.", extra_json_schema={"enum": ["in", "out"]})]
+Direction = Annotated[
+    str,
+    Meta(description="Only received (`in`) or only sent (`out`) messages.", extra_json_schema={"enum": ["in", "out"]}),
+]
 
 
 class HistoryFilters(Query, frozen=True, kw_only=True):
@@ -34,10 +37,15 @@ class HistoryFilters(Query, frozen=True, kw_only=True):
     to: To | None = None
     tz: Zone | None = None
     phone: Phone | None = None
-    conversation: Annotated[str, Meta(description="Only those of this conversation.")] | None = None
+    conversation: Annotated[str, Meta(description="Only messages of this conversation.")] | None = None
     direction: Direction | None = None
-    status: Annotated[str, Meta(description="Only those with this status, or several with commas.")] | None = None
-    type: Annotated[str, Meta(description="Only those of this type, or several with commas.")] | None = None
+    status: (
+        Annotated[str, Meta(description="Only items with this status, or with one of several, separated by commas.")]
+        | None
+    ) = None
+    type: Annotated[str, Meta(description="Only messages of this type, or of several, separated by commas.")] | None = (
+        None
+    )
     q: Annotated[str, Meta(description="Words to search for.")] | None = None
 
 
@@ -58,14 +66,14 @@ class ExportQuery(HistoryFilters, frozen=True, kw_only=True):
     _PATH,
     scope="read",
     costly="q",
-    summary="Look back at messages",
+    summary="List messages",
     errors=("invalid_phone",),
     asks={"direction": "in", "limit": "1"},
     keeps={"incoming_id": "data[0].key.id", "phone": "data[0].contact.phone"},
     turn=-1,
 )
 async def list_messages(query: MessageQuery, gateway: Context, caller: CurrentCaller) -> Page[Message]:
-    """Messages of a range of time, the newest first; filters combine. A short page may still have a next one."""
+    """Messages of a time range, the newest first. A page that is not full may have a next one."""
     asked = read_history_query(query.given())
     before, now = read_cursor(query.cursor, UUID), gateway.clock.now()
     filter_ = _before(await resolve(gateway.db, caller.channel_id, asked), before)
@@ -86,7 +94,7 @@ async def list_messages(query: MessageQuery, gateway: Context, caller: CurrentCa
     binary=("application/x-ndjson; charset=utf-8", "text/csv; charset=utf-8"),
 )
 async def export_messages(query: ExportQuery, gateway: Context, caller: CurrentCaller) -> StreamResponse:
-    """All messages that fit, the newest first, as NDJSON or CSV, written while they are read."""
+    """All messages that match the filters, the newest first, as a stream of NDJSON or CSV."""
     asked, now = read_history_query(query.given()), gateway.clock.now()
     filter_ = await resolve(gateway.db, caller.channel_id, asked)
     render: Render = as_csv if query.format == "csv" else as_ndjson

@@ -53,7 +53,7 @@ def _methods(scope: HTTPScope) -> str:
 
 
 async def send_message(gateway: ApiContext, scope: HTTPScope, receive: Receive) -> HttpAnswer:
-    """Accepts a message for sending. The answer comes once it is durable."""
+    """Accepts a message for sending. The response is sent after the message is stored."""
     headers = read_headers(scope)
     client = scope.get("client")
     caller, left = await gateway.gate.admit(headers.get(b"authorization"), "send", client[0] if client else None)
@@ -69,7 +69,7 @@ async def send_message(gateway: ApiContext, scope: HTTPScope, receive: Receive) 
 
 
 async def take_callback(gateway: ApiContext, scope: HTTPScope, receive: Receive) -> HttpAnswer:
-    """Signed updates of the official network. The answer comes once they are stored."""
+    """Receives signed updates of the official network. The response is sent after they are stored."""
     headers, path = read_headers(scope), scope["path"]
     config = await find_callback(gateway, path, headers)
     with gateway.callback_memory.open(config.id) as held:
@@ -79,7 +79,7 @@ async def take_callback(gateway: ApiContext, scope: HTTPScope, receive: Receive)
 
 
 async def shake_hands(gateway: ApiContext, scope: HTTPScope, _receive: Receive) -> HttpAnswer:
-    """The network's handshake when the callback address is set."""
+    """Answers the network's check of the callback URL."""
     challenge = await verify_callback(gateway, scope["path"], scope["query_string"])
     return HttpAnswer(200, challenge.encode(), _TEXT)
 

@@ -38,7 +38,7 @@ async def list_labels(gateway: Context, caller: CurrentCaller) -> Page[Label]:
     turn=-1,
 )
 async def create_label(body: NewLabel, once: CreateOnce, gateway: Context, caller: CurrentCaller) -> Created[Label]:
-    """Creates a label. Without a color, it gets one of the palette."""
+    """Creates a label. If no color is given, one is chosen from the palette."""
     labels = _labels(gateway, caller)
     return await once.create(lambda request: service.create_label(labels, body, request), Label.of)
 
@@ -64,7 +64,7 @@ async def change_label(label_id: FromPath[str], body: LabelChange, gateway: Cont
 
 @delete(_ONE, scope="manage", summary="Delete a label", message="Label deleted", turn=1)
 async def delete_label(label_id: FromPath[str], gateway: Context, caller: CurrentCaller) -> None:
-    """Removes a label from everything that has it, and deletes it."""
+    """Deletes a label, and removes it from all contacts and conversations."""
     await service.delete_label(_labels(gateway, caller), label_id)
 
 
@@ -78,21 +78,21 @@ async def delete_label(label_id: FromPath[str], gateway: Context, caller: Curren
 async def label_conversation(
     conversation_id: FromPath[str], label_id: FromPath[str], gateway: Context, caller: CurrentCaller
 ) -> None:
-    """Puts a label on a conversation. It may already be there."""
+    """Adds a label to a conversation. It is no error if the conversation has it already."""
     await service.put_label(_labels(gateway, caller), CONVERSATION, conversation_id, label_id)
 
 
 @delete(
     _ON_CONVERSATION,
     scope="manage",
-    summary="Take a label off a conversation",
+    summary="Remove a label from a conversation",
     message="The label is off the conversation",
     folder="labels",
 )
 async def unlabel_conversation(
     conversation_id: FromPath[str], label_id: FromPath[str], gateway: Context, caller: CurrentCaller
 ) -> None:
-    """Takes a label off a conversation. It may already be off."""
+    """Removes a label from a conversation. It is no error if the conversation does not have it."""
     await service.take_label(_labels(gateway, caller), CONVERSATION, conversation_id, label_id)
 
 
@@ -100,21 +100,21 @@ async def unlabel_conversation(
 async def label_contact(
     contact_id: FromPath[str], label_id: FromPath[str], gateway: Context, caller: CurrentCaller
 ) -> None:
-    """Puts a label on a contact. It may already be there."""
+    """Adds a label to a contact. It is no error if the contact has it already."""
     await service.put_label(_labels(gateway, caller), CONTACT, contact_id, label_id)
 
 
 @delete(
     _ON_CONTACT,
     scope="manage",
-    summary="Take a label off a contact",
+    summary="Remove a label from a contact",
     message="The label is off the contact",
     folder="labels",
 )
 async def unlabel_contact(
     contact_id: FromPath[str], label_id: FromPath[str], gateway: Context, caller: CurrentCaller
 ) -> None:
-    """Takes a label off a contact. It may already be off."""
+    """Removes a label from a contact. It is no error if the contact does not have it."""
     await service.take_label(_labels(gateway, caller), CONTACT, contact_id, label_id)
 
 

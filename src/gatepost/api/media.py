@@ -39,7 +39,9 @@ _EXAMPLES = {  # message type → MIME type and text of the file that the reques
 class UploadQuery(Query, frozen=True, kw_only=True):
     """Properties of an uploaded file."""
 
-    filename: Annotated[str, Meta(description="The name of the file, if the body is its bytes.")] | None = None
+    filename: (
+        Annotated[str, Meta(description="The name of the file, if the body is the content of the file.")] | None
+    ) = None
 
 
 @post(
@@ -68,7 +70,7 @@ class UploadQuery(Query, frozen=True, kw_only=True):
 async def upload_media(
     query: UploadQuery, request: Request[Any, Any, Any], once: CreateOnce, gateway: Context, caller: CurrentCaller
 ) -> Encoded[Media]:
-    """Stores a file as it is received. It can be sent by its id any number of times while it is kept."""
+    """Stores a file. It can be sent by its id any number of times, until it is deleted or expires."""
     key = idempotency_key(request.headers.get("idempotency-key"), b"", _PATH)
     upload = await open_upload(request, query.filename)
     new = _new_file(upload, key, gateway, caller, once.encoder(Media.of))
@@ -101,9 +103,9 @@ def _new_file(
     )
 
 
-@get(_PATH + "/{media_id:str}", scope="read", summary="Get what is known of a file")
+@get(_PATH + "/{media_id:str}", scope="read", summary="Get a file's details")
 async def get_media(media_id: FromPath[str], gateway: Context, caller: CurrentCaller) -> Media:
-    """Type, size, checksum, and for an incoming file whether it has been fetched."""
+    """The type, size and checksum of a file, and whether an incoming file has been fetched."""
     return Media.of(await gateway.media.access(caller.channel_id, media_id))
 
 
@@ -118,7 +120,7 @@ async def get_media(media_id: FromPath[str], gateway: Context, caller: CurrentCa
 async def get_content(
     media_id: FromPath[str], request: Request[Any, Any, Any], gateway: Context, caller: CurrentCaller
 ) -> Response[Any]:
-    """The bytes, whole or one range of them."""
+    """The content of a file, or one range of it."""
     media = await gateway.media.access(caller.channel_id, media_id)
     size = check_ready(media, gateway.clock.now())
     if _known_already(request, media):
@@ -136,7 +138,7 @@ async def get_content(
     errors=("storage_unavailable",),
 )
 async def delete_media(media_id: FromPath[str], gateway: Context, caller: CurrentCaller) -> None:
-    """Deletes a file. Messages that wait to be sent with it will fail."""
+    """Deletes a file. Queued messages with this file will fail."""
     await gateway.media.delete(caller.channel_id, media_id)
 
 

@@ -68,7 +68,7 @@ async def post_cancel(message_id: FromPath[str], gateway: Context, caller: Curre
 async def patch_message(
     message_id: FromPath[str], body: MessageChange, gateway: Context, caller: CurrentCaller
 ) -> Message:
-    """Changes a text that was sent, on the person's phone too."""
+    """Changes a text that was sent, also on the recipient's phone."""
     row = await access_message(gateway.db, caller.channel_id, message_id)
     channel = await get_channel(gateway.db, caller.account_id, caller.channel_id)
     await edit_message(gateway.db, gateway.speak, channel, row, body, gateway.clock.now())
@@ -101,7 +101,7 @@ async def remove_message(message_id: FromPath[str], gateway: Context, caller: Cu
     uses={"message_id": "incoming_id"},
 )
 async def post_read(message_id: FromPath[str], gateway: Context, caller: CurrentCaller) -> Message:
-    """Shows the person that their message was read."""
+    """Shows the sender that their message was read."""
     row = await access_message(gateway.db, caller.channel_id, message_id)
     channel = await get_channel(gateway.db, caller.account_id, caller.channel_id)
     await show_read(gateway.speak, channel, row)

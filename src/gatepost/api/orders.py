@@ -26,7 +26,7 @@ from gatepost.store.orders import OrderFilter, list_orders
 
 _PATH = "/api/v1/orders"
 _ONE = _PATH + "/{order_id:str}"
-Status = Annotated[str, Meta(description="Only those with this status.", extra_json_schema={"enum": list(STATUSES)})]
+Status = Annotated[str, Meta(description="Only items with this status.", extra_json_schema={"enum": list(STATUSES)})]
 
 
 class OrderQuery(Paged, frozen=True, kw_only=True):
@@ -41,7 +41,7 @@ class OrderQuery(Paged, frozen=True, kw_only=True):
 
 @get(_PATH, scope="read", summary="List orders", errors=("invalid_phone",), keeps={"order_id": "data[0].id"})
 async def list_all(query: OrderQuery, gateway: Context, caller: CurrentCaller) -> Page[Order]:
-    """Orders, the newest first; by date, status and phone number."""
+    """Orders, the newest first, filtered by date, status and phone number."""
     before, filter_ = read_cursor(query.cursor, UUID), await _filter(query, gateway, caller)
     rows = await list_orders(gateway.db, caller.channel_id, filter_, before, query.limit)
     return Page([Order.of(row) for row in rows], show_cursor(rows[-1].id) if len(rows) == query.limit else None)
@@ -56,7 +56,7 @@ async def get_order(order_id: FromPath[str], gateway: Context, caller: CurrentCa
 @patch(
     _ONE,
     scope="manage",
-    summary="Move an order on",
+    summary="Change an order's status",
     message="Order changed",
     errors=("wrong_state",),
     example={"status": "confirmed"},

@@ -12,7 +12,7 @@ from gatepost.services.profile import ProfileChange
 
 @get("/api/v1/channel/profile", scope="read", summary="Get the business profile", errors=NETWORK, only="official")
 async def get_profile(gateway: Context, caller: CurrentCaller) -> Profile:
-    """The profile as the network has it."""
+    """The profile, read from the network."""
     channel = await get_channel(gateway.db, caller.account_id, caller.channel_id)
     business = open_business(channel, gateway.business, "a business profile")
     return Profile.of(await service.read_profile(business))
@@ -28,7 +28,7 @@ async def get_profile(gateway: Context, caller: CurrentCaller) -> Profile:
     only="official",
 )
 async def change_profile(body: ProfileChange, gateway: Context, caller: CurrentCaller) -> Profile:
-    """Changes the given fields and leaves the others."""
+    """Changes the given fields and keeps the others."""
     channel = await get_channel(gateway.db, caller.account_id, caller.channel_id)
     business = open_business(channel, gateway.business, "a business profile")
     return Profile.of(await service.change_profile(business, body))

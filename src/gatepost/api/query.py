@@ -34,7 +34,7 @@ class Query(msgspec.Struct, frozen=True, kw_only=True, rename={"from_": "from"})
 
 Limit = Annotated[int, Meta(description="The maximum number of items.", ge=1, le=100)]
 Cursor = Annotated[str, Meta(description="`paging.next` of the previous page.")]
-Phone = Annotated[str, Meta(description="Only those of this phone number.")]
+Phone = Annotated[str, Meta(description="Only items of this phone number.")]
 From = Annotated[str, Meta(description="From this date or time on.")]
 To = Annotated[str, Meta(description="Before this date or time.")]
 Zone = Annotated[
@@ -123,7 +123,7 @@ def _unwrapped(type_: Any) -> tuple[Any, Meta]:
     return type_, Meta()
 
 
-LabelFilter = Annotated[str, Meta(description="Only those with this label, by its id.")]
+LabelFilter = Annotated[str, Meta(description="The id of a label: only items with this label.")]
 
 
 def read_label(text: str | None) -> UUID | None:

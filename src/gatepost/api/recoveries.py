@@ -26,7 +26,7 @@ _WEBHOOK = "/api/v1/webhooks/{endpoint_id:str}"
 @post(
     _WEBHOOK + "/recover",
     scope="manage",
-    summary="Recover what a webhook missed",
+    summary="Recover missed events",
     message="Recovery begun",
     errors=("wrong_state",),
     example={"since": "2026-01-01"},
@@ -35,7 +35,7 @@ _WEBHOOK = "/api/v1/webhooks/{endpoint_id:str}"
 async def recover_webhook(
     endpoint_id: FromPath[str], body: RecoverRequest, once: CreateOnce, gateway: Context, caller: CurrentCaller
 ) -> Created[Recovery]:
-    """Delivers every event since a time that never arrived, in the background; the recovery shows the progress."""
+    """Delivers, in the background, the events since a time that were not delivered."""
     endpoint, now = await _endpoint(gateway, caller, endpoint_id), gateway.clock.now()
     return await once.create(lambda request: service.recover(gateway.db, endpoint, body, request, now), Recovery.of)
 

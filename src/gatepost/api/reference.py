@@ -23,7 +23,7 @@ PAGE_HEADERS = {
 
 @get("/openapi.json", summary="Get the reference as OpenAPI", binary=("application/json",))
 async def show_openapi(request: Request[Any, Any, Any]) -> Response[bytes]:
-    """Every route with its parameters, bodies, answers and refusals, as an OpenAPI 3.1 document."""
+    """Every route with its parameters, bodies, responses and errors, as an OpenAPI 3.1 document."""
     state = request.app.state
     if "openapi" not in state:
         state.openapi = msgspec.json.encode(build_document(state.operations))
@@ -32,19 +32,19 @@ async def show_openapi(request: Request[Any, Any, Any]) -> Response[bytes]:
 
 @get("/docs", summary="Read the reference", binary=("text/html; charset=utf-8",))
 async def show_docs() -> Response[bytes]:
-    """The reference as a page, with examples, and a form that tries them out."""
+    """The API reference as a page, with examples and a form to try them."""
     return _page("index.html", "text/html")
 
 
-@get("/docs/page.css", summary="Get the look of the page", binary=("text/css; charset=utf-8",))
+@get("/docs/page.css", summary="Get the style sheet of the reference", binary=("text/css; charset=utf-8",))
 async def show_docs_style() -> Response[bytes]:
-    """How the page of the reference looks."""
+    """The style sheet of the API reference."""
     return _page("page.css", "text/css")
 
 
-@get("/docs/page.js", summary="Get the script of the page", binary=("text/javascript; charset=utf-8",))
+@get("/docs/page.js", summary="Get the script of the reference", binary=("text/javascript; charset=utf-8",))
 async def show_docs_script() -> Response[bytes]:
-    """What makes the page out of the document."""
+    """The script of the API reference."""
     return _page("page.js", "text/javascript")
 
 

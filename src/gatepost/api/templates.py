@@ -44,10 +44,10 @@ _REVIEWED = WaitUntil("/api/v1/templates/{{template_id}}", 'data.status !== "PEN
 class TemplateQuery(Paged, frozen=True, kw_only=True):
     """Which templates; all filters have to fit."""
 
-    status: Annotated[str, Meta(description="Only those with this status.")] | None = None
-    category: Annotated[str, Meta(description="Only those of this category.")] | None = None
-    language: Annotated[str, Meta(description="Only those in this language.")] | None = None
-    name: Annotated[str, Meta(description="Only those with this text in their name.")] | None = None
+    status: Annotated[str, Meta(description="Only items with this status.")] | None = None
+    category: Annotated[str, Meta(description="Only templates of this category.")] | None = None
+    language: Annotated[str, Meta(description="Only templates in this language.")] | None = None
+    name: Annotated[str, Meta(description="Only templates whose name contains this text.")] | None = None
 
     def filter(self) -> TemplateFilter:
         """Return what to read."""
@@ -58,7 +58,7 @@ class TemplateQuery(Paged, frozen=True, kw_only=True):
 
 @get(_PATH, scope="read", summary="List templates", errors=("unsupported_on_channel",), only="official")
 async def list_all(query: TemplateQuery, gateway: Context, caller: CurrentCaller) -> Page[TemplateShown]:
-    """The channel's templates, the newest first; by status, category, language or a part of the name."""
+    """The channel's templates, the newest first, filtered by status, category, language or a part of the name."""
     check_templates(caller.kind)
     before = read_cursor(query.cursor, UUID)
     rows = await list_templates(gateway.db, caller.channel_id, query.filter(), before, query.limit)
@@ -112,7 +112,7 @@ async def edit_template(
 
 @delete(_ONE, scope="manage", summary="Delete a template", message="Template deleted", errors=NETWORK, only="official")
 async def delete_template(template_id: FromPath[str], gateway: Context, caller: CurrentCaller) -> None:
-    """Deletes a template in its one language, here and on the network."""
+    """Deletes a template in one language, in the gateway and on the network."""
     await service.delete_template(await _templates(gateway, caller), template_id)
 
 

@@ -19,7 +19,7 @@ from gatepost.store.quota import used_in_month
 
 @get("/api/v1/usage", scope="read", summary="Get usage")
 async def show_usage(gateway: Context, caller: CurrentCaller) -> Usage:
-    """The account's plan and access, the limits of the number and of this API, and the last 30 days."""
+    """The plan of the account, the limits of the number and of the API, and the messages of the last 30 days."""
     account = await get_account(gateway.db, caller.account_id)
     channel = await get_channel(gateway.db, caller.account_id, caller.channel_id)
     return await _usage(gateway, account, channel, gateway.clock.now())

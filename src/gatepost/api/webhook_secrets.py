@@ -21,14 +21,14 @@ Overlap = Annotated[int, msgspec.Meta(ge=0, le=int(OVERLAP_MAX.total_seconds()))
 
 
 class RotateSecret(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How many seconds the old secrets go on signing, and what kind the new one is; left out: as it was."""
+    """For how many seconds the old secrets keep signing, and the scheme of the new one (default: the current)."""
 
     overlap: Overlap = int(DEFAULT_OVERLAP.total_seconds())
     signing: Signing | None = None
 
 
 class VerifyDelivery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A delivery as it came: its headers, and its body to the letter."""
+    """A delivery as you received it: its headers, and its body unchanged."""
 
     headers: dict[str, str]
     body: str
@@ -55,7 +55,7 @@ _EXAMPLE = {
 async def rotate_secret(
     endpoint_id: FromPath[str], body: RotateSecret, gateway: Context, caller: CurrentCaller
 ) -> Reply[NewWebhook]:
-    """Creates a new signing secret, shown in this answer only; the old ones also sign until the overlap is over."""
+    """Creates a signing secret, which only this response contains. Old secrets keep signing during the overlap."""
     overlap, id_, now = timedelta(seconds=body.overlap), read_endpoint_id(endpoint_id), gateway.clock.now()
     new = await admin.rotate_secret(
         gateway.db, gateway.vault, caller.channel_id, id_, overlap=overlap, signing=body.signing, now=now
@@ -73,7 +73,7 @@ async def rotate_secret(
 async def verify_delivery(
     endpoint_id: FromPath[str], body: VerifyDelivery, gateway: Context, caller: CurrentCaller
 ) -> Reply[Verdict]:
-    """Says whether headers and body are a genuine delivery to this endpoint and, if not, why."""
+    """Checks whether headers and body are a genuine delivery to this endpoint, and returns the reason if not."""
     endpoint = await admin.get_endpoint(gateway.db, caller.channel_id, read_endpoint_id(endpoint_id))
     secrets = admin.signing_secrets(gateway.vault, endpoint)
     keys = [VerificationKey(decode_check(one.secret), one.until) for one in secrets]

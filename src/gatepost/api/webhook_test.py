@@ -42,7 +42,7 @@ class TrialRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 async def try_webhook(
     endpoint_id: FromPath[str], body: TrialRequest, gateway: Context, caller: CurrentCaller
 ) -> Reply[Trial]:
-    """Sends a signed example event to the endpoint, even if it is paused or disabled, and answers with the attempt."""
+    """Sends a signed example event to the endpoint, even if it is paused or disabled, and returns the attempt."""
     endpoint = await admin.get_endpoint(gateway.db, caller.channel_id, read_endpoint_id(endpoint_id))
     type_ = choose_type(body.type, endpoint.events)
     _count(gateway.trials, endpoint)

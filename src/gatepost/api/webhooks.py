@@ -50,7 +50,7 @@ Number = Annotated[int, Meta(ge=0, le=32_767)]  # of an attempt, as it is stored
 async def create_webhook(
     body: CreateEndpoint, once: CreateOnce, gateway: Context, caller: CurrentCaller
 ) -> Created[NewWebhook]:
-    """Creates an endpoint. Its signing secret is shown in this answer only."""
+    """Creates an endpoint. Only this response contains its signing secret."""
 
     async def make(request: IdempotentRequest[admin.NewEndpoint]) -> admin.NewEndpoint:
         await _check_url(gateway.guard, body.url, caller)
@@ -61,7 +61,7 @@ async def create_webhook(
 
 @get(PATH, scope="read", summary="List webhook endpoints")
 async def list_webhooks(gateway: Context, caller: CurrentCaller) -> Page[Webhook]:
-    """All endpoints of the channel."""
+    """All webhook endpoints of the channel."""
     rows = await list_endpoints(gateway.db, caller.channel_id)
     return Page([_webhook(gateway, row, caller) for row in rows])
 
@@ -93,7 +93,7 @@ async def change_webhook(
 
 @delete(PATH + "/{endpoint_id:str}", scope="manage", summary="Delete a webhook endpoint", message="Webhook deleted")
 async def delete_webhook(endpoint_id: FromPath[str], gateway: Context, caller: CurrentCaller) -> None:
-    """Deletes an endpoint. What was delivered stays in the log."""
+    """Deletes an endpoint. Its deliveries stay in the log."""
     await admin.delete_endpoint(gateway.db, caller.channel_id, read_endpoint_id(endpoint_id))
 
 
@@ -101,7 +101,7 @@ async def delete_webhook(endpoint_id: FromPath[str], gateway: Context, caller: C
 async def list_webhook_attempts(
     endpoint_id: FromPath[str], query: Paged, gateway: Context, caller: CurrentCaller
 ) -> Page[Attempt]:
-    """Every attempt with its request, its response and its latency, the newest event first."""
+    """Every attempt with its request, response and latency, the newest event first."""
     endpoint = await admin.get_endpoint(gateway.db, caller.channel_id, read_endpoint_id(endpoint_id))
     before = read_cursor(query.cursor, tuple[UUID, Number])
     rows = await list_attempts(gateway.db, caller.channel_id, endpoint.id, before, query.limit)

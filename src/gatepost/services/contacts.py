@@ -33,7 +33,7 @@ class NewContact(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ContactChange(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What is to change of a contact; what is not given stays. A null takes a name or a field away."""
+    """The values to change; omitted fields keep their values. A null removes the name or a custom field."""
 
     name: str | msgspec.UnsetType | None = msgspec.UNSET
     custom: dict[str, str | None] = {}
@@ -47,7 +47,7 @@ class MergeRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rena
 
 
 class CheckRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Numbers to ask the network about."""
+    """The phone numbers to check."""
 
     phones: list[str]
 

@@ -27,7 +27,7 @@ LENGTHS = {"assignee": 256, "note": 4096}
 
 
 class ConversationChange(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What is left out stays as it is. A null takes assignee or note away."""
+    """The values to change; omitted fields keep their values. A null removes the assignee or the note."""
 
     status: str | msgspec.UnsetType = msgspec.UNSET
     archived: bool | msgspec.UnsetType = msgspec.UNSET

@@ -22,14 +22,14 @@ _PREFIX = {CONVERSATION: "cv", CONTACT: "ct"}
 
 
 class NewLabel(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A new label. Without a colour, it gets one of the palette."""
+    """A new label. If no color is given, one is chosen from the palette."""
 
     name: str
     color: str | None = None
 
 
 class LabelChange(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What is left out stays as it is."""
+    """The values to change; omitted fields keep their values."""
 
     name: str | msgspec.UnsetType = msgspec.UNSET
     color: str | msgspec.UnsetType = msgspec.UNSET

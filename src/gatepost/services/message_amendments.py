@@ -23,7 +23,7 @@ _LEFT = (State.SENT, State.DELIVERED, State.READ, State.PLAYED)
 
 
 class MessageChange(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The new words of a text."""
+    """The new text of a message."""
 
     body: str
 

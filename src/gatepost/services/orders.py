@@ -14,7 +14,7 @@ from gatepost.store.pool import Database
 
 
 class OrderChange(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How far an order has come."""
+    """The new status of an order."""
 
     status: str
 

@@ -32,7 +32,7 @@ EDITABLE = ("APPROVED", "REJECTED", "PAUSED")
 
 
 class TemplateChange(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What is left out stays as it is. Components are replaced as a whole."""
+    """The values to change; omitted fields keep their values. `components` replaces all components."""
 
     category: str | None = None
     components: list[Any] | None = None
@@ -40,7 +40,7 @@ class TemplateChange(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class PreviewRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What to fill in. Without variables, or without a header, the template's examples stand in."""
+    """The values of the variables. The default values are the template's examples."""
 
     variables: list[str] | dict[str, str] | None = None
     header: str | None = None

@@ -74,7 +74,7 @@ class TemplateFilter(msgspec.Struct, frozen=True):
 
 
 class Synced(msgspec.Struct, frozen=True):
-    """The counts of a sync."""
+    """How many templates a sync changed."""
 
     added: int
     changed: int

@@ -57,7 +57,7 @@ class Sent(
 
 
 class BatchResult(Result, frozen=True, kw_only=True):
-    """The results of many sends, in their order: each as the answer to that send alone."""
+    """The results, in the order of the messages. Each is the response that a single send would get."""
 
     batch_id: str | None = None
     accepted: int
@@ -143,7 +143,7 @@ class Message(Result, frozen=True, kw_only=True):
 
 
 class Step(Result, frozen=True, kw_only=True):
-    """What happened to a message, and when."""
+    """One step of a message, and its time."""
 
     step: str
     at: datetime
@@ -183,7 +183,7 @@ class TraceEvent(Result, frozen=True, kw_only=True):
 
 
 class Trace(Result, frozen=True, kw_only=True):
-    """Every step of a message."""
+    """The steps of a message, why it waits, and the deliveries of its events."""
 
     message: Message
     steps: list[Step]
@@ -200,7 +200,7 @@ class LabelRef(Result, frozen=True, kw_only=True):
 
 
 class Conversation(Result, frozen=True, kw_only=True):
-    """All messages with one contact, and what people note about them."""
+    """All messages with one contact, with status, assignee, note and labels."""
 
     id: str
     contact: ContactRef
@@ -218,7 +218,7 @@ class Conversation(Result, frozen=True, kw_only=True):
 
 
 class ReadConversation(Result, frozen=True, kw_only=True):
-    """A conversation that was marked as read, and whether the contact was shown that."""
+    """A conversation that was marked as read, and whether the contact can see that."""
 
     id: str
     contact: ContactRef
@@ -261,7 +261,7 @@ class Contact(Result, frozen=True, kw_only=True):
 
 
 class OrderItem(Result, frozen=True, kw_only=True):
-    """A product of an order; `price` is that of one piece."""
+    """A product of an order. `price` is the price of one piece."""
 
     retailer_id: str
     quantity: int
@@ -288,7 +288,7 @@ class Order(Result, frozen=True, kw_only=True):
 
 
 class PlanUsage(Result, frozen=True, kw_only=True):
-    """The plan of the account, and its messages of this month. A limit of null is no limit."""
+    """The plan of the account, and its messages of this month. A limit of null means no limit."""
 
     name: str
     title: str
@@ -300,7 +300,7 @@ class PlanUsage(Result, frozen=True, kw_only=True):
 
 
 class StorageUsage(Result, frozen=True, kw_only=True):
-    """Bytes of files. A limit of null is no limit."""
+    """Bytes of files. A limit of null means no limit."""
 
     limit: int | None = None
     used: int
@@ -315,7 +315,7 @@ class TrialPeriod(Result, frozen=True, kw_only=True):
 
 
 class Tier(Result, frozen=True, kw_only=True):
-    """Conversations that the business may open within 24 hours. A limit of null is no limit."""
+    """Conversations that the business may open within 24 hours. A limit of null means no limit."""
 
     limit: int | None = None
     used: int
@@ -334,7 +334,7 @@ class Throughput(Result, frozen=True, kw_only=True):
 
 
 class ApiRate(Result, frozen=True, kw_only=True):
-    """Requests per second with one key, and how many may come at once."""
+    """The maximum number of requests per second with one key, and the size of a burst."""
 
     rate: int | float
     burst: int
@@ -356,7 +356,7 @@ class DayUsage(Result, frozen=True, kw_only=True, rename={"day": "date", "outgoi
 
 
 class Usage(Result, frozen=True, kw_only=True):
-    """The month against the plan, what every limit leaves, and messages per day."""
+    """The usage of this month, the limits and what is left of them, and the messages per day."""
 
     plan: PlanUsage
     storage: StorageUsage
@@ -464,7 +464,7 @@ class Recovery(Result, frozen=True, kw_only=True):
 
 
 class EndpointRef(Result, frozen=True, kw_only=True):
-    """The endpoint of a delivery. One that was deleted has no address any more."""
+    """The endpoint of a delivery. The URL of a deleted endpoint is null."""
 
     id: str
     url: str | None = None
@@ -482,7 +482,7 @@ class EventRef(Result, frozen=True, kw_only=True):
 
 
 class LastAttempt(Result, frozen=True, kw_only=True):
-    """The newest attempt, in short."""
+    """A summary of the newest attempt."""
 
     number: int
     at: datetime
@@ -506,7 +506,7 @@ class Delivery(Result, frozen=True, kw_only=True):
 
 
 class SentRequest(Result, frozen=True, kw_only=True):
-    """The request that was sent. Headers that the customer chose show `***`."""
+    """The request that was sent. The values of your own headers are shown as `***`."""
 
     url: str
     headers: dict[str, str]
@@ -534,7 +534,7 @@ class DeliveryAttempt(Result, frozen=True, kw_only=True):
 
 
 class DeliveryWithAttempts(Result, frozen=True, kw_only=True):
-    """A delivery with its attempts, the first of them first."""
+    """A delivery with its attempts, the oldest first."""
 
     id: str
     endpoint: EndpointRef
@@ -549,7 +549,7 @@ class DeliveryWithAttempts(Result, frozen=True, kw_only=True):
 
 
 class Retry(Result, frozen=True, kw_only=True):
-    """The result of one delivery of a selection."""
+    """The result of one delivery."""
 
     id: str
     success: bool
@@ -557,7 +557,7 @@ class Retry(Result, frozen=True, kw_only=True):
 
 
 class RetryResults(Result, frozen=True, kw_only=True):
-    """The results of a selection, in its order."""
+    """The results, in the order of the request."""
 
     accepted: int
     refused: int
@@ -638,7 +638,7 @@ class Connection(Result, frozen=True, kw_only=True):
 
 
 class ChannelCapabilities(Result, frozen=True, kw_only=True):
-    """What the channel's network can carry."""
+    """The message types and operations that the channel supports."""
 
     types: list[str]
     fallback_to_text: list[str]
@@ -649,7 +649,7 @@ class ChannelCapabilities(Result, frozen=True, kw_only=True):
 
 
 class ChannelLimits(Result, frozen=True, kw_only=True):
-    """The limits in force. A tier of 0 is no limit."""
+    """The limits in force. A tier of 0 means no limit."""
 
     throughput: int | float
     pair_seconds: int | float
@@ -659,7 +659,7 @@ class ChannelLimits(Result, frozen=True, kw_only=True):
 
 
 class PairLimit(Result, frozen=True, kw_only=True):
-    """How often messages may be sent to the same person, and how many people's messages wait for that."""
+    """How often messages may be sent to the same recipient, and how many recipients' messages wait because of it."""
 
     seconds: int | float
     burst: int
@@ -711,14 +711,14 @@ class ChannelConnection(Result, frozen=True, kw_only=True):
 
 
 class QrCode(Result, frozen=True, kw_only=True):
-    """A code to scan."""
+    """A code to scan with the phone."""
 
     code: str
     until: datetime
 
 
 class PairingCode(Result, frozen=True, kw_only=True):
-    """A code to type."""
+    """A code to type on the phone."""
 
     code: str
 
@@ -775,7 +775,7 @@ class Template(Result, frozen=True, kw_only=True):
 
 
 class TemplateSync(Result, frozen=True, kw_only=True):
-    """The counts of a sync."""
+    """How many templates a sync changed."""
 
     added: int
     changed: int

@@ -36,7 +36,7 @@ class Connecting(ApiObject, frozen=True):
 
 
 class ChannelCapabilities(ApiObject, frozen=True):
-    """What the channel's network can carry."""
+    """The message types and operations that the channel supports."""
 
     types: Annotated[list[str], Meta(examples=[["text", "image", "template"]])]
     fallback_to_text: Annotated[list[str], Meta(examples=[[]])]
@@ -52,7 +52,7 @@ class ChannelCapabilities(ApiObject, frozen=True):
 
 
 class ChannelLimits(ApiObject, frozen=True):
-    """The limits in force. A tier of 0 is no limit."""
+    """The limits in force. A tier of 0 means no limit."""
 
     throughput: Annotated[Number, Meta(examples=[80])]
     pair_seconds: Annotated[Number, Meta(examples=[6])]
@@ -70,7 +70,7 @@ class Throughput(msgspec.Struct, frozen=True):
 
 
 class Tier(msgspec.Struct, frozen=True):
-    """Conversations that the business may open within 24 hours. A limit of null is no limit."""
+    """Conversations that the business may open within 24 hours. A limit of null means no limit."""
 
     limit: Annotated[int | None, Meta(examples=[1000])]
     used: Annotated[int, Meta(examples=[12])]
@@ -81,7 +81,7 @@ class Tier(msgspec.Struct, frozen=True):
 
 
 class PairLimit(msgspec.Struct, frozen=True):
-    """How often messages may be sent to the same person, and how many people's messages wait for that."""
+    """How often messages may be sent to the same recipient, and how many recipients' messages wait because of it."""
 
     seconds: Annotated[Number, Meta(examples=[6])]
     burst: Annotated[int, Meta(examples=[45])]
@@ -181,14 +181,14 @@ class Channel(ApiObject, frozen=True):
 
 
 class Code(ApiObject, frozen=True):
-    """A code to scan."""
+    """A code to scan with the phone."""
 
     code: Annotated[str, Meta(examples=["2@liXrE1wq0mA="])]
     until: Annotated[Time, Meta(examples=[LATER])]
 
 
 class PairingCode(ApiObject, frozen=True):
-    """A code to type."""
+    """A code to type on the phone."""
 
     code: Annotated[str, Meta(examples=["ABCD-1234"])]
 

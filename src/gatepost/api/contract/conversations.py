@@ -16,7 +16,7 @@ No = Annotated[bool, Meta(examples=[False])]
 
 
 class Conversation(ApiObject, frozen=True):
-    """All messages with one contact, and what people note about them."""
+    """All messages with one contact, with status, assignee, note and labels."""
 
     id: ConversationId
     contact: ContactRef
@@ -39,7 +39,7 @@ class Conversation(ApiObject, frozen=True):
 
 
 class ReadConversation(Conversation, frozen=True):
-    """A conversation that was marked as read, and whether the contact was shown that."""
+    """A conversation that was marked as read, and whether the contact can see that."""
 
     shown: bool
 

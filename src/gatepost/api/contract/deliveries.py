@@ -42,7 +42,7 @@ _pairs = msgspec.json.Decoder(list[tuple[str, str]])
 
 
 class EndpointRef(ApiObject, frozen=True):
-    """The endpoint of a delivery. One that was deleted has no address any more."""
+    """The endpoint of a delivery. The URL of a deleted endpoint is null."""
 
     id: EndpointId
     url: Url | None
@@ -60,7 +60,7 @@ class EventRef(ApiObject, frozen=True):
 
 
 class LastAttempt(ApiObject, frozen=True):
-    """The newest attempt, in short."""
+    """A summary of the newest attempt."""
 
     number: int
     at: Time
@@ -76,7 +76,7 @@ class LastAttempt(ApiObject, frozen=True):
 
 
 class SentRequest(ApiObject, frozen=True):
-    """The request that was sent. Headers that the customer chose show `***`."""
+    """The request that was sent. The values of your own headers are shown as `***`."""
 
     url: Url
     headers: Annotated[dict[str, str], Meta(examples=[{"webhook-id": "evt_01a1dd112a6b7f2e8d1c5e0c7a3b9f10"}])]
@@ -156,7 +156,7 @@ class Delivery(ApiObject, frozen=True):
 
 
 class WholeDelivery(Delivery, frozen=True):
-    """A delivery with its attempts, the first of them first."""
+    """A delivery with its attempts, the oldest first."""
 
     attempts: list[DeliveryAttempt]
 
@@ -186,7 +186,7 @@ def _fields(row: LoggedDelivery, now: datetime) -> dict[str, Any]:
 
 
 class Retry(ApiObject, frozen=True):
-    """The result of one delivery of a selection."""
+    """The result of one delivery."""
 
     id: DeliveryId
     success: bool
@@ -194,7 +194,7 @@ class Retry(ApiObject, frozen=True):
 
 
 class Retried(ApiObject, frozen=True):
-    """The results of a selection, in its order."""
+    """The results, in the order of the request."""
 
     accepted: int
     refused: Annotated[int, Meta(examples=[0])]

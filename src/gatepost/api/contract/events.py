@@ -9,7 +9,7 @@ from gatepost.store.events import FeedPage
 
 
 class Event(ApiObject, frozen=True):
-    """What happened on the channel. The same in webhook, feed and log."""
+    """A change on the channel. Webhooks, the feed and the log contain the same event."""
 
     id: EventId
     type: str

@@ -41,7 +41,7 @@ _RESULT = {"success": True, "message": "Message queued", "data": {"key": _KEY, "
 
 
 class BatchResult(ApiObject, frozen=True):
-    """The results of many sends, in their order: each as the answer to that send alone."""
+    """The results, in the order of the messages. Each is the response that a single send would get."""
 
     batch_id: Annotated[Text, Meta(examples=["bat_019355d0a1b07c3e9f6a2b4c8d0e1f23"])]
     accepted: int
@@ -183,7 +183,7 @@ def _reactions(row: StoredMessage) -> list[Reaction]:
 
 
 class Step(msgspec.Struct, frozen=True):
-    """What happened to a message, and when."""
+    """One step of a message, and its time."""
 
     step: Annotated[str, Meta(examples=["accepted"])]
     at: Time
@@ -252,7 +252,7 @@ class TraceEvent(ApiObject, frozen=True):
 
 
 class Trace(ApiObject, frozen=True):
-    """Every step of a message."""
+    """The steps of a message, why it waits, and the deliveries of its events."""
 
     message: Message
     steps: list[Step]

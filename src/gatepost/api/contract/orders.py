@@ -11,7 +11,7 @@ from gatepost.store.orders import OrderRow
 
 
 class OrderItem(ApiObject, frozen=True):
-    """A product of an order; `price` is that of one piece."""
+    """A product of an order. `price` is the price of one piece."""
 
     retailer_id: Annotated[str, Meta(examples=["rye"])]
     quantity: Annotated[int, Meta(examples=[2])]

@@ -15,7 +15,7 @@ from gatepost.store.usage import DayCount
 
 
 class PlanUsage(ApiObject, frozen=True):
-    """The plan of the account, and its messages of this month. A limit of null is no limit."""
+    """The plan of the account, and its messages of this month. A limit of null means no limit."""
 
     name: Annotated[str, Meta(examples=["starter"])]
     title: Annotated[str, Meta(examples=["Starter"])]
@@ -34,7 +34,7 @@ class PlanUsage(ApiObject, frozen=True):
 
 
 class StorageUsage(ApiObject, frozen=True):
-    """Bytes of files. A limit of null is no limit."""
+    """Bytes of files. A limit of null means no limit."""
 
     limit: Annotated[int | None, Meta(examples=[2_147_483_648])]
     used: Annotated[int, Meta(examples=[48_211])]
@@ -58,7 +58,7 @@ class TrialPeriod(ApiObject, frozen=True):
 
 
 class ApiRate(ApiObject, frozen=True):
-    """Requests per second with one key, and how many may come at once."""
+    """The maximum number of requests per second with one key, and the size of a burst."""
 
     rate: Annotated[Number, Meta(examples=[200])]
     burst: Annotated[int, Meta(examples=[400])]
@@ -92,7 +92,7 @@ class DayUsage(ApiObject, frozen=True, rename={"incoming": "in"}):
 
 
 class Usage(ApiObject, frozen=True):
-    """The month against the plan, what every limit leaves, and messages per day."""
+    """The usage of this month, the limits and what is left of them, and the messages per day."""
 
     plan: PlanUsage
     storage: StorageUsage

@@ -13,11 +13,13 @@ ANSWER_HEADERS: dict[str, Schema] = {
     "X-Request-Id": _header("The id of this request.", "req_5b1d0c3e9a7f42d8000000a1"),
     "RateLimit-Policy": _header("How many requests (`q`) a key may make in how many seconds (`w`).", '"api";q=400;w=2'),
     "RateLimit": _header(
-        "How many requests are left (`r`), and in how many seconds all of them are there again (`t`).",
+        "How many requests are left (`r`), and in how many seconds the full quota is available again (`t`).",
         '"api";r=399;t=1',
     ),
-    "Retry-After": _header("The seconds after which to try again.", "1"),
-    "Idempotent-Replayed": _header("`true` where the answer was given before, under the same key.", "true"),
+    "Retry-After": _header("After how many seconds to retry.", "1"),
+    "Idempotent-Replayed": _header(
+        "`true` if this is the stored response to an earlier request with the same key.", "true"
+    ),
 }
 
 

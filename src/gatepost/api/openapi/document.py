@@ -126,7 +126,7 @@ def _body(operation: Operation, docs: RouteDocs, known: dict[int, Schema]) -> Sc
 
 
 _FORM: Schema = {
-    "type": {"type": "string", "description": "The MIME type, if the file's own part does not name it."},
+    "type": {"type": "string", "description": "The MIME type, if the part of the file does not state it."},
     "filename": {"type": "string"},
     "file": {"type": "string", "format": "binary"},
 }

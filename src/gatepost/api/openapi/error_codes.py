@@ -47,21 +47,21 @@ STATUS: dict[str, int] = {
 }
 REASONS = {
     400: "The request cannot be read.",
-    401: "There is no key, or none that is valid.",
+    401: "The API key is missing or invalid.",
     402: "The account may not use the API.",
     403: "The key lacks the scope.",
-    404: "There is no such thing on this channel.",
-    405: "The address does not take that method.",
+    404: "The channel has no such resource.",
+    405: "The URL does not support this method.",
     408: "The request took too long to arrive.",
     409: "Not possible in the current state.",
     413: "Too large.",
-    415: "The body is of the wrong type.",
-    416: "The file does not have those bytes.",
-    422: "Something in the request is wrong; `fields` names it.",
-    429: "A limit is reached; `Retry-After` says when to go on.",
+    415: "The media type of the body is not supported.",
+    416: "The requested range is outside of the file.",
+    422: "A value in the request is invalid; `fields` names it.",
+    429: "A limit is reached; `Retry-After` says when to retry.",
     431: "The headers are too large.",
-    500: "A mistake of ours.",
-    503: "Not possible at the moment; `Retry-After` says when to try again.",
+    500: "An error in the gateway.",
+    503: "Temporarily unavailable; `Retry-After` says when to retry.",
 }
 NETWORK = ("network_refused", "network_unavailable", "wrong_state", "channel_not_connected", "unsupported_on_channel")
 KEYED = (

@@ -52,13 +52,13 @@ HEADERS: dict[str, Schema] = {
     "Idempotency-Key": {
         "name": "Idempotency-Key",
         "in": "header",
-        "description": "Makes it safe to repeat the request: for seven days, the same key and body are done once.",
+        "description": "Makes it safe to repeat a request: for seven days, the same key and body are executed once.",
         "schema": {"type": "string", "pattern": "^[!#-~]{1,255}$"},
     },
     "Last-Event-ID": {
         "name": "Last-Event-ID",
         "in": "header",
-        "description": "The id of the last event that you have; goes before `after`.",
+        "description": "The id of the last event that you received. It takes precedence over `after`.",
         "schema": {"type": "string", "pattern": "^evt_[0-9a-f]{32}$"},
     },
 }

@@ -112,7 +112,7 @@ class HandshakeQuery(Query, frozen=True, kw_only=True, rename=lambda name: f"hub
     """What the network sends when the callback address is set."""
 
     mode: Annotated[str, Meta(description="`subscribe`.")] | None = None
-    challenge: Annotated[str, Meta(description="The text to answer with.")] | None = None
+    challenge: Annotated[str, Meta(description="The text to return.")] | None = None
     verify_token: Annotated[str, Meta(description="The channel's verify token.")] | None = None
 
 
@@ -122,7 +122,7 @@ CALLBACKS = (
         "GET",
         _CALLBACK,
         "shake_hands",
-        "Shake hands with the network",
+        "Verify the callback URL",
         inspect.getdoc(hot_routes.shake_hands) or "",
         None,
         RouteDocs(
@@ -135,7 +135,7 @@ CALLBACKS = (
         "POST",
         _CALLBACK,
         "take_callback",
-        "Take updates of the network",
+        "Receive the network's updates",
         inspect.getdoc(hot_routes.take_callback) or "",
         None,
         RouteDocs(
@@ -165,7 +165,7 @@ def _operation(handler: Any, method: str, path: str) -> Operation:
         path,
         docs.operation_id or f"{handler.fn.__module__.rpartition('.')[2]}_{handler.fn.__name__}",
         handler.summary or "",
-        (handler.fn.__doc__ or "").strip(),
+        " ".join((handler.fn.__doc__ or "").split()),
         handler.opt.get("scope"),
         docs,
         "costly" in handler.opt,

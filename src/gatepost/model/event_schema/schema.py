@@ -77,7 +77,10 @@ def components(ref_template: str) -> tuple[Schema, dict[str, Schema]]:
         for type_, actions in SHAPES.items()
         for action, kind in actions.items()
     ]
-    return {"description": "What happened on the channel. The same in webhook, feed and log.", "oneOf": whole}, parts
+    return {
+        "description": "A change on the channel. Webhooks, the feed and the log contain the same event.",
+        "oneOf": whole,
+    }, parts
 
 
 def _described(kinds: list[type[Data]], ref_template: str) -> tuple[list[Schema], dict[str, Schema]]:

@@ -8,7 +8,7 @@ CATEGORIES = ("MARKETING", "UTILITY", "AUTHENTICATION")
 
 
 class NewTemplate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The body of `POST /templates`: as the network takes it."""
+    """A new template, in the format of the network."""
 
     name: str
     language: str
