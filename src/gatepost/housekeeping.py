@@ -15,13 +15,15 @@ from gatepost.background import attempt
 from gatepost.clock import Clock
 from gatepost.services.media import forget_old_media, sweep_orphans
 from gatepost.settings import Settings
-from gatepost.store import cleanup, partitions
+from gatepost.store import partitions
 from gatepost.store.deliveries.recover import delete_old_recoveries
+from gatepost.store.deliveries.retry import forget_lost_retries
 from gatepost.store.devices import forget_devices
 from gatepost.store.idempotency import forget_idempotency_keys
 from gatepost.store.media.objects import ObjectStorage
 from gatepost.store.media.storage import forget_reservations
 from gatepost.store.messages.accept_rows import forget_batches
+from gatepost.store.messages.status import forget_parked_statuses
 from gatepost.store.pool import Database
 from gatepost.store.search.index import forget_blocks
 from gatepost.store.usage import count_all
@@ -78,7 +80,7 @@ class Housekeeper:
         old = (now, retention.messages_days, retention.events_days)
         await self._do("old partitions", partial(partitions.drop_old_partitions, db, *old))
         await self._do("idempotency keys", partial(forget_idempotency_keys, db, now, _IDEMPOTENCY_DAYS))
-        await self._do("parked statuses", partial(cleanup.forget_parked_statuses, db, now))
+        await self._do("parked statuses", partial(forget_parked_statuses, db, now))
         await self._do("lost retries", self._forget_lost_retries)
         await self._do("old words", partial(forget_blocks, db, now, retention.messages_days))
         await self._do("old recoveries", partial(delete_old_recoveries, db, now, retention.events_days))
@@ -95,4 +97,4 @@ class Housekeeper:
         await partitions.make_partitions(self._db, self._clock.now(), self._settings.retention.partition_days)
 
     async def _forget_lost_retries(self) -> None:
-        await cleanup.forget_lost_retries(self._db, await partitions.first_kept_event(self._db))
+        await forget_lost_retries(self._db, await partitions.first_kept_event(self._db))

@@ -12,8 +12,8 @@ from gatepost.model import ids
 from gatepost.model.errors import Unavailable
 from gatepost.store.channel_notifier import ChannelNotifier
 from gatepost.store.checks import ping
-from gatepost.store.cleanup import forget_parked_statuses
 from gatepost.store.idempotency import forget_idempotency_keys
+from gatepost.store.messages.status import forget_parked_statuses
 from gatepost.store.pool import Database
 from tests.patience import PATIENCE
 

@@ -10,7 +10,6 @@ import pytest
 from gatepost.model import ids
 from gatepost.model.delivery import DeliveryState
 from gatepost.model.endpoint import HealthCounters
-from gatepost.store.cleanup import forget_lost_retries
 from gatepost.store.deliveries.queue import DeliveryCursor, next_retry, read_pending, read_retries, save_cursors
 from gatepost.store.deliveries.record import (
     AttemptRecord,
@@ -19,6 +18,7 @@ from gatepost.store.deliveries.record import (
     record_attempts,
     release_ordered_waits,
 )
+from gatepost.store.deliveries.retry import forget_lost_retries
 from gatepost.store.endpoints import EndpointNotice, EndpointStateChange, list_delivering, save_probe, save_state_change
 from gatepost.store.partitions import first_kept_event, make_partitions
 from gatepost.store.pool import Database

@@ -18,7 +18,6 @@ from gatepost.model.endpoint import HealthCounters
 from gatepost.model.message import State
 from gatepost.services.deliveries import check_retry
 from gatepost.store.channel_head import find_unowned_channels, read_log_ends, save_pace
-from gatepost.store.cleanup import forget_lost_retries
 from gatepost.store.deliveries.log import list_attempts
 from gatepost.store.deliveries.queue import (
     DeliveryCursor,
@@ -43,7 +42,7 @@ from gatepost.store.deliveries.recover import (
     open_recoveries,
     recover_next,
 )
-from gatepost.store.deliveries.retry import make_retries_due, retry_deliveries
+from gatepost.store.deliveries.retry import forget_lost_retries, make_retries_due, retry_deliveries
 from gatepost.store.endpoints import (
     EndpointNotice,
     EndpointStateChange,

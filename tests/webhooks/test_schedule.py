@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 
 from gatepost.model import ids
-from gatepost.store.cleanup import forget_lost_retries
+from gatepost.store.deliveries.retry import forget_lost_retries
 from gatepost.store.partitions import first_kept_event
 from gatepost.webhooks.retry import SCHEDULE
 from tests.conftest import Answer

@@ -55,18 +55,17 @@ async def list_accounts(db: Database) -> list[Account]:
 
 async def set_plan(db: Database, account_id: UUID, plan: str) -> bool:
     """Change an account's plan. Return False if there is no such account."""
-    return await _change(db, "UPDATE accounts SET plan = $2 WHERE id = $1 RETURNING 1", account_id, plan)
+    return await db.changes("UPDATE accounts SET plan = $2 WHERE id = $1 RETURNING 1", account_id, plan)
 
 
 async def set_suspended(db: Database, account_id: UUID, suspended: bool) -> bool:
     """Suspend or resume an account. Return False if there is no such account."""
-    return await _change(db, "UPDATE accounts SET suspended = $2 WHERE id = $1 RETURNING 1", account_id, suspended)
+    return await db.changes("UPDATE accounts SET suspended = $2 WHERE id = $1 RETURNING 1", account_id, suspended)
 
 
 async def extend_trial(db: Database, account_id: UUID, by: timedelta, now: datetime) -> bool:
     """Extend a trial, from now if it is over. Return False if there is no such account."""
-    return await _change(
-        db,
+    return await db.changes(
         "UPDATE accounts SET trial_ends_at = greatest(trial_ends_at, $3) + $2 WHERE id = $1 RETURNING 1",
         account_id,
         by,
@@ -76,8 +75,7 @@ async def extend_trial(db: Database, account_id: UUID, by: timedelta, now: datet
 
 async def end_trial(db: Database, account_id: UUID, now: datetime) -> bool:
     """End a trial now, unless it is over. Return False if there is no such account."""
-    return await _change(
-        db,
+    return await db.changes(
         "UPDATE accounts SET trial_ends_at = least(trial_ends_at, $2) WHERE id = $1 RETURNING 1",
         account_id,
         now,
@@ -86,8 +84,7 @@ async def end_trial(db: Database, account_id: UUID, now: datetime) -> bool:
 
 async def add_addon(db: Database, account_id: UUID, addon: str, now: datetime) -> bool:
     """Give an account an add-on. Return False if there is no such account."""
-    return await _change(
-        db,
+    return await db.changes(
         """WITH account AS (SELECT id FROM accounts WHERE id = $1), added AS (
                INSERT INTO account_addons (account_id, addon, since) SELECT id, $2, $3 FROM account
                ON CONFLICT DO NOTHING
@@ -101,13 +98,9 @@ async def add_addon(db: Database, account_id: UUID, addon: str, now: datetime) -
 
 async def remove_addon(db: Database, account_id: UUID, addon: str) -> bool:
     """Remove an add-on. Return False if the account does not have it."""
-    return await _change(
-        db, "DELETE FROM account_addons WHERE account_id = $1 AND addon = $2 RETURNING 1", account_id, addon
+    return await db.changes(
+        "DELETE FROM account_addons WHERE account_id = $1 AND addon = $2 RETURNING 1", account_id, addon
     )
-
-
-async def _change(db: Database, statement: str, *arguments: Any) -> bool:
-    return await db.fetchval(statement, *arguments) is not None
 
 
 def _account(row: Any) -> Account:
@@ -175,19 +168,17 @@ async def get_user_by_email(db: Database, email: str) -> User | None:
 
 async def set_password(db: Database, account_id: UUID, user_id: UUID, password_hash: str) -> bool:
     """Replace a password. Return False if the account has no such user."""
-    done = await db.fetchval(
+    return await db.changes(
         "UPDATE users SET password_hash = $3 WHERE account_id = $1 AND id = $2 RETURNING 1",
         account_id,
         user_id,
         password_hash,
     )
-    return done is not None
 
 
 async def delete_user(db: Database, account_id: UUID, user_id: UUID) -> bool:
     """Delete a user. Return False if the account has no such user."""
-    done = await db.fetchval("DELETE FROM users WHERE account_id = $1 AND id = $2 RETURNING 1", account_id, user_id)
-    return done is not None
+    return await db.changes("DELETE FROM users WHERE account_id = $1 AND id = $2 RETURNING 1", account_id, user_id)
 
 
 def _user(row: Any) -> User:

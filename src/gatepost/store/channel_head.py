@@ -67,6 +67,14 @@ async def fence_epoch(conn: "Connection[Any]", channel_id: UUID, epoch: int) -> 
         raise StaleOwner
 
 
+@asynccontextmanager
+async def owner_transaction(db: Database, lease: "Lease") -> AsyncIterator["Connection[Any]"]:
+    """A transaction of the channel's owner that needs no place in the channel's order."""
+    async with db.transaction() as conn:
+        await fence_epoch(conn, lease.channel_id, lease.epoch)
+        yield conn
+
+
 class EventBuffer:
     """The events of a transaction, numbered after those that the channel has already."""
 
@@ -266,7 +274,7 @@ class LogEnd(msgspec.Struct, frozen=True):
 
 async def release_channel(db: Database, lease: Lease, *, seen: LogEnd | None, work_at: datetime | None) -> bool:
     """Release a channel. With `seen`, only if nothing has happened since, so that no work is missed."""
-    done = await db.fetchval(
+    return await db.changes(
         """UPDATE channel_heads SET owner = NULL, expires_at = NULL,
                   work_at = CASE WHEN $3::bigint IS NULL THEN work_at ELSE $4::timestamptz END
            WHERE channel_id = $1 AND epoch = $2
@@ -277,7 +285,6 @@ async def release_channel(db: Database, lease: Lease, *, seen: LogEnd | None, wo
         work_at,
         seen and seen.work_at,
     )
-    return done is not None
 
 
 async def release_all(db: Database, owner: UUID) -> int:

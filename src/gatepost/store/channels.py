@@ -106,8 +106,7 @@ async def list_channels(db: Database, account_id: UUID | None = None) -> list[Ch
 
 async def merge_limits(db: Database, account_id: UUID, channel_id: UUID, limits: Mapping[str, Any]) -> bool:
     """Set some limits of a number and keep the others. Return False if the account has no such channel."""
-    return await _change(
-        db,
+    return await db.changes(
         """UPDATE channels SET limits = limits || $3::jsonb, state = state || $4::jsonb
            WHERE account_id = $1 AND id = $2 RETURNING 1""",
         account_id,
@@ -119,8 +118,7 @@ async def merge_limits(db: Database, account_id: UUID, channel_id: UUID, limits:
 
 async def set_network(db: Database, account_id: UUID, channel_id: UUID, network: Mapping[str, Any]) -> bool:
     """Replace addresses and ids on the network. Return False if the account has no such channel."""
-    return await _change(
-        db,
+    return await db.changes(
         "UPDATE channels SET network = $3 WHERE account_id = $1 AND id = $2 RETURNING 1",
         account_id,
         channel_id,
@@ -130,8 +128,7 @@ async def set_network(db: Database, account_id: UUID, channel_id: UUID, network:
 
 async def set_secrets(db: Database, account_id: UUID, channel_id: UUID, secrets: bytes) -> bool:
     """Replace the encrypted secrets. Return False if the account has no such channel."""
-    return await _change(
-        db,
+    return await db.changes(
         "UPDATE channels SET secrets = $3 WHERE account_id = $1 AND id = $2 RETURNING 1",
         account_id,
         channel_id,
@@ -179,10 +176,6 @@ async def delete_channel(db: Database, account_id: UUID, channel_id: UUID) -> bo
                 slice_["slice_left"],
             )
     return True
-
-
-async def _change(db: Database, statement: str, *arguments: Any) -> bool:
-    return await db.fetchval(statement, *arguments) is not None
 
 
 def _json(value: Mapping[str, Any]) -> str:
@@ -273,7 +266,7 @@ async def close_unopened(conn: "Connection[Any]", channel_id: UUID, contact_ids:
 
 async def raise_tier(db: Database, lease: Lease, before: int, tier: int, now: datetime) -> bool:
     """Save a new tier. Return False if the lease is stale or the tier was set otherwise meanwhile."""
-    done = await db.fetchval(
+    return await db.changes(
         """UPDATE channels SET limits = limits || $4::jsonb, state = state || $5::jsonb
            WHERE id = $1 AND COALESCE((limits->>'tier')::bigint, $3) = $3
              AND EXISTS (SELECT 1 FROM channel_heads WHERE channel_id = $1 AND epoch = $2) RETURNING 1""",
@@ -283,4 +276,3 @@ async def raise_tier(db: Database, lease: Lease, before: int, tier: int, now: da
         msgspec.json.encode({"tier": tier}).decode(),
         msgspec.json.encode({"tier_since": times.format_time(now), "tier_from": "ladder"}).decode(),
     )
-    return done is not None

@@ -30,10 +30,7 @@ class FailingEndpoint(msgspec.Struct, frozen=True):
 
 async def clock_offset(db: Database) -> float:
     """Return by how many seconds the database's clock is ahead of ours."""
-    async with db.connection() as conn:
-        before = datetime.now(UTC)
-        there: datetime = await conn.fetchval("SELECT clock_timestamp()")
-        after = datetime.now(UTC)
+    before, there, after = await read_time(db, lambda: datetime.now(UTC))
     return (there - (before + (after - before) / 2)).total_seconds()
 
 

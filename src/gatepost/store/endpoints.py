@@ -258,13 +258,12 @@ async def list_with_headers(db: Database, after: UUID | None, limit: int) -> lis
 
 async def replace_headers(db: Database, endpoint_id: UUID, before: str, after: Mapping[str, str]) -> bool:
     """Store the same headers in another form, unless they were changed meanwhile."""
-    done = await db.fetchval(
+    return await db.changes(
         "UPDATE endpoints SET headers = $3 WHERE id = $1 AND headers = $2 RETURNING 1",
         endpoint_id,
         before,
         _json(after),
     )
-    return done is not None
 
 
 async def delete_endpoint(db: Database, channel_id: UUID, endpoint_id: UUID) -> bool:

@@ -19,11 +19,10 @@ from uuid import UUID
 import msgspec
 
 from gatepost.model.errors import BadRequest, Conflict, GatepostError, Invalid
-from gatepost.store.pool import Connection, Database
+from gatepost.store.pool import Connection, Database, delete_in_chunks
 
 T = TypeVar("T")
 LEASE = timedelta(seconds=60)
-_CHUNK = 5_000  # keys that one statement deletes
 
 
 class IdempotencyKey(msgspec.Struct, frozen=True):
@@ -234,17 +233,12 @@ async def store_answers(
 
 async def forget_idempotency_keys(db: Database, now: datetime, days: int) -> int:
     """Delete expired keys, a chunk at a time, and return how many."""
-    total = 0
-    while True:
-        rows = await db.fetch(
-            """DELETE FROM idempotency_keys WHERE ctid = ANY (ARRAY(
-                   SELECT ctid FROM idempotency_keys WHERE created_at < $1 LIMIT $2)) RETURNING 1""",
-            now - timedelta(days=days),
-            _CHUNK,
-        )
-        total += len(rows)
-        if len(rows) < _CHUNK:
-            return total
+    return await delete_in_chunks(
+        db,
+        """DELETE FROM idempotency_keys WHERE ctid = ANY (ARRAY(
+               SELECT ctid FROM idempotency_keys WHERE created_at < $1 LIMIT $2)) RETURNING 1""",
+        now - timedelta(days=days),
+    )
 
 
 def reused() -> Invalid:

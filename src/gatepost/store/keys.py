@@ -62,7 +62,7 @@ async def get_operator(db: Database, channel_id: UUID) -> Caller | None:
 
 async def insert_key(db: Database, key: ApiKey, key_hash: bytes) -> bool:
     """Insert a key. Return False if there is no such channel."""
-    made = await db.fetchval(
+    return await db.changes(
         """INSERT INTO api_keys (id, channel_id, name, hint, hash, scopes, created_at, expires_at)
            SELECT $1, id, $3, $4, $5, $6, $7, $8 FROM channels WHERE id = $2 RETURNING 1""",
         key.id,
@@ -74,7 +74,6 @@ async def insert_key(db: Database, key: ApiKey, key_hash: bytes) -> bool:
         key.created_at,
         key.expires_at,
     )
-    return made is not None
 
 
 async def list_keys(db: Database, channel_id: UUID) -> list[ApiKey]:

@@ -6,7 +6,7 @@ from uuid import UUID
 
 import msgspec
 
-from gatepost.store.channel_head import Lease, fence_epoch
+from gatepost.store.channel_head import Lease, owner_transaction
 from gatepost.store.pool import Database
 from gatepost.store.statement import statement
 
@@ -52,8 +52,7 @@ async def request_link(db: Database, channel_id: UUID, now: datetime, **wishes: 
 async def update_link(db: Database, lease: Lease, **values: Any) -> None:
     """Save what the link reports now; only its owner may."""
     assert values.keys() <= set(LinkRow.__struct_fields__)
-    async with db.transaction() as conn:
-        await fence_epoch(conn, lease.channel_id, lease.epoch)
+    async with owner_transaction(db, lease) as conn:
         await conn.execute(*_upsert(lease.channel_id, values))
 
 

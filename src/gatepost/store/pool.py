@@ -155,10 +155,24 @@ class Database:
         async with self.connection() as conn:
             return await conn.fetchval(*_statement(sql, arguments, named))
 
+    async def changes(self, sql: str, /, *arguments: Any, **named: Any) -> bool:
+        """Run a single statement, and return whether it returned a row: `UPDATE ... RETURNING 1`."""
+        return await self.fetchval(sql, *arguments, **named) is not None
+
     async def execute(self, sql: str, /, *arguments: Any, **named: Any) -> None:
         """Run a single statement."""
         async with self.connection() as conn:
             await conn.execute(*_statement(sql, arguments, named))
+
+
+async def delete_in_chunks(db: Database, sql: str, *arguments: Any, chunk: int = 5_000) -> int:
+    """Repeat a DELETE ... RETURNING, whose last parameter is the limit, until it finds fewer rows. Return how many."""
+    total = 0
+    while True:
+        rows = await db.fetch(sql, *arguments, chunk)
+        total += len(rows)
+        if len(rows) < chunk:
+            return total
 
 
 # For functions that run one statement, in a transaction or outside of one.

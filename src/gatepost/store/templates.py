@@ -205,10 +205,9 @@ async def confirm_template(
 
 async def delete_template(db: Database, channel_id: UUID, template_id: UUID) -> bool:
     """Delete a template. Return False if there is none."""
-    gone = await db.fetchval(
+    return await db.changes(
         "DELETE FROM templates WHERE channel_id = $1 AND id = $2 RETURNING 1", channel_id, template_id
     )
-    return gone is not None
 
 
 # -- what the network has ---------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from gatepost.model import ids
 from gatepost.model.delivery import DeliveryState
 from gatepost.model.endpoint import HealthCounters
 from gatepost.model.event import OPERATIONAL
-from gatepost.store.channel_head import Lease, fence_epoch
+from gatepost.store.channel_head import Lease, owner_transaction
 from gatepost.store.pool import Database
 from gatepost.store.statement import statement
 
@@ -190,8 +190,7 @@ class DeliveryCursor(msgspec.Struct, frozen=True):
 async def save_cursors(db: Database, lease: Lease, cursors: Mapping[UUID, DeliveryCursor]) -> None:
     """Save cursors and health. If a user has changed an endpoint meanwhile, only its cursor is saved."""
     order = sorted(cursors)
-    async with db.transaction() as conn:
-        await fence_epoch(conn, lease.channel_id, lease.epoch)
+    async with owner_transaction(db, lease) as conn:
         await conn.execute(
             """UPDATE endpoints p SET cursor = c.cursor,
                       failing_since = CASE WHEN p.updated_at = c.known THEN c.failing_since ELSE p.failing_since END,

@@ -17,7 +17,7 @@ from uuid import UUID
 import msgspec
 
 from gatepost.model.delivery import DeliveryState
-from gatepost.store.channel_head import Lease, StaleOwner, fence_epoch
+from gatepost.store.channel_head import Lease, StaleOwner, fence_epoch, owner_transaction
 from gatepost.store.deliveries.queue import first_of_conversation, retry_by_key
 from gatepost.store.pool import Connection, Database
 from gatepost.store.statement import statement, statement_rows
@@ -222,8 +222,7 @@ async def schedule_first(
 
 async def release_ordered_waits(db: Database, lease: Lease, endpoint_id: UUID, now: datetime, *, limit: int) -> int:
     """Make deliveries due that wait for earlier ones, of an endpoint that is no longer ordered; return how many."""
-    async with db.transaction() as conn:
-        await fence_epoch(conn, lease.channel_id, lease.epoch)
+    async with owner_transaction(db, lease) as conn:
         rows = await conn.fetch(
             """UPDATE delivery_retries SET next_at = $3, conversation_id = NULL
                WHERE ctid = ANY (ARRAY(SELECT ctid FROM delivery_retries WHERE channel_id = $1 AND endpoint_id = $2

@@ -19,7 +19,7 @@ from gatepost.model import ids
 from gatepost.model.delivery import MISSING, NOT_ARRIVED, PENDING
 from gatepost.model.endpoint import DISABLED
 from gatepost.model.errors import Conflict
-from gatepost.store.channel_head import Lease, fence_epoch, lock_head
+from gatepost.store.channel_head import Lease, lock_head, owner_transaction
 from gatepost.store.deliveries.queue import retry_by_key
 from gatepost.store.deliveries.record import RetryRow
 from gatepost.store.deliveries.retry import RequestedRetry, is_infinite, order_key_of, probe_now, requeue, schedule_work
@@ -152,8 +152,7 @@ async def recover_next(
     db: Database, lease: Lease, recovery_id: UUID, now: datetime, *, chunk: int = CHUNK, waiting_max: int = WAITING_MAX
 ) -> RecoveryStep:
     """Read the next events of a recovery and make the deliveries of those that match due, in one commit."""
-    async with db.transaction() as conn:
-        await fence_epoch(conn, lease.channel_id, lease.epoch)
+    async with owner_transaction(db, lease) as conn:
         row = await conn.fetchrow(
             f"""SELECT {_COLUMNS}, p.state, p.events, p.ordered FROM recoveries r
                 LEFT JOIN endpoints p ON p.channel_id = $1 AND p.id = r.endpoint_id

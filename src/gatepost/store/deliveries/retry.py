@@ -14,10 +14,10 @@ from gatepost.model import ids
 from gatepost.model.delivery import PENDING
 from gatepost.model.endpoint import PAUSED
 from gatepost.model.errors import GatepostError
-from gatepost.store.channel_head import Lease, fence_epoch
+from gatepost.store.channel_head import Lease, owner_transaction
 from gatepost.store.deliveries.queue import retry_by_key
 from gatepost.store.deliveries.record import RetryRow, save_retries, schedule_first
-from gatepost.store.pool import Connection, Database, keys_and_range
+from gatepost.store.pool import Connection, Database, delete_in_chunks, keys_and_range
 from gatepost.store.statement import statement
 
 Key = tuple[UUID, UUID]  # endpoint and event
@@ -207,8 +207,7 @@ async def make_retries_due(db: Database, lease: Lease, endpoint_id: UUID, now: d
     They are due since their events happened: the oldest start first. The attempt does not count in the schedule.
     """
     channel_id = lease.channel_id
-    async with db.transaction() as conn:
-        await fence_epoch(conn, channel_id, lease.epoch)
+    async with owner_transaction(db, lease) as conn:
         rows = await conn.fetch(
             """SELECT event_id FROM delivery_retries WHERE channel_id = $1 AND endpoint_id = $2
                  AND next_at > $3 AND next_at < 'infinity' ORDER BY next_at DESC LIMIT $4""",
@@ -226,6 +225,22 @@ async def make_retries_due(db: Database, lease: Lease, endpoint_id: UUID, now: d
             times = [min(now, ids.time_of(id_)) for id_ in events]
             await conn.execute(*statement(_RETRIES_DUE, **key, times=times))
     return len(rows)
+
+
+async def forget_lost_retries(db: Database, before: UUID) -> int:
+    """Delete retries of events before this one, which are dropped already. Return how many.
+
+    Those of ordered endpoints are left to their deliverer, which makes the next one due.
+    """
+    return await delete_in_chunks(
+        db,
+        """DELETE FROM delivery_retries WHERE ctid = ANY (ARRAY(
+               SELECT lost.ctid FROM endpoints p, LATERAL (
+                   SELECT ctid FROM delivery_retries WHERE channel_id = p.channel_id AND endpoint_id = p.id
+                     AND event_id < $1 AND conversation_id IS NULL
+                   ORDER BY event_id LIMIT $2) lost LIMIT $2)) RETURNING 1""",
+        before,
+    )
 
 
 async def probe_now(conn: "Connection[Any]", channel_id: UUID, endpoint_ids: Collection[UUID], now: datetime) -> None:

@@ -14,7 +14,7 @@ from gatepost.model import event as events
 from gatepost.model import ids
 from gatepost.model.event import ChannelRef
 from gatepost.model.message import State
-from gatepost.store.channel_head import Lease, fence_epoch, lock_channel, no_such_channel, with_events
+from gatepost.store.channel_head import Lease, lock_channel, no_such_channel, owner_transaction, with_events
 from gatepost.store.idempotency import IdempotentRequest
 from gatepost.store.pool import Connection, Database
 
@@ -88,8 +88,7 @@ async def get_media(db: Database, channel_id: UUID, media_id: UUID) -> MediaRow 
 
 async def delete_media(db: Database, channel_id: UUID, media_id: UUID) -> bool:
     """Delete a file. Return False if there is none."""
-    found = await db.fetchval("DELETE FROM media WHERE channel_id = $1 AND id = $2 RETURNING 1", channel_id, media_id)
-    return found is not None
+    return await db.changes("DELETE FROM media WHERE channel_id = $1 AND id = $2 RETURNING 1", channel_id, media_id)
 
 
 async def save_network_id(
@@ -205,8 +204,7 @@ async def mark_full(
     """Let a file wait for storage space, which is no attempt, and emit an event the first time."""
     change = f"""UPDATE media SET error = $3, next_at = $4 WHERE channel_id = $1 AND id = $2 AND {_WAITS} RETURNING 1"""
     if media.error == reason:
-        async with db.transaction() as conn:
-            await fence_epoch(conn, lease.channel_id, lease.epoch)
+        async with owner_transaction(db, lease) as conn:
             await conn.execute(change, media.channel_id, media.id, reason, next_at)
         return False
     told = events.change_data("media_waiting", reason=reason)
@@ -216,8 +214,7 @@ async def mark_full(
 
 async def mark_retry(db: Database, lease: Lease, media: MediaRow, reason: str, next_at: datetime) -> None:
     """Save a failed attempt; the next one is at `next_at`."""
-    async with db.transaction() as conn:
-        await fence_epoch(conn, lease.channel_id, lease.epoch)
+    async with owner_transaction(db, lease) as conn:
         await conn.execute(
             f"""UPDATE media SET attempts = attempts + 1, error = $3, next_at = $4
                WHERE channel_id = $1 AND id = $2 AND {_WAITS}""",

@@ -4,7 +4,7 @@ Results of our sends and reports of the network are both applied here; `may_foll
 """
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -14,7 +14,7 @@ from gatepost.model import event as events
 from gatepost.model import ids
 from gatepost.model.message import STATUS, State, may_follow
 from gatepost.store.channel_head import ChannelTransaction, EventBuffer, with_events
-from gatepost.store.pool import Connection
+from gatepost.store.pool import Connection, Database
 
 _ENDS = (State.FAILED, State.EXPIRED, State.CANCELED)
 
@@ -55,6 +55,11 @@ async def take_parked(
     for row in rows:
         parked.setdefault(row["network_id"], []).append(msgspec.json.decode(row["status"], type=ParkedStatus))
     return {network_id: sorted(found, key=lambda status: status.state) for network_id, found in parked.items()}
+
+
+async def forget_parked_statuses(db: Database, now: datetime) -> None:
+    """Delete statuses whose message never came: another program sent it from the same number."""
+    await db.execute("DELETE FROM parked_statuses WHERE id < $1", ids.floor_id(now - timedelta(days=1)))
 
 
 class StatusChange(msgspec.Struct):

@@ -17,7 +17,7 @@ from uuid import UUID
 import msgspec
 
 from gatepost.model import ids
-from gatepost.store.channel_head import Lease, fence_epoch
+from gatepost.store.channel_head import Lease, owner_transaction
 from gatepost.store.pool import UNFIT_DATA, Connection, Database
 from gatepost.store.search.query import channel_prefix
 
@@ -178,8 +178,7 @@ async def _set_aside(conn: "Connection[Any]", channel_id: UUID, messages: Sequen
 
 async def replace_block(db: Database, lease: Lease, last_id: UUID, blocks: Sequence[WordBlock]) -> None:
     """Replace a block by one or several. Only the owner of the channel may."""
-    async with db.transaction() as conn:
-        await fence_epoch(conn, lease.channel_id, lease.epoch)
+    async with owner_transaction(db, lease) as conn:
         await _delete(conn, lease.channel_id, last_id)
         for block in blocks:
             await _insert(conn, lease.channel_id, block)
@@ -187,8 +186,7 @@ async def replace_block(db: Database, lease: Lease, last_id: UUID, blocks: Seque
 
 async def write_block(db: Database, lease: Lease, pending: PendingIndex, new: WordBlock | None) -> None:
     """Write the new block, if there is one, and the progress. Only the owner of the channel may."""
-    async with db.transaction() as conn:
-        await fence_epoch(conn, lease.channel_id, lease.epoch)
+    async with owner_transaction(db, lease) as conn:
         if new:
             await _insert(conn, lease.channel_id, new)
         if pending.told or new:
@@ -240,8 +238,7 @@ async def block_fits(db: Database, channel_id: UUID, block: WordBlock) -> bool:
 
 async def count_failures(db: Database, lease: Lease, messages: Sequence[UUID]) -> list[UUID]:
     """Count a failure for each of the messages. Return those that are skipped from now on."""
-    async with db.transaction() as conn:
-        await fence_epoch(conn, lease.channel_id, lease.epoch)
+    async with owner_transaction(db, lease) as conn:
         rows = await conn.fetch(
             """INSERT INTO search_failures AS f (channel_id, message_id, failures)
                SELECT $1, id, 1 FROM unnest($2::uuid[]) AS failed (id) ORDER BY id
