@@ -24,7 +24,7 @@ from gatepost.api.context import ApiContext, CallbackConfig
 from gatepost.api.metrics_source import MetricsSource
 from gatepost.api.webhook_test import TRIALS
 from gatepost.background import Supervisor
-from gatepost.channel_worker import ChannelWorkers, WorkerParts, channel_ref
+from gatepost.channel_worker import ChannelWorkers, WorkerParts
 from gatepost.clock import Clock, DatabaseClock
 from gatepost.clock_sync import follow_database, keep_following
 from gatepost.housekeeping import Housekeeper
@@ -182,7 +182,7 @@ class Gatepost:
     async def _callback_config(self, channel_id: UUID) -> CallbackConfig | None:
         config = await get_config(self._receive_db, channel_id)
         reader = self._networks.callback_reader(config) if config else None
-        return CallbackConfig(channel_id, channel_ref(config), reader) if config and reader else None
+        return CallbackConfig(channel_id, config.ref, reader) if config and reader else None
 
     def _owned(self) -> int:
         return self._owner.owned if self._owner else 0

@@ -16,8 +16,6 @@ from gatepost.inbound.link_keeper import LinkKeeper
 from gatepost.inbound.media_fetch import MediaFetchContext, MediaFetchTask
 from gatepost.inbound.receive import UpdateReceiver
 from gatepost.metrics import ProcessMetrics
-from gatepost.model import ids
-from gatepost.model.event import ChannelRef
 from gatepost.model.file import FetchedFile, FetchFailure
 from gatepost.model.number_status import TROUBLE
 from gatepost.model.signing import decode_secret
@@ -124,7 +122,7 @@ class ChannelWorker:
         self._shared = shared
         self._parts = parts = shared.parts
         self._owned = owned
-        context = ChannelContext(parts.db, parts.clock, owned.lease, channel_ref(config), owned.alive)
+        context = ChannelContext(parts.db, parts.clock, owned.lease, config.ref, owned.alive)
         self._context = context
         self._kind = NETWORK_KINDS[config.kind]
         network = parts.networks.open(config)
@@ -228,7 +226,3 @@ class ChannelWorker:
         kept = open_signing_secrets(self._parts.vault, target.id, target.secret)
         secrets = [SigningKey(decode_secret(secret.secret), secret.until) for secret in kept]
         return DeliveryCredentials(secrets, open_headers(self._parts.vault, target.id, target.headers))
-
-
-def channel_ref(config: ChannelConfig) -> ChannelRef:
-    return ChannelRef(ids.format_id("ch", config.id), config.kind, config.phone)

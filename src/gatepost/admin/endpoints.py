@@ -26,7 +26,7 @@ from gatepost.model import ids
 from gatepost.model.delivery import is_reserved_header
 from gatepost.model.endpoint import ACTIVE, DEFAULT_OPTIONS, DISABLED, DeliveryOptions, check_options
 from gatepost.model.errors import Conflict, NotFound, invalid_field
-from gatepost.model.event import ALL_TYPES, TYPES, ChannelRef
+from gatepost.model.event import ALL_TYPES, TYPES
 from gatepost.model.problem_collector import ProblemCollector
 from gatepost.model.signing import V1
 from gatepost.store import endpoints as store
@@ -121,8 +121,7 @@ async def change_endpoint(
     config = await get_config(db, channel_id)
     if config is None:
         raise _unknown(endpoint_id)
-    channel = ChannelRef(ids.format_id("ch", config.id), config.kind, config.phone)
-    return _known(await store.set_endpoint_state(db, channel, channel_id, endpoint_id, change, now), endpoint_id)
+    return _known(await store.set_endpoint_state(db, config.ref, channel_id, endpoint_id, change, now), endpoint_id)
 
 
 async def rotate_secret(

@@ -23,7 +23,6 @@ from gatepost.api.upload import open_upload
 from gatepost.model import ids
 from gatepost.model.account import Caller
 from gatepost.model.errors import invalid_field
-from gatepost.model.event import ChannelRef
 from gatepost.model.field_readers import check_storable
 from gatepost.model.phone import check_phone
 from gatepost.services.contact_import import Importer, export_csv, export_fields, export_ndjson
@@ -210,7 +209,7 @@ async def import_contacts(request: Request[Any, Any, Any], gateway: Context, cal
     key, chunks = read_key(request, b""), BodyHash((await open_upload(request)).chunks)
     table = await open_table(aiter(chunks))
     once: IdempotentRequest[bytes] = IdempotentRequest(caller.channel_id, chunks.known_by(key), bytes)
-    importer = Importer(gateway.db, gateway.clock, _ref(caller), caller.channel_id)
+    importer = Importer(gateway.db, gateway.clock, caller.ref, caller.channel_id)
     try:
         await importer.begin(table, once)
     except Replay as before:
@@ -236,12 +235,8 @@ async def export_contacts(query: ContactExportQuery, gateway: Context, caller: C
     return StreamResponse(table, media_type="text/csv", headers=headers)
 
 
-def _ref(caller: Caller) -> ChannelRef:
-    return ChannelRef(ids.format_id("ch", caller.channel_id), caller.kind, caller.phone)
-
-
 def _contacts(gateway: ApiContext, caller: Caller) -> ContactService:
-    return ContactService(gateway.db, _ref(caller), caller.channel_id, gateway.clock.now())
+    return ContactService(gateway.db, caller.ref, caller.channel_id, gateway.clock.now())
 
 
 async def _show(contacts: ContactService, row: ContactRow) -> Contact:

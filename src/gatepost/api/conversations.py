@@ -16,10 +16,8 @@ from gatepost.api.paging import read_cursor, show_cursor
 from gatepost.api.query import LabelFilter, Paged, Phone, Zone, read_label
 from gatepost.api.responses import Page, Reply
 from gatepost.api.route import get, patch, post
-from gatepost.model import ids
 from gatepost.model.account import Caller
 from gatepost.model.dates import read_moment, read_zone
-from gatepost.model.event import ChannelRef
 from gatepost.model.phone import check_phone
 from gatepost.networks.kinds import NETWORK_KINDS
 from gatepost.services import conversations as service
@@ -89,9 +87,8 @@ async def change_conversation(
     conversation_id: FromPath[str], body: ConversationChange, gateway: Context, caller: CurrentCaller
 ) -> Conversation:
     """Sets status, archived, muted, assignee or note."""
-    channel = ChannelRef(ids.format_id("ch", caller.channel_id), caller.kind, caller.phone)
     now = gateway.clock.now()
-    await service.change_conversation(gateway.db, channel, caller.channel_id, conversation_id, body, now)
+    await service.change_conversation(gateway.db, caller.ref, caller.channel_id, conversation_id, body, now)
     found = await service.access_conversation(gateway.db, caller.channel_id, conversation_id)
     return _conversation(found, gateway, caller)
 

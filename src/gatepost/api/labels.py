@@ -7,9 +7,7 @@ from gatepost.api.contract.labels import Label
 from gatepost.api.idempotency import CreateOnce
 from gatepost.api.responses import Created, Page
 from gatepost.api.route import delete, get, patch, post, put
-from gatepost.model import ids
 from gatepost.model.account import Caller
-from gatepost.model.event import ChannelRef
 from gatepost.services import labels as service
 from gatepost.services.labels import LabelChange, LabelService, NewLabel
 from gatepost.store.labels import CONTACT, CONVERSATION
@@ -119,5 +117,4 @@ async def unlabel_contact(
 
 
 def _labels(gateway: ApiContext, caller: Caller) -> LabelService:
-    channel = ChannelRef(ids.format_id("ch", caller.channel_id), caller.kind, caller.phone)
-    return LabelService(gateway.db, channel, caller.channel_id, gateway.clock.now())
+    return LabelService(gateway.db, caller.ref, caller.channel_id, gateway.clock.now())

@@ -15,7 +15,6 @@ from gatepost.api.route import get, patch
 from gatepost.model import ids
 from gatepost.model.account import Caller
 from gatepost.model.dates import read_span
-from gatepost.model.event import ChannelRef
 from gatepost.model.field_readers import read_choice
 from gatepost.model.order import STATUSES
 from gatepost.model.phone import check_phone
@@ -63,9 +62,8 @@ async def get_order(order_id: FromPath[str], gateway: Context, caller: CurrentCa
 )
 async def change_order(order_id: FromPath[str], body: OrderChange, gateway: Context, caller: CurrentCaller) -> Order:
     """Sets the status of an order."""
-    channel = ChannelRef(ids.format_id("ch", caller.channel_id), caller.kind, caller.phone)
     now = gateway.clock.now()
-    return Order.of(await service.change_order(gateway.db, channel, caller.channel_id, order_id, body, now))
+    return Order.of(await service.change_order(gateway.db, caller.ref, caller.channel_id, order_id, body, now))
 
 
 async def _filter(query: OrderQuery, gateway: ApiContext, caller: Caller) -> OrderFilter:

@@ -13,10 +13,9 @@ from gatepost.api.contract.webhooks import Trial
 from gatepost.api.responses import Reply
 from gatepost.api.route import post
 from gatepost.api.webhooks import PATH, read_endpoint_id
-from gatepost.model import ids
 from gatepost.model.account import Caller
 from gatepost.model.errors import LimitReached, LimitState
-from gatepost.model.event import ALL_TYPES, ChannelRef
+from gatepost.model.event import ALL_TYPES
 from gatepost.model.signing import decode_secret
 from gatepost.store.endpoints import Endpoint
 from gatepost.webhooks.endpoint_test import EndpointTest, choose_type, make_test_body, post_test
@@ -64,9 +63,8 @@ def _count(trials: MinuteLimit, endpoint: Endpoint) -> None:
 
 async def _test(gateway: ApiContext, caller: Caller, endpoint: Endpoint, type_: str) -> EndpointTest:
     now = gateway.clock.now()
-    channel = ChannelRef(ids.format_id("ch", caller.channel_id), caller.kind, caller.phone)
     live = live_secrets(admin.signing_secrets(gateway.vault, endpoint), now)
     keys = [decode_secret(one.secret) for one in live]
-    body = make_test_body(type_, channel, endpoint.options, now)
+    body = make_test_body(type_, caller.ref, endpoint.options, now)
     headers = admin.headers_of(gateway.vault, endpoint)
     return await post_test(gateway.poster, caller.channel_id, endpoint.url, headers, keys, body, now)

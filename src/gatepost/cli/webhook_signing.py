@@ -18,9 +18,7 @@ from gatepost.cli.output import CommandResult
 from gatepost.cli.records import WebhookArgument
 from gatepost.cli.webhooks import group, webhook_view
 from gatepost.clock import SystemClock
-from gatepost.model import ids
 from gatepost.model.errors import invalid_field
-from gatepost.model.event import ChannelRef
 from gatepost.model.signing import decode_check, decode_secret
 from gatepost.store.channels import get_config
 from gatepost.store.endpoints import Endpoint
@@ -88,10 +86,9 @@ async def try_(
 async def _try(session: CommandSession, endpoint: Endpoint, type_: str | None) -> EndpointTest:
     config, now, limits = await get_config(session.db, endpoint.channel_id), session.now, session.settings.webhooks
     assert config is not None  # an endpoint is deleted with its channel
-    channel = ChannelRef(ids.format_id("ch", config.id), config.kind, config.phone)
     live = live_secrets(admin.signing_secrets(session.vault, endpoint), now)
     keys = [decode_secret(one.secret) for one in live]
-    body = make_test_body(choose_type(type_, endpoint.events), channel, endpoint.options, now)
+    body = make_test_body(choose_type(type_, endpoint.events), config.ref, endpoint.options, now)
     resolver = Resolver()
     guard = Guard(limits.allow, resolver)
     poster = Poster(guard, deadline=limits.timeout, connect_deadline=limits.connect_timeout)

@@ -11,7 +11,9 @@ from uuid import UUID
 
 import msgspec
 
+from gatepost.model import ids
 from gatepost.model.errors import MissingScope, NoAccess, NotAuthenticated
+from gatepost.model.event import ChannelRef
 
 API_ACCESS = "API Access"
 SCOPES = ("send", "read", "manage", "mcp")
@@ -52,6 +54,11 @@ class Caller(msgspec.Struct, frozen=True):
     api_access: bool
     trial_ends_at: datetime
     window: bool = True  # False if the operator allows free text outside the customer-service window
+
+    @property
+    def ref(self) -> ChannelRef:
+        """The channel as events show it."""
+        return ChannelRef(ids.format_id("ch", self.channel_id), self.kind, self.phone)
 
 
 def new_key() -> str:

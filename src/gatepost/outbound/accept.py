@@ -10,14 +10,14 @@ from gatepost.clock import Clock
 from gatepost.model import ids
 from gatepost.model.account import Caller, Plan
 from gatepost.model.errors import GatepostError
-from gatepost.model.event import ChannelRef
 from gatepost.model.message import check_send
 from gatepost.model.send_request import SendRequest
 from gatepost.networks.kinds import NETWORK_KINDS
 from gatepost.outbound.send_answer import send_answer
 from gatepost.store.batch import Batch
 from gatepost.store.idempotency import IdempotencyKey, check_items, nth
-from gatepost.store.messages.accept import AcceptResult, Outcome, Submission, accept_messages, accept_together
+from gatepost.store.messages.accept import AcceptResult, Outcome, accept_messages, accept_together
+from gatepost.store.messages.send_checks import Submission
 from gatepost.store.pool import Database
 
 ROUTE = "POST /api/v1/message/send"
@@ -86,7 +86,7 @@ class Acceptor:
             await self._check_link(link)
         return Submission(
             draft=draft,
-            channel=ChannelRef(ids.format_id("ch", caller.channel_id), caller.kind, caller.phone),
+            channel=caller.ref,
             account_id=caller.account_id,
             monthly_limit=self._plans[caller.plan].messages_per_month,
             key=key,

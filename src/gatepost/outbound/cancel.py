@@ -5,10 +5,8 @@ from datetime import datetime
 import msgspec
 
 from gatepost.clock import Clock
-from gatepost.model import ids
 from gatepost.model.account import Caller
 from gatepost.model.errors import Conflict, NotFound
-from gatepost.model.event import ChannelRef
 from gatepost.model.message import STATUS, State, may_follow
 from gatepost.store.messages import cancel as message_cancel
 from gatepost.store.messages.cancel import PAGE_ROWS, CancelCursor, CancelSelection, find_waiting
@@ -20,7 +18,7 @@ LONGEST = 5.0  # seconds after which a request starts no further page
 
 async def cancel_message(db: Database, caller: Caller, message: StoredMessage, now: datetime) -> None:
     """Cancel a message, or raise why it is too late."""
-    before, after = await message_cancel.cancel_message(db, _ref(caller), caller.channel_id, message.id, now)
+    before, after = await message_cancel.cancel_message(db, caller.ref, caller.channel_id, message.id, now)
     if after is None:
         raise NotFound("There is no such outgoing message on this channel.")
     if before is not State.QUEUED:
@@ -54,12 +52,8 @@ async def cancel_selection(
         too_late, place = too_late + found.too_late, found.place
         if found.waiting:
             channel_id = caller.channel_id
-            states = await message_cancel.cancel_messages(db, _ref(caller), channel_id, found.waiting, clock.now())
+            states = await message_cancel.cancel_messages(db, caller.ref, channel_id, found.waiting, clock.now())
             ended = sum(may_follow(state, State.CANCELED) for state in states.values())
             canceled, too_late = canceled + ended, too_late + len(states) - ended
         if place is None or clock.monotonic() >= until:
             return CancelResult(canceled, too_late, place)
-
-
-def _ref(caller: Caller) -> ChannelRef:
-    return ChannelRef(ids.format_id("ch", caller.channel_id), caller.kind, caller.phone)

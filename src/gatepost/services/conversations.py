@@ -83,8 +83,7 @@ def _check_words(field: str, text: str, limit: int) -> None:
 
 async def read_conversation(db: Database, speak: Speak, channel: ChannelConfig, text: str, now: datetime) -> bool:
     """Mark all messages of a conversation as read; return whether the person was shown that."""
-    ref = ChannelRef(ids.format_id("ch", channel.id), channel.kind, channel.phone)
-    async with channel_transaction(db, ref, channel.id, now) as change:
+    async with channel_transaction(db, channel.ref, channel.id, now) as change:
         incoming = existing("cv", await store.mark_read(change, read_id("cv", text), now - MEMORY))
     return await _show_read(speak, channel, incoming)
 

@@ -5,9 +5,7 @@ from uuid import UUID
 
 import msgspec
 
-from gatepost.model import ids
 from gatepost.model.errors import Conflict, Invalid
-from gatepost.model.event import ChannelRef
 from gatepost.model.field_readers import read_text
 from gatepost.model.message import State
 from gatepost.networks.base import MessageEditor
@@ -68,5 +66,4 @@ async def _access(speak: Speak, channel: ChannelConfig, message: StoredMessage, 
 async def _note(
     db: Database, channel: ChannelConfig, message_id: UUID, type_: str, content: dict[str, object], now: datetime
 ) -> None:
-    ref = ChannelRef(ids.format_id("ch", channel.id), channel.kind, channel.phone)
-    await amend_own(db, ref, channel.id, message_id, type_, content, now)
+    await amend_own(db, channel.ref, channel.id, message_id, type_, content, now)

@@ -6,9 +6,8 @@ from typing import Any
 
 import msgspec
 
-from gatepost.model import ids, times
+from gatepost.model import times
 from gatepost.model.errors import invalid_field
-from gatepost.model.event import ChannelRef
 from gatepost.model.field_readers import read_list, read_texts, read_url
 from gatepost.model.number_status import NumberHealth, changed_connection
 from gatepost.model.problem_collector import ProblemCollector, read_each
@@ -67,8 +66,7 @@ async def check_health(db: Database, channel: ChannelConfig, business: BusinessA
     await save_number(db, channel.id, patch, health.tier)
     changed = changed_connection(channel.state.get("status"), health.status)
     if changed is not None:
-        ref = ChannelRef(ids.format_id("ch", channel.id), channel.kind, channel.phone)
-        await save_connection(db, ref, channel.id, *changed, now)
+        await save_connection(db, channel.ref, channel.id, *changed, now)
     return health
 
 

@@ -30,6 +30,11 @@ class ChannelConfig(msgspec.Struct, frozen=True):
     reason: str | None = None
     state: dict[str, Any] = {}  # what the network says of the number
 
+    @property
+    def ref(self) -> ChannelRef:
+        """The channel as events show it."""
+        return ChannelRef(ids.format_id("ch", self.id), self.kind, self.phone)
+
 
 _COLUMNS = "id, account_id, kind, phone, name, network, secrets, limits, connection, reason"
 # What belongs to a channel and has no retention of its own. Messages and events leave with their partitions.

@@ -1,6 +1,6 @@
 """The commit that accepts messages: idempotency, quota, contacts, rows and events, all or nothing."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -10,38 +10,18 @@ import msgspec
 from gatepost.model import event as events
 from gatepost.model import ids, times
 from gatepost.model.errors import LimitReached, LimitState, overloaded
-from gatepost.model.event import ChannelRef
 from gatepost.model.message import Draft
 from gatepost.model.quota import NO_LIMIT
 from gatepost.store.channel_head import EventBuffer, no_such_channel
 from gatepost.store.contacts.rows import KnownContact, add_missing
 from gatepost.store.conversations.changes import emit_created
-from gatepost.store.idempotency import IdempotencyKey, find_answers, store_answers
+from gatepost.store.idempotency import find_answers, store_answers
 from gatepost.store.messages.accept_rows import AcceptedRows, LockedChannel, add_batch, open_channels, write_accepted
-from gatepost.store.messages.send_checks import CheckedItem, read_send_checks, refusal
+from gatepost.store.messages.send_checks import Submission, read_send_checks, refusal
 from gatepost.store.pool import Connection, Database
 from gatepost.store.quota import Quota, QuotaShort, covers, provide, refill, spend
 
 _TRIES = 100  # each time, other batches have used up the slice that this one was granted
-
-
-class Submission(msgspec.Struct, frozen=True):
-    """One message to accept."""
-
-    draft: Draft
-    channel: ChannelRef
-    account_id: UUID
-    monthly_limit: int | None
-    key: IdempotencyKey | None
-    answer: Callable[[UUID, datetime], bytes]
-    window: bool = False  # whether free text needs an open customer-service window
-    any_document: bool = False  # whether a document may have any MIME type
-
-    @property
-    def needs_checks(self) -> bool:
-        """Whether rows of the database may rule the message out."""
-        draft = self.draft
-        return bool(self.window or draft.bulk or draft.reply_to or draft.target or draft.media_ids or draft.template)
 
 
 class AcceptResult(msgspec.Struct, frozen=True):
@@ -154,8 +134,11 @@ async def _check(conn: "Connection[Any]", group: ChannelGroup, now: datetime) ->
     """Replay answers of known keys and refuse what fails a check; the rest is new."""
     known = await find_answers(conn, group.channel_id, [s.key for s in group.submissions])
     group.outcomes = [AcceptResult(one, replayed=True) if isinstance(one, bytes) else one for one in known]
-    last_in = group.opened.last_in
-    await _refuse_unfit(conn, group.channel_id, group.submissions, group.outcomes, last_in, now)
+    checked = {i: s for i, s in enumerate(group.submissions) if s.needs_checks and group.outcomes[i] is None}
+    if checked:
+        grounds = await read_send_checks(conn, group.channel_id, list(checked.values()), group.opened.last_in)
+        for i, submission in checked.items():
+            group.outcomes[i] = refusal(submission, grounds, now)
     group.fresh = [i for i, outcome in enumerate(group.outcomes) if outcome is None]
 
 
@@ -209,26 +192,6 @@ async def _prepare(conn: "Connection[Any]", group: ChannelGroup, now: datetime) 
 
 def _results(group: ChannelGroup) -> list[Outcome]:
     return [outcome for outcome in group.outcomes if outcome is not None]
-
-
-async def _refuse_unfit(
-    conn: "Connection[Any]",
-    channel_id: UUID,
-    submissions: Sequence[Submission],
-    outcomes: list[Outcome | None],
-    last_in: dict[str, datetime | None],
-    now: datetime,
-) -> None:
-    """Refuse what the database rules out: unknown replies, unfit files, a closed window, an opt-out."""
-    asked = {
-        i: CheckedItem(s.draft, s.any_document, s.window)
-        for i, s in enumerate(submissions)
-        if s.needs_checks and outcomes[i] is None
-    }
-    if asked:
-        grounds = await read_send_checks(conn, channel_id, list(asked.values()), last_in)
-        for i, item in asked.items():
-            outcomes[i] = refusal(item, grounds, now)
 
 
 def quota_exceeded(limit: int, now: datetime) -> LimitReached:

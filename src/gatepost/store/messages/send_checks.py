@@ -3,7 +3,7 @@
 Each query runs once per batch, and only if an item needs it.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -13,21 +13,34 @@ import msgspec
 from gatepost.model import ids
 from gatepost.model.contact import opted_out
 from gatepost.model.errors import GatepostError, invalid_field
+from gatepost.model.event import ChannelRef
 from gatepost.model.limits import FILES
 from gatepost.model.media import check_media
 from gatepost.model.message import Draft
 from gatepost.model.template import check_use
 from gatepost.model.window import check_window
+from gatepost.store.idempotency import IdempotencyKey
 from gatepost.store.pool import Connection, keys_and_range
 from gatepost.store.templates import find_templates
 
 
-class CheckedItem(msgspec.Struct, frozen=True):
-    """One item of a batch, and whether the customer-service window applies to it."""
+class Submission(msgspec.Struct, frozen=True):
+    """One message to accept."""
 
     draft: Draft
-    any_document: bool
-    window: bool
+    channel: ChannelRef
+    account_id: UUID
+    monthly_limit: int | None
+    key: IdempotencyKey | None
+    answer: Callable[[UUID, datetime], bytes]
+    window: bool = False  # whether free text needs an open customer-service window
+    any_document: bool = False  # whether a document may have any MIME type
+
+    @property
+    def needs_checks(self) -> bool:
+        """Whether rows of the database may rule the message out."""
+        draft = self.draft
+        return bool(self.window or draft.bulk or draft.reply_to or draft.target or draft.media_ids or draft.template)
 
 
 class SendChecks(msgspec.Struct, frozen=True):
@@ -41,10 +54,10 @@ class SendChecks(msgspec.Struct, frozen=True):
 
 
 async def read_send_checks(
-    conn: "Connection[Any]", channel_id: UUID, items: Sequence[CheckedItem], last_in: Mapping[str, datetime | None]
+    conn: "Connection[Any]", channel_id: UUID, submissions: Sequence[Submission], last_in: Mapping[str, datetime | None]
 ) -> SendChecks:
     """Read everything that the items refer to."""
-    drafts = [item.draft for item in items]
+    drafts = [submission.draft for submission in submissions]
     named = {id_ for d in drafts for id_ in (d.reply_to, d.target) if id_}
     files = {id_ for d in drafts for id_ in d.media_ids}
     keys = {(d.template.name, d.template.language) for d in drafts if d.template}
@@ -58,41 +71,41 @@ async def read_send_checks(
     )
 
 
-def refusal(item: CheckedItem, grounds: SendChecks, now: datetime) -> GatepostError | None:
+def refusal(submission: Submission, grounds: SendChecks, now: datetime) -> GatepostError | None:
     """Return the error of an item, if there is one."""
     try:
-        _check(item, grounds, now)
+        _check(submission, grounds, now)
     except GatepostError as error:
         return error
     return None
 
 
-def _check(item: CheckedItem, grounds: SendChecks, now: datetime) -> None:
-    draft = item.draft
+def _check(submission: Submission, grounds: SendChecks, now: datetime) -> None:
+    draft = submission.draft
     if draft.reply_to and draft.reply_to not in grounds.messages:
         raise invalid_field("reply_to", "names no message of this channel")
     if draft.target and draft.target not in grounds.messages:
         raise invalid_field("reaction.message_id", "names no message of this channel")
     for media_id in draft.media_ids:
-        _check_file(item, media_id, grounds.files.get(media_id))
+        _check_file(submission, media_id, grounds.files.get(media_id))
     if draft.template:
         found = grounds.templates.get((draft.template.name, draft.template.language))
         check_use(found.as_template() if found else None, draft.template)
-    elif item.window:
+    elif submission.window:
         check_window(grounds.last_in.get(draft.phone), draft.send_at or now)
     if draft.phone in grounds.opted_out and draft.bulk:
         raise opted_out(draft.phone)
 
 
-def _check_file(item: CheckedItem, media_id: str, row: Any) -> None:
-    field = "media.id" if item.draft.type in FILES else "header.media.id"
+def _check_file(submission: Submission, media_id: str, row: Any) -> None:
+    field = "media.id" if submission.draft.type in FILES else "header.media.id"
     if row is None:
         raise invalid_field(field, f"{media_id} is not a file of this channel; upload it with POST /api/v1/media")
     if row["state"] != "ready":
         raise invalid_field(field, f"{media_id} is not here yet: its state is {row['state']}")
-    type_ = _file_type(item.draft)
+    type_ = _file_type(submission.draft)
     if type_ is not None:
-        check_media(type_, row["mime_type"], row["size"] or 0, any_document=item.any_document, field=field)
+        check_media(type_, row["mime_type"], row["size"] or 0, any_document=submission.any_document, field=field)
 
 
 def _file_type(draft: Draft) -> str | None:
