@@ -55,7 +55,7 @@ LOOPS = {  # loops without an end of their own, and what ends them
     "services.search_indexing.SearchIndexTask.work": "nothing more to write, or the lease",
     "inbound.media_fetch.MediaFetchTask.step": "no more files",
     "inbound.link_keeper.LinkKeeper._pause": "a timeout",
-    "networks.qr.driver.Driver.line": "a connection",
+    "networks.qr.driver.Driver.connection": "a connection",
     "networks.qr.driver.Driver._watch": "the end of the connection",
     "networks.qr.link.Link.get_media": "the last piece",
     "database_lifecycle._running_or_locked": "a timeout",

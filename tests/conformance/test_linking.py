@@ -26,14 +26,14 @@ async def states(line: LinkedLine) -> list[str]:
     befores = ["disconnected", *(one["state"] for one in told)]
     assert [one["previous"] for one in told] == befores[:-1]
     assert all(one["reason"] for one in told)
-    assert all(one["reason"] == reason_of("linked").says for one in told if one["state"] == "connected")
+    assert all(one["reason"] == reason_of("linked").text for one in told if one["state"] == "connected")
     return [one["state"] for one in told]
 
 
 async def until_reason(line: LinkedLine, state: str, reason: str) -> None:
     async def look() -> bool:
         now = (await line.get("/channel"))["connection"]
-        return now["state"] == state and (now["reason"] or "").startswith(reason_of(reason).says)
+        return now["state"] == state and (now["reason"] or "").startswith(reason_of(reason).text)
 
     await until(look)
 
@@ -99,7 +99,7 @@ async def test_nobody_scans(line: LinkedLine) -> None:
     await until_reason(line, "disconnected", "scan_expired")
     refused = await line.call("GET", "/channel/qr")
     assert (refused.status, refused.json()["error"]["code"]) == (409, "wrong_state")
-    assert reason_of("scan_expired").says in refused.json()["message"]
+    assert reason_of("scan_expired").text in refused.json()["message"]
     await line.call("POST", "/channel/connect")
     assert (await line.get("/channel/qr"))["code"] != first
 
@@ -180,7 +180,7 @@ async def test_ends_that_mend_themselves(line: LinkedLine, reason: str) -> None:
     await line.heard(person, 1)
     told = [one["reason"] for one in await line.connections() if one["state"] == "disconnected"]
     assert told
-    assert told[-1].startswith(reason_of(reason).says)  # the library may say more
+    assert told[-1].startswith(reason_of(reason).text)  # the library may say more
     assert (await line.taken_once(sent)).content == {"body": "Over the gap"}
     assert (await states(line))[-1] == "connected"
 

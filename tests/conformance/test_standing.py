@@ -43,7 +43,7 @@ async def test_a_time_lock_keeps_new_people_waiting_and_nobody_else(parted_datab
         await line.until_status(await line.send(friend, body="Hello"), "READ")
         await line.phone_does("lock", {"seconds": 3600})
         channel = await line.until_state("limited")
-        assert channel["connection"]["reason"].startswith(reason_of("time_locked").says)
+        assert channel["connection"]["reason"].startswith(reason_of("time_locked").text)
         assert channel["link"]["locked_until"]
         waits = await line.send(stranger, body="May I?")
         assert await because(line, waits)

@@ -1,8 +1,8 @@
-"""Keeping a QR channel's link: opened when it is wanted, read from, and opened again as the reason of its end asks.
+"""Keeps the link of a QR channel: opens it on request, reads its updates, and opens it again after it ended.
 
-wanted? ─► open ─► updates ─► receiver ─► durable ─► acknowledged
+requested? ─► open ─► updates ─► receiver ─► durable ─► acknowledged
   ▲         │         ╰─► the link's own state ─► row, event, the sender's connection to the network
-  ╰─ wait ◄─┴─ ended: reconnect now · back off · stop until it is wanted again
+  ╰─ wait ◄─┴─ ended: reconnect now · back off · stop until the next request
 """
 
 import asyncio
@@ -31,7 +31,7 @@ from gatepost.store.links import LinkRow, get_link, update_link
 log = structlog.get_logger("gatepost.link")
 _UNACKED = 256  # updates that may be on their way into the database at once
 _FIRST_WAIT, _LONGEST_WAIT = 1.0, 60.0
-_HEALTHY = 60.0  # seconds after which the next trouble is a new one
+_HEALTHY = 60.0  # seconds of connection after which the wait starts from the shortest again
 _LOOK_EVERY = 5.0
 _GATHER = 0.1  # seconds: every event of a channel wakes this task, and few bring a request
 _STOP_WITHIN = 3.0  # seconds that a stop waits for the last state to be written
@@ -41,7 +41,7 @@ _Pending = asyncio.Queue[tuple[int | None, "asyncio.Task[None]"] | None]
 
 
 class LinkKeeper(ChannelTask):
-    """Holds the link of one channel while its lease holds."""
+    """Holds the link of one channel while its lease is valid."""
 
     name = "link"
 
@@ -73,7 +73,7 @@ class LinkKeeper(ChannelTask):
 
     @property
     def next_work(self) -> datetime | None:
-        """A link that is wanted needs an owner at any time."""
+        """Now: a link that was requested always needs an owner."""
         return None if self.idle else self._clock.now()
 
     async def run(self) -> None:
@@ -93,7 +93,7 @@ class LinkKeeper(ChannelTask):
         return _LOOK_EVERY if then is NextStep.STOP else 0.0
 
     async def stop(self) -> None:
-        """Ends the connection; the phone stays linked."""
+        """End the connection; the phone stays linked."""
         await super().stop()
         connected = self.network is not None  # read first: there is none once the link has closed
         if self._link is not None:
@@ -103,7 +103,7 @@ class LinkKeeper(ChannelTask):
                 await asyncio.wait_for(self._over.wait(), _STOP_WITHIN)
 
     async def _pause(self, seconds: float) -> None:
-        """Waits before the next connection, unless something else is wanted meanwhile."""
+        """Wait before the next connection, unless a request changes meanwhile."""
         try:
             async with asyncio.timeout(seconds):
                 while not self._stopping and await self._is_still_wanted():
@@ -129,7 +129,7 @@ class LinkKeeper(ChannelTask):
             return NextStep.BACK_OFF
 
     async def _connect_if_wanted(self) -> NextStep:
-        """Reads what is wanted, and holds the link if it is. STOP: nothing to do until this task is woken."""
+        """Read the request, and hold the link if it was requested. STOP: nothing to do until this task is woken."""
         self.row = await get_link(self._db, self._lease.channel_id)
         if not _needs_link(self.row) or self._stopping:
             if self.row.logout:
@@ -142,7 +142,7 @@ class LinkKeeper(ChannelTask):
     async def _hold_link(self) -> NextStep:
         driver = await self._find_driver()
         link = self._link = driver.link(self._channel.id)
-        await self._report("connecting", reason_of("started").says)
+        await self._report("connecting", reason_of("started").text)
         try:
             await link.open(self._channel.phone, self.row.device)
         except CallFailed as error:
@@ -159,18 +159,18 @@ class LinkKeeper(ChannelTask):
             await self._report_end()
 
     async def _report_end(self) -> None:
-        """A link that was closed by us must not be shown as connected."""
+        """Report the end of a link that the gateway closed; it must not be shown as connected."""
         if self._state in ("connected", "limited", "waiting_for_scan", "connecting") and self._alive():
             if self._stopping:
                 await self._report("disconnected", "The gateway that held the link stopped.")
             elif not self.row.wanted:
                 gone = self.row.logout
                 await self._report(
-                    "logged_out" if gone else "disconnected", reason_of("logged_out_here" if gone else "closed").says
+                    "logged_out" if gone else "disconnected", reason_of("logged_out_here" if gone else "closed").text
                 )
 
     async def _listen(self, link: Link) -> NextStep:
-        """Receives all that the link reports until it ends; returns what to do next."""
+        """Receive the updates of the link until it ends; return what to do next."""
         pending: _Pending = asyncio.Queue(_UNACKED)
         acknowledging = asyncio.create_task(self._acknowledge(link, pending))
         try:
@@ -193,7 +193,7 @@ class LinkKeeper(ChannelTask):
         return then
 
     async def _acknowledge(self, link: Link, pending: _Pending) -> None:
-        """Acknowledges what is durable, in order. What could not be written comes again with the next connection."""
+        """Acknowledge stored updates, in order. The next connection sends those again that could not be stored."""
         failed: Exception | None = None
         while (entry := await pending.get()) is not None:
             seq, receiving = entry
@@ -201,7 +201,7 @@ class LinkKeeper(ChannelTask):
                 await receiving
                 if seq is not None and failed is None:
                     await link.ack(seq)
-            except Exception as error:  # the reader, which fills the queue, must not wait for ever
+            except Exception as error:  # the reader, which fills the queue, must not wait forever
                 failed = failed or error
                 await link.close()
         if failed is not None:
@@ -215,47 +215,50 @@ class LinkKeeper(ChannelTask):
             await self._receiver.receive(self._lease.channel_id, self._channel, [kept])
         except GatepostError:
             raise
-        except Exception:  # one that cannot be written would come again for ever, and block all others
+        except Exception:  # an update that can never be stored would be sent again forever, and block all others
             log.exception("update skipped", channel=self._channel.id)
 
     # -- its state -----------------------------------------------------------------------------------------------------
 
-    async def _on_connection(self, link: Link, news: ConnectionUpdate) -> NextStep:
-        own = news.reason == "logged_out" and self.row.logout
-        reason = reason_of("logged_out_here" if own else news.reason)
-        says = " ".join(text for text in (reason.says if news.reason else None, news.details) if text) or None
-        if news.qr is not None:
-            until = self._clock.now() + timedelta(seconds=news.qr_seconds or 20)
-            await update_link(self._db, self._lease, qr=news.qr, qr_until=until)
-            await self._report("waiting_for_scan", "Scan the code with the phone.", {"qr": news.qr})
+    async def _on_connection(self, link: Link, update: ConnectionUpdate) -> NextStep:
+        own = update.reason == "logged_out" and self.row.logout
+        reason = reason_of("logged_out_here" if own else update.reason)
+        texts = reason.text if update.reason else None, update.details
+        reason_text = " ".join(text for text in texts if text) or None
+        if update.qr is not None:
+            until = self._clock.now() + timedelta(seconds=update.qr_seconds or 20)
+            await update_link(self._db, self._lease, qr=update.qr, qr_until=until)
+            await self._report("waiting_for_scan", "Scan the code with the phone.", {"qr": update.qr})
             self._wakeup.set()  # a pairing code may have been asked for
             return NextStep.GO_ON
-        if news.state == "waiting_for_scan":
-            return NextStep.GO_ON  # the code itself is the news
-        if news.state in ("connected", "limited"):
-            limited = says if news.state == "limited" else None
-            await self._connected(link, news, limited or reason_of("linked").says)
+        if update.state == "waiting_for_scan":
+            return NextStep.GO_ON  # the code itself is reported
+        if update.state in ("connected", "limited"):
+            limited = reason_text if update.state == "limited" else None
+            await self._connected(link, update, limited or reason_of("linked").text)
             return NextStep.GO_ON
         self._set_network(None)
-        await self._save_end(link, news, reason)
-        await self._report(news.state, says)
-        return NextStep.BACK_OFF if news.reason == "closed" else reason.then  # closed by us, for a reason that we know
+        await self._save_end(link, update, reason)
+        await self._report(update.state, reason_text)
+        if update.reason == "closed":  # the gateway closed it, and its row says why
+            return NextStep.BACK_OFF
+        return reason.then
 
-    async def _save_end(self, link: Link, news: ConnectionUpdate, reason: Reason) -> None:
-        """Writes what the end of a connection, or the step towards one, changes in the link's row."""
+    async def _save_end(self, link: Link, update: ConnectionUpdate, reason: Reason) -> None:
+        """Write the changes of the link's row after a connection ended, or while one is being opened."""
         values: dict[str, Any] = {}
-        if news.state != "connecting":
+        if update.state != "connecting":
             values = {"qr": None, "qr_until": None, "pairing_code": None}
-        if news.reason == "linked":  # the network asks for a new connection now, which this device has to open
-            values |= {"device": link.device, "lid": news.lid, "linked_at": self._clock.now()}
-        if news.state == "logged_out":
+        if update.reason == "linked":  # the network asks for a new connection now, which this device has to open
+            values |= {"device": link.device, "lid": update.lid, "linked_at": self._clock.now()}
+        if update.state == "logged_out":
             values |= {"device": None, "linked_at": None, "logout": False}
-        if reason.then is NextStep.STOP and news.reason != "closed":
+        if reason.then is NextStep.STOP and update.reason != "closed":
             values["wanted"] = False
         if values:
             await update_link(self._db, self._lease, **values)
 
-    async def _connected(self, link: Link, news: ConnectionUpdate, says: str) -> None:
+    async def _connected(self, link: Link, update: ConnectionUpdate, reason_text: str) -> None:
         row = await get_link(self._db, self._lease.channel_id)
         await update_link(
             self._db,
@@ -264,19 +267,19 @@ class LinkKeeper(ChannelTask):
             qr_until=None,
             pairing_code=None,
             device=link.device,
-            lid=news.lid or row.lid,
+            lid=update.lid or row.lid,
             linked_at=row.linked_at or self._clock.now(),
-            locked_until=news.until if news.state == "limited" else None,
+            locked_until=update.until if update.state == "limited" else None,
         )
         self._set_network(QrNetwork(link))
-        self._set_lock(news)
+        self._set_lock(update)
         self._wakeup.set()  # a logout may have been requested meanwhile
-        await self._report(news.state, says)
+        await self._report(update.state, reason_text)
 
-    def _set_lock(self, news: ConnectionUpdate) -> None:
-        """The sender has to know at once whom it may write to."""
+    def _set_lock(self, update: ConnectionUpdate) -> None:
+        """Note until when new conversations are locked; the sender must know it immediately."""
         before = self.locked_until
-        self.locked_until = (news.until or self._clock.now() + _NO_END) if news.state == "limited" else None
+        self.locked_until = (update.until or self._clock.now() + _NO_END) if update.state == "limited" else None
         if before != self.locked_until:
             self._changed()
 
@@ -285,14 +288,14 @@ class LinkKeeper(ChannelTask):
             self.network = network
             self._changed()
 
-    async def _report(self, state: str, says: str | None, details: dict[str, Any] | None = None) -> None:
+    async def _report(self, state: str, reason_text: str | None, details: dict[str, Any] | None = None) -> None:
         self._state = state
         await save_connection(
             self._db,
             self._channel,
             self._lease.channel_id,
             state,
-            says,
+            reason_text,
             self._clock.now(),
             epoch=self._lease.epoch,
             details=details,
@@ -301,7 +304,7 @@ class LinkKeeper(ChannelTask):
     # -- requests ------------------------------------------------------------------------------------------------------
 
     async def _serve_requests(self, link: Link) -> None:
-        """Serves the API's requests for the link while it is open: log out, close, pair."""
+        """Serve the API's requests for the link while it is open: log out, close, pair."""
         try:
             await self._serve_request(link)
         except (GatepostError, CallFailed) as error:
@@ -323,5 +326,5 @@ class LinkKeeper(ChannelTask):
 
 
 def _needs_link(row: LinkRow) -> bool:
-    """Whether the link has to be open: it is wanted, or a phone is to be unlinked, which only the link can do."""
+    """Return whether the link must be open: it was requested, or it is needed to unlink the phone."""
     return row.wanted or (row.logout and row.linked_at is not None)

@@ -47,7 +47,7 @@ def translate_update(updates: Sequence[Update], now: datetime) -> NetworkReports
 
 
 def _preferences(update: NumberUpdate, now: datetime) -> list[ContactUpdate]:
-    """Persons who opted out of marketing, or in again."""
+    """Return the people who opted out of marketing, or in again."""
     if update.event != "user_preferences":
         return []
     return [
@@ -68,12 +68,12 @@ def _number(update: NumberUpdate, now: datetime) -> NumberReport:
 
 
 def _trouble(update: StatusUpdate | NumberUpdate, now: datetime) -> NumberReport:
-    """The number itself is in trouble: the network said so, or a message was accepted and failed for that reason."""
+    """Report a problem of the number itself: the network reported it, or it made an accepted message fail."""
     if isinstance(update, StatusUpdate):
         because, at = update.error.advice if update.error else None, update.at
     else:
         because, at = update.details.get("advice"), now
-    return NumberReport({TROUBLE: {"because": because or "The number is in trouble", "at": times.format_time(at)}})
+    return NumberReport({TROUBLE: {"because": because or "The number has a problem", "at": times.format_time(at)}})
 
 
 def _given(values: dict[str, Any]) -> dict[str, Any]:

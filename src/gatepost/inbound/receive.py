@@ -1,4 +1,4 @@
-"""Receiving: what a network reports becomes rows and events, once, before the network gets its answer."""
+"""Receives the updates of networks: they are stored as rows and events, once, before the network gets its answer."""
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
@@ -94,7 +94,7 @@ def split_updates(updates: Sequence[Update]) -> Iterator[Sequence[Update]]:
 
 
 def _weigh(update: Update) -> int:
-    """A long message counts as many: what one commit writes has a limit."""
+    """Return the weight of an update. A long message counts as many, because the size of a commit is limited."""
     return 1 + len(update.content) // _LONG if isinstance(update, Incoming) else 1
 
 
@@ -149,7 +149,7 @@ def _file(media: RemoteMedia) -> IncomingFileRow:
 
 
 def error_shown(error: NetworkError | None) -> dict[str, Any] | None:
-    """A network's refusal as events and the trace show it."""
+    """Return a network's error as events and the trace show it."""
     if error is None:
         return None
     shown = {"code": error.code, "title": error.title, "details": error.details}

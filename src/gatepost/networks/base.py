@@ -118,7 +118,7 @@ class RemoteMedia(msgspec.Struct, frozen=True):
     """A file that the network stores for a limited time."""
 
     handle: str  # the network's media id, or the link's own handle
-    mime_type: str
+    mime_type: str = "application/octet-stream"
     sha256: str | None = None  # hex
     size: int | None = None
     filename: str | None = None

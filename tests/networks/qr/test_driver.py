@@ -118,7 +118,7 @@ class Allergic(Link):
 async def test_news_that_one_link_cannot_take_does_not_end_the_others() -> None:
     script = Scripted()
     async with running("socketpair", script) as driver:
-        bad, good = Allergic("ch_1", driver.line, Deadlines()), driver.link("ch_2")
+        bad, good = Allergic("ch_1", driver.connection, Deadlines()), driver.link("ch_2")
         await bad.open("15550002222")
         await good.open("15550004444")
         for session in ("ch_1", "ch_2"):
@@ -214,4 +214,4 @@ async def test_closing_a_driver_ends_its_links() -> None:
     await driver.close()
     assert [getattr(update, "reason", None) async for _, update in link.updates()] == ["driver_gone"]
     with pytest.raises(CallFailed):
-        await Link("ch_1", driver.line, Deadlines(open=0.2)).open("15550002222")
+        await Link("ch_1", driver.connection, Deadlines(open=0.2)).open("15550002222")

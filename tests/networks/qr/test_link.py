@@ -128,7 +128,7 @@ async def test_what_cannot_be_read_is_counted_and_passed_over(link: Link, driver
     ((_, update),) = await taken(link, 1)
     assert isinstance(update, ConnectionUpdate)
     assert update.qr == "2@x"
-    assert (await driver.line()).unreadable == 3
+    assert (await driver.connection()).unreadable == 3
 
 
 @pytest.mark.parametrize("count", [5, 6])
@@ -243,7 +243,7 @@ class Tearing(PairWire):
 
     async def send(self, frame: bytes) -> None:
         if b'"op":"send"' in frame:
-            raise ConnectionLost(handed=self.handed)
+            raise ConnectionLost(sent=self.handed)
         await super().send(frame)
 
 

@@ -12,7 +12,7 @@ STATES = {"disconnected", "connecting", "waiting_for_scan", "connected", "logged
 def test_the_table_has_every_reason_of_the_protocol() -> None:
     assert set(REASONS) == {*WORDS.split(), "unknown"}
     assert {reason.state for reason in REASONS.values()} <= STATES
-    assert all(reason.says.endswith(".") for reason in REASONS.values())
+    assert all(reason.text.endswith(".") for reason in REASONS.values())
 
 
 @for_each(

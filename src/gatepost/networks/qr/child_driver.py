@@ -69,7 +69,7 @@ class ChildTransport:
         try:
             await self._writer.drain()
         except OSError:
-            raise ConnectionLost(handed=True) from None
+            raise ConnectionLost(sent=True) from None
 
     async def frames(self) -> AsyncIterator[bytes | str]:
         with suppress(OSError):
@@ -138,6 +138,6 @@ class ChildDriver(Driver):
         self.pid: int | None = None  # of the current child
 
     async def _spawn(self) -> ChildTransport:
-        wire = await spawn(self._program, environment(self._devices, os.environ))
-        self.pid = wire.pid
-        return wire
+        transport = await spawn(self._program, environment(self._devices, os.environ))
+        self.pid = transport.pid
+        return transport

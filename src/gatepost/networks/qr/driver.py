@@ -52,7 +52,7 @@ class Driver:
         self._health = health or DriverTimeouts()
         self._deadlines = deadlines or Deadlines()
         self._sleep = sleep
-        self._line: DriverConnection | None = None
+        self._connection: DriverConnection | None = None
         self._up = asyncio.Event()
         self._loop: Loop | None = None
         self._waited: float | None = None
@@ -69,15 +69,15 @@ class Driver:
 
     def link(self, session: str) -> Link:
         """Return a new link for one channel. It can be opened once."""
-        return Link(session, self.line, self._deadlines)
+        return Link(session, self.connection, self._deadlines)
 
-    async def line(self) -> DriverConnection:
+    async def connection(self) -> DriverConnection:
         """Return the current connection; wait for one if there is none."""
-        while self._line is None or self._line.gone:
+        while self._connection is None or self._connection.gone:
             await self._up.wait()
-            if self._line is None or self._line.gone:
+            if self._connection is None or self._connection.gone:
                 self._up.clear()
-        return self._line
+        return self._connection
 
     async def _turn(self) -> None:
         """Run one connection, and wait before the next."""
@@ -90,28 +90,28 @@ class Driver:
         self._waited = next_wait(self._waited, loop.time() - started, self._health)
         await self._sleep(self._waited)
 
-    async def _live(self, wire: Transport) -> None:
-        self._line = DriverConnection(wire)
+    async def _live(self, transport: Transport) -> None:
+        self._connection = DriverConnection(transport)
         self._up.set()
-        reading = asyncio.create_task(self._line.run())
+        reading = asyncio.create_task(self._connection.run())
         try:
-            await self._watch(self._line, reading)
+            await self._watch(self._connection, reading)
         finally:
             self._up.clear()
-            await self._line.close()
+            await self._connection.close()
             reading.cancel()
             with suppress(asyncio.CancelledError, OSError):
                 await reading
 
-    async def _watch(self, line: DriverConnection, reading: asyncio.Task[None]) -> None:
+    async def _watch(self, connection: DriverConnection, reading: asyncio.Task[None]) -> None:
         """Return when the driver is gone or no longer answers."""
-        while not line.gone:
+        while not connection.gone:
             await asyncio.wait({reading}, timeout=self._health.ping_every)
-            if line.gone:
+            if connection.gone:
                 return
             try:
                 async with asyncio.timeout(self._health.ping_within):
-                    with line.call() as call:
+                    with connection.call() as call:
                         await call.send("ping")
                         await call.answer()
             except (TimeoutError, ConnectionLost):

@@ -20,11 +20,11 @@ log = structlog.get_logger()
 
 
 class ConnectionLost(Exception):
-    """The connection was lost. `handed`: whether the frame may have reached the driver."""
+    """The connection was lost. `sent`: whether the frame may have reached the driver."""
 
-    def __init__(self, reason: str = "The driver of the link went away.", *, handed: bool = False) -> None:
+    def __init__(self, reason: str = "The driver of the link went away.", *, sent: bool = False) -> None:
         super().__init__(reason)
-        self.handed = handed
+        self.sent = sent
 
 
 class Transport(Protocol):
@@ -53,29 +53,29 @@ class FrameReceiver(Protocol):
 class PendingCall:
     """One request and its answers."""
 
-    def __init__(self, line: "DriverConnection", ref: int) -> None:
-        self._line = line
+    def __init__(self, connection: "DriverConnection", ref: int) -> None:
+        self._connection = connection
         self._ref = ref
         self.answers: asyncio.Queue[frames.FrameAnswer | None] = asyncio.Queue()
-        self.handed = False
+        self.sent = False
 
     async def send(self, op: str, **fields: Any) -> None:
         """Send a frame of the request."""
-        await self._line.put({"op": op, "ref": self._ref, **fields}, self)
+        await self._connection.put({"op": op, "ref": self._ref, **fields}, self)
 
     async def answer(self) -> frames.FrameAnswer:
         """Return the next answer."""
         answer = await self.answers.get()
         if answer is None:
-            raise ConnectionLost(handed=self.handed)
+            raise ConnectionLost(sent=self.sent)
         return answer
 
 
 class DriverConnection:
     """Routes the frames of one transport."""
 
-    def __init__(self, wire: Transport) -> None:
-        self._wire = wire
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
         self._refs = count(1)
         self._calls: dict[int, PendingCall] = {}
         self._links: dict[str, FrameReceiver] = {}
@@ -101,9 +101,9 @@ class DriverConnection:
             raise ValueError(f"A frame of {len(raw)} bytes is more than the {frames.MAX_FRAME} that a link carries.")
         if self.gone:
             raise ConnectionLost
-        await self._wire.send(raw)
+        await self._transport.send(raw)
         if call:
-            call.handed = True
+            call.sent = True
 
     def attach(self, session: str, link: FrameReceiver) -> None:
         """Make a link the receiver of its session's events; it replaces a previous link."""
@@ -119,13 +119,13 @@ class DriverConnection:
     async def run(self) -> None:
         """Read until the driver is gone, then notify every call and link."""
         try:
-            async for raw in self._wire.frames():
+            async for raw in self._transport.frames():
                 self._route(raw)
         finally:
             self._end()
 
     async def close(self) -> None:
-        await self._wire.close()
+        await self._transport.close()
 
     def _route(self, raw: bytes | str) -> None:
         try:

@@ -7,23 +7,15 @@ gateway ◄─ {"event", "session", "seq", …}  an update
 Unknown fields and events are ignored: a driver may be newer than its gateway.
 """
 
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import msgspec
 
+from gatepost.networks.base import Person, RemoteMedia
 from gatepost.networks.json_cleanup import clean_json
 
 MAX_FRAME = 1 << 20  # bytes, in both directions; files are sent in parts
 MAX_PIECE = 256 << 10  # bytes of a file in one frame, before base64
-
-
-class FramePerson(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A person, by any of their names on the network."""
-
-    phone: str | None = None
-    lid: str | None = None
-    name: str | None = None
-    username: str | None = None
 
 
 class FrameError(msgspec.Struct, frozen=True):
@@ -43,7 +35,7 @@ class FrameAnswer(msgspec.Struct, frozen=True):
     code: str | None = None
     id: str | None = None
     at: float | None = None
-    known: list[FramePerson] = []
+    known: list[Person] = []
     handle: str | None = None
     data: str | None = None
     last: bool = True
@@ -89,7 +81,7 @@ class ReceiptFrame(_Event, frozen=True, rename={"who": "from"}):
     ids: list[str]
     status: Literal["sent", "delivered", "read", "played"]
     at: float
-    who: FramePerson = FramePerson()
+    who: Person = Person()
     seq: int | None = None
 
 
@@ -98,17 +90,9 @@ class QuotedFrame(msgspec.Struct, frozen=True):
     from_me: bool = False
 
 
-class MediaFrame(msgspec.Struct, frozen=True):
-    handle: str
-    mime_type: str = "application/octet-stream"
-    sha256: str | None = None
-    size: int | None = None
-    filename: str | None = None
-
-
 class MessageFrame(_Event, frozen=True, rename={"who": "from"}):
     id: str
-    who: FramePerson
+    who: Person
     type: str
     content: dict[str, Any]
     at: float
@@ -116,13 +100,13 @@ class MessageFrame(_Event, frozen=True, rename={"who": "from"}):
     quote: QuotedFrame | None = None
     target: str | None = None
     context: dict[str, Any] | None = None
-    media: MediaFrame | None = None
+    media: RemoteMedia | None = None
     chat: dict[str, Any] | None = None
     seq: int | None = None
 
 
 class ContactFrame(_Event, frozen=True):
-    person: FramePerson
+    person: Person
     at: float
     old_phone: str | None = None
     seq: int | None = None
@@ -134,12 +118,12 @@ class LabelFrame(_Event, frozen=True):
     at: float
     name: str | None = None
     color: int | None = None
-    person: FramePerson | None = None
+    person: Person | None = None
     seq: int | None = None
 
 
 Event = ConnectionFrame | QrFrame | LinkedFrame | ReceiptFrame | MessageFrame | ContactFrame | LabelFrame
-EVENTS = frozenset({"connection", "qr", "linked", "receipt", "message", "contact", "label"})
+_EVENTS = frozenset(kind.__struct_config__.tag for kind in get_args(Event))
 
 
 class _Head(msgspec.Struct):
@@ -164,7 +148,7 @@ def parse_frame(raw: bytes | str) -> FrameAnswer | Event | None:
         head = _read_head(raw)
         if head.re is not None:
             return _read_answer(raw)
-        if head.event in EVENTS:
+        if head.event in _EVENTS:
             return _events.decode(raw)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise InvalidFrame(str(error)) from error

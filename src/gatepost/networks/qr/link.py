@@ -49,15 +49,15 @@ class Link:
     """The gateway's end of one channel's link."""
 
     def __init__(
-        self, session: str, find_line: Callable[[], Awaitable[DriverConnection]], deadlines: Deadlines
+        self, session: str, find_connection: Callable[[], Awaitable[DriverConnection]], deadlines: Deadlines
     ) -> None:
         self.session = session
         self.state = "disconnected"
         self.device: str | None = None  # once a phone is linked; to be passed to the next `open`
         self.own_ids = True  # whether the network recognises a resend with the same id
-        self._find_line = find_line
+        self._find_connection = find_connection
         self._deadlines = deadlines
-        self._line: DriverConnection | None = None
+        self._connection: DriverConnection | None = None
         self._waiting: asyncio.Queue[Numbered | None] = asyncio.Queue()
         self._ended = False
 
@@ -68,8 +68,8 @@ class Link:
         self.device = device
         try:
             async with asyncio.timeout(self._deadlines.open):
-                self._line = await self._find_line()
-                self._line.attach(self.session, self)
+                self._connection = await self._find_connection()
+                self._connection.attach(self.session, self)
                 answer = await self._ask("open", phone=phone, **({"device": device} if device else {}))
         except TimeoutError:
             raise _failed("The driver of the link did not answer in time.") from None
@@ -90,8 +90,8 @@ class Link:
         """Close the connection; the phone stays linked."""
         with suppress(CallFailed):
             await self._call("close")
-        if self._line:
-            self._line.detach(self.session, self)
+        if self._connection:
+            self._connection.detach(self.session, self)
         self._finish()
 
     # -- updates ---------------------------------------------------------------------------------------------------
@@ -103,39 +103,39 @@ class Link:
 
     async def ack(self, seq: int) -> None:
         """Acknowledge everything up to this number: it is stored."""
-        if self._line and not self._ended:
+        if self._connection and not self._ended:
             with suppress(ConnectionLost):
-                await self._line.put({"op": "ack", "session": self.session, "seq": seq})
+                await self._connection.put({"op": "ack", "session": self.session, "seq": seq})
 
     def take(self, event: frames.Event) -> None:
         """Receive an event from the connection."""
         if self._ended:
             return
         if self._waiting.qsize() >= MAX_WAITING:
-            self._fall("More updates arrived than were read; those not acknowledged are sent again.")
+            self._disconnect("More updates arrived than were read; those not acknowledged are sent again.")
             return
         if isinstance(event, frames.LinkedFrame) and event.device:
             self.device = event.device
         for numbered in updates_of(event, self.state):
             if isinstance(numbered[1], ConnectionUpdate):
-                self._stand(numbered[1].state)
+                self._set_state(numbered[1].state)
             self._waiting.put_nowait(numbered)
 
-    def _stand(self, state: str) -> None:
+    def _set_state(self, state: str) -> None:
         self.state = state
         if state == "logged_out":  # the device no longer exists; a new one has to be linked
             self.device = None
 
     def lose(self) -> None:
         """End the link after the connection to the driver was lost."""
-        self._fall(reason_of("driver_gone").says)
+        self._disconnect(reason_of("driver_gone").text)
 
-    def _fall(self, details: str) -> None:
+    def _disconnect(self, details: str) -> None:
         if not self._ended:
             self.state = "disconnected"
             self._waiting.put_nowait((None, ConnectionUpdate("disconnected", "driver_gone", details)))
-            if self._line:
-                self._line.detach(self.session, self)
+            if self._connection:
+                self._connection.detach(self.session, self)
         self._finish()
 
     def _finish(self) -> None:
@@ -148,7 +148,7 @@ class Link:
     async def send(
         self,
         id_: str,
-        to: Person,
+        person: Person,
         type_: str,
         content: dict[str, Any],
         *,
@@ -156,14 +156,14 @@ class Link:
         target: QuotedRef | None = None,
     ) -> Receipt:
         """Send a message with an id of ours; never raises."""
-        fields = {"id": id_, "to": frame_person(to), "type": type_, "content": content}
+        fields: dict[str, Any] = {"id": id_, "to": _address(person), "type": type_, "content": content}
         fields["quote"] = _key(quote) | {"text": quote.text} if quote else None
         fields["target"] = _key(target) if target else None
-        if self._line is None or self._ended:
-            return SendNotMade(reason_of("driver_gone").says)
+        if self._connection is None or self._ended:
+            return SendNotMade(reason_of("driver_gone").text)
         try:
             async with asyncio.timeout(self._deadlines.send):
-                with self._line.call() as call:
+                with self._connection.call() as call:
                     await call.send("send", session=self.session, **fields)
                     return _receipt(await call.answer(), id_)
         except TimeoutError:
@@ -171,28 +171,28 @@ class Link:
         except ValueError as error:
             return refused(413, "Message too large for a link", str(error))
         except ConnectionLost as gone:
-            return SendUnknown(str(gone)) if gone.handed else SendNotMade(str(gone))
+            return SendUnknown(str(gone)) if gone.sent else SendNotMade(str(gone))
 
-    async def edit(self, network_id: str, to: Person, type_: str, content: dict[str, Any]) -> None:
+    async def edit(self, network_id: str, person: Person, type_: str, content: dict[str, Any]) -> None:
         """Change a message that was sent."""
-        await self._call("edit", id=network_id, to=frame_person(to), type=type_, content=content)
+        await self._call("edit", id=network_id, to=_address(person), type=type_, content=content)
 
-    async def delete(self, network_id: str, to: Person) -> None:
+    async def delete(self, network_id: str, person: Person) -> None:
         """Delete a message that was sent, for everyone."""
-        await self._call("delete", id=network_id, to=frame_person(to))
+        await self._call("delete", id=network_id, to=_address(person))
 
     async def mark_read(self, network_ids: list[str], person: Person) -> None:
         """Mark a person's messages as read."""
-        await self._call("read", ids=network_ids, **{"from": frame_person(person)})
+        await self._call("read", ids=network_ids, **{"from": _address(person)})
 
     async def typing(self, person: Person, on: bool) -> None:
         """Show a person that a reply is being typed, or no longer."""
-        await self._call("typing", to=frame_person(person), on=on)
+        await self._call("typing", to=_address(person), on=on)
 
     async def check(self, phones: list[str]) -> list[Person]:
         """Return the people among these numbers who are on the network."""
         answer = await self._call("check", phones=phones)
-        return [Person(phone=one.phone, lid=one.lid, name=one.name) for one in answer.known]
+        return answer.known
 
     # -- files -----------------------------------------------------------------------------------------------------
 
@@ -242,10 +242,10 @@ class Link:
         return _checked(await call.answer())
 
     async def _within(self, seconds: float | None, work: Callable[[PendingCall], Awaitable[T]]) -> T:
-        if self._line is None or self._ended:
-            raise _failed(reason_of("driver_gone").says)
+        if self._connection is None or self._ended:
+            raise _failed(reason_of("driver_gone").text)
         try:
-            with self._line.call() as call:
+            with self._connection.call() as call:
                 # Not asyncio.timeout: before Python 3.11.3 it raises CancelledError in a task that is being cancelled,
                 # and a link is closed in one.
                 return await asyncio.wait_for(work(call), seconds)
@@ -259,9 +259,9 @@ class Link:
             raise _failed("The link did not answer in time.") from None
 
 
-def frame_person(person: Person) -> frames.FramePerson:
+def _address(person: Person) -> dict[str, str]:
     """Return a person in the form of the protocol."""
-    return frames.FramePerson(phone=person.phone, lid=person.lid)
+    return {name: value for name, value in (("phone", person.phone), ("lid", person.lid)) if value}
 
 
 def _key(quote: QuotedRef) -> dict[str, Any]:

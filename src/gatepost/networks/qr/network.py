@@ -27,6 +27,8 @@ class QrNetwork:
 
     def __init__(self, link: Link) -> None:
         self._link = link
+        self.delete, self.check = link.delete, link.check
+        self.put_media, self.close = link.put_media, link.close
 
     async def send(self, message: Outgoing) -> Receipt:
         """Send one message with our own id, so that a resend is not shown twice."""
@@ -51,23 +53,11 @@ class QrNetwork:
             raise CallFailed(NetworkError(0, "Not supported on a linked phone", str(error)), retry=False) from error
         await self._link.edit(network_id, person, *composed)
 
-    async def delete(self, network_id: str, person: Person) -> None:
-        """Delete a message that was sent, for everyone."""
-        await self._link.delete(network_id, person)
-
     async def mark_read(self, network_id: str, person: Person, *, typing: bool = False) -> None:
         """Mark a person's message as read, and optionally show that a reply is being typed."""
         await self._link.mark_read([network_id], person)
         if typing:
             await self._link.typing(person, True)
-
-    async def check(self, phones: list[str]) -> list[Person]:
-        """Return the people among these numbers who are on the network."""
-        return await self._link.check(phones)
-
-    async def put_media(self, content: bytes, mime_type: str, filename: str | None) -> str:
-        """Upload a file and return its id on the network."""
-        return await self._link.put_media(content, mime_type, filename)
 
     async def get_media(self, media: RemoteMedia, most: int) -> bytes:
         """Download a file of at most `most` bytes."""
@@ -80,7 +70,3 @@ class QrNetwork:
     @property
     def number_check(self) -> "QrNetwork":
         return self
-
-    async def close(self) -> None:
-        """Close the link; the phone stays linked."""
-        await self._link.close()

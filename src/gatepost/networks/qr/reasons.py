@@ -21,7 +21,7 @@ class NextStep(Enum):
 
 class Reason(msgspec.Struct, frozen=True):
     state: str
-    says: str
+    text: str
     then: NextStep
 
 

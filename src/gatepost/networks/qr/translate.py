@@ -14,7 +14,6 @@ from gatepost.networks.base import (
     ContactUpdate,
     Incoming,
     LabelUpdate,
-    Person,
     RemoteMedia,
     StatusUpdate,
     Update,
@@ -37,7 +36,7 @@ def updates_of(event: frames.Event, state: str) -> list[Numbered]:
         case frames.MessageFrame():
             return _numbered(event.seq, [_incoming(event)])
         case frames.ContactFrame():
-            return _numbered(event.seq, [ContactUpdate(person(event.person), as_time(event.at), event.old_phone)])
+            return _numbered(event.seq, [ContactUpdate(event.person, as_time(event.at), event.old_phone)])
         case frames.LabelFrame():
             return _numbered(event.seq, [_label(event)])
 
@@ -58,10 +57,6 @@ def connection_update(
             return ConnectionUpdate(now if state != "limited" else state, "linked", phone=event.phone, lid=event.lid)
 
 
-def person(who: frames.FramePerson) -> Person:
-    return Person(phone=who.phone, lid=who.lid, name=who.name, username=who.username)
-
-
 def as_time(at: float) -> datetime:
     """Return a time of the network, limited to the range of dates."""
     return datetime.fromtimestamp(min(max(at, 0), 253402300799), UTC)
@@ -78,14 +73,14 @@ def _status(event: frames.ReceiptFrame, id_: str) -> StatusUpdate:
 def _incoming(event: frames.MessageFrame) -> Incoming:
     return Incoming(
         network_id=event.id,
-        person=person(event.who),
+        person=event.who,
         type=event.type[:MAX_TYPE],
         content=_write(_with_file(event.content, event.media)).decode(),
         at=as_time(event.at),
         reply_to=event.quote.id if event.quote else None,
         target=event.target,
         context=_context(event),
-        media=RemoteMedia(**msgspec.structs.asdict(event.media)) if event.media else None,
+        media=event.media,
         from_me=event.from_me,
     )
 
@@ -101,7 +96,7 @@ def _context(event: frames.MessageFrame) -> dict[str, Any] | None:
     return context or None
 
 
-def _with_file(content: dict[str, Any], file: frames.MediaFrame | None) -> dict[str, Any]:
+def _with_file(content: dict[str, Any], file: RemoteMedia | None) -> dict[str, Any]:
     """Return the content with the file's metadata. Its id is added when it is stored; its handle stays internal."""
     if file is None:
         return {**content, "media": {}} if "media" in content else content
@@ -111,5 +106,4 @@ def _with_file(content: dict[str, Any], file: frames.MediaFrame | None) -> dict[
 
 
 def _label(event: frames.LabelFrame) -> LabelUpdate:
-    who = person(event.person) if event.person else None
-    return LabelUpdate(event.id, event.action, as_time(event.at), event.name, event.color, who)
+    return LabelUpdate(event.id, event.action, as_time(event.at), event.name, event.color, event.person)

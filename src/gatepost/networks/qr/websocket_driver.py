@@ -26,7 +26,7 @@ class WebSocketTransport:
         try:
             await self._socket.send(frame, text=True)
         except ConnectionClosed:
-            raise ConnectionLost(handed=True) from None
+            raise ConnectionLost(sent=True) from None
 
     async def frames(self) -> AsyncIterator[bytes | str]:
         try:
