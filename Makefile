@@ -13,10 +13,11 @@ LOCAL := -e . $(patsubst %/pyproject.toml,-e %,$(wildcard packages/*/pyproject.t
 run: .venv/run
 	@$(BIN)/gatepost up --port $(PORT) --sandbox-port $(SANDBOX_PORT) --data $(DATA)
 
+# Four processes: tests wait for timers and other processes for half of their time, so two cores can run four of them.
 test: export PYTHONDONTWRITEBYTECODE :=
 test: export UV := $(UV)
 test: .venv/dev
-	@$(BIN)/python -m pytest -n 3 --dist worksteal
+	@$(BIN)/python -m pytest -n 4 --dist worksteal
 
 # All rows of the matrices of which `make test` runs a sample.
 faults: export GATEPOST_TESTS_THOROUGH := 1
