@@ -134,8 +134,10 @@ async def test_where_it_cannot_it_says_why_and_goes_on_as_root(place: Path) -> N
 
 
 async def test_root_can_be_kept_on_purpose(place: Path, parted_database_url: str) -> None:
-    chosen = {"GATEPOST_SERVER__USER": "root", "GATEPOST_DATABASE__URL": parted_database_url}
-    async with serving(place / "data", sys.executable, **chosen) as (process, _, said):
+    gateway = serving(
+        place / "data", sys.executable, GATEPOST_SERVER__USER="root", GATEPOST_DATABASE__URL=parted_database_url
+    )
+    async with gateway as (process, _, said):
         assert process.uids().effective == 0
         assert not [line for line in said if "started as root" in line]
 
