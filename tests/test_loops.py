@@ -15,6 +15,7 @@ ELSEWHERE = ("sandbox", "client", "cli")
 TASKS = {  # started by hand, and why that is enough
     "background.Loop.__init__": "the mechanism itself",
     "access.timed_cache.TimedCache.get": "one look-up; each waiter gets its error",
+    "admin.sign_in.FailureLog.put": "one entry; an error is logged",
     "api.events._ending_with": "one request",
     "channel_task.ChannelTask.start": "run_loop; a channel whose task ended is dropped, a deliverer replaced",
     "owned_channel.OwnedChannel.refresh": "one look after another, until nothing is stale; each of them survives",

@@ -14,6 +14,7 @@ CLASSES = {"NumberCheck", "Wait"}  # still to be renamed
 # A resource has the same name in each layer: its routes, its service, its commands, its statements.
 RESOURCES = {
     "account",
+    "account_log",
     "accounts",
     "channels",
     "contacts",
@@ -34,12 +35,15 @@ RESOURCES = {
     "messages",
     "metrics",
     "network_updates",
+    "one_time_links",
     "orders",
     "profile",
     "query",
     "quota",
     "recoveries",
+    "session",
     "templates",
+    "totp",
     "usage",
     "users",
     "webhooks",

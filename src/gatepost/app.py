@@ -14,14 +14,22 @@ import structlog
 
 from gatepost import __version__
 from gatepost.access.authentication import Authenticator
+from gatepost.access.client_address import TrustedProxies
 from gatepost.access.costly import CostlyRequests
-from gatepost.access.minute_limit import MinuteLimit
+from gatepost.access.origin import origin_of
+from gatepost.access.rate_limit import RateLimit
+from gatepost.access.session_authentication import SessionAuthenticator
+from gatepost.access.sign_in_throttle import SignInThrottle
+from gatepost.access.sliding_limit import SlidingLimit
 from gatepost.access.timed_cache import TimedCache
+from gatepost.access.wrong_credentials import WrongCredentials
+from gatepost.admin.sign_in import FailureLog
 from gatepost.admin.vault import Vault, load_or_make_key
 from gatepost.api.app import create_app
 from gatepost.api.body_memory import BodyMemory
 from gatepost.api.context import ApiContext, CallbackConfig
 from gatepost.api.metrics_source import MetricsSource
+from gatepost.api.session_cookie import SessionCookie
 from gatepost.api.webhook_test import TRIALS
 from gatepost.background import Supervisor
 from gatepost.channel_worker import ChannelWorkers, WorkerParts
@@ -82,9 +90,11 @@ class Gatepost:
         )
         self._receiver = UpdateReceiver(self._receive_db, clock, settings.api.queue, settings.cloud.linger)
         api, cached = settings.api, settings.security.key_cache_seconds
-        self._gate = Authenticator(accept_db, clock, api.rate, api.burst, cached, api.wrong_keys)
+        rate, self._wrong = RateLimit(api.rate, api.burst), WrongCredentials(api.wrong_keys, clock)
+        self._gate = Authenticator(accept_db, clock, rate, self._wrong, cached)
+        self._sessions = SessionAuthenticator(accept_db, clock, rate, self._wrong, cached)
         self._waiters = EventWaiters(self._own_db, settings.api.streams)
-        self._housekeeper = Housekeeper(settings, self._db, self._objects, clock, self._gate.note_use)
+        self._housekeeper = Housekeeper(settings, self._db, self._objects, clock, self._note_use)
         self._owner: Owner | None = None
         self._workers: ChannelWorkers | None = None
         self.web = create_app(self._gateway(), public_only=role == "worker")
@@ -120,10 +130,14 @@ class Gatepost:
         await self._acceptor.drain()
         await self._receiver.drain()
         with contextlib.suppress(GatepostError):
-            await self._gate.note_use()
+            await self._note_use()
         await self._networks.close()
         await self.supervisor.stop()
         self._watchdog.stop()
+
+    async def _note_use(self) -> None:
+        await self._gate.note_use()
+        await self._sessions.note_use()
 
     def _on_commit(self, channel_id: UUID, *, sending: bool) -> None:
         """Wake the requests that wait for a channel's events, and the channel's owner, on this node or another."""
@@ -144,6 +158,12 @@ class Gatepost:
             db=self._api_db,
             clock=self._clock,
             gate=self._gate,
+            sessions=self._sessions,
+            sign_ins=SignInThrottle(self._clock),
+            failures=FailureLog(self._api_db),
+            wrong=self._wrong,
+            proxies=TrustedProxies(server.trusted_proxies),
+            cookie=SessionCookie(secure=origin_of(server.public_url).startswith("https:")),
             acceptor=self._acceptor,
             receiver=self._receiver,
             vault=self.vault,
@@ -153,13 +173,14 @@ class Gatepost:
             business=self._networks.business,
             speak=self._speak,
             waiters=self._waiters,
-            trials=MinuteLimit(TRIALS, self._clock),
+            trials=SlidingLimit(TRIALS, self._clock),
             costly=CostlyRequests(self._settings.api.costly_per_key, self._settings.api.costly),
             limits=self._networks.limits_view,
             callback_configs=TimedCache(self._callback_config, self._settings.security.key_cache_seconds),
             ready=Readiness(self._own_db, self._clock, self._owner_healthy).checks,
             figures=MetricsSource(self._api_db, self._clock, self._metrics, self._owned, self._settings.metrics.token),
             public_url=server.public_url.rstrip("/"),
+            origin=origin_of(server.public_url),
             plans=self._settings.plans,
             rate=self._settings.api.rate,
             burst=self._settings.api.burst,

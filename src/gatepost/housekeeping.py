@@ -1,6 +1,6 @@
 """Housekeeping: periodic work that no request waits for.
 
-every 5 s     times of key use, statistics of new partitions
+every 5 s     times of use of keys and sessions, statistics of new partitions
 every minute  daily message counts
 every 10 min  create and drop partitions, delete rows and files past their retention
 every day     delete orphaned files
@@ -16,6 +16,7 @@ from gatepost.clock import Clock
 from gatepost.services.media import forget_old_media, sweep_orphans
 from gatepost.settings import Settings
 from gatepost.store import partitions
+from gatepost.store.account_log import forget_entries
 from gatepost.store.deliveries.recover import delete_old_recoveries
 from gatepost.store.deliveries.retry import forget_lost_retries
 from gatepost.store.devices import forget_devices
@@ -24,8 +25,10 @@ from gatepost.store.media.objects import ObjectStorage
 from gatepost.store.media.storage import forget_reservations
 from gatepost.store.messages.accept_rows import forget_batches
 from gatepost.store.messages.status import forget_parked_statuses
+from gatepost.store.one_time_links import forget_links
 from gatepost.store.pool import Database
 from gatepost.store.search.index import forget_blocks
+from gatepost.store.sessions import forget_sessions
 from gatepost.store.usage import count_all
 
 _TURN = 5.0
@@ -85,6 +88,9 @@ class Housekeeper:
         await self._do("old words", partial(forget_blocks, db, now, retention.messages_days))
         await self._do("old recoveries", partial(delete_old_recoveries, db, now, retention.events_days))
         await self._do("old batches", partial(forget_batches, db, now, retention.messages_days))
+        await self._do("ended sessions", partial(forget_sessions, db, now))
+        await self._do("expired links", partial(forget_links, db, now))
+        await self._do("old log entries", partial(forget_entries, db, now, retention.messages_days))
         await self._do("linked devices", partial(forget_devices, db, self._settings.qr.device_store))
         await self._do("storage reservations", partial(forget_reservations, db, now))
         await self._do("old media", partial(forget_old_media, db, self._objects, now, self._settings.media.days))

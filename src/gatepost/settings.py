@@ -48,6 +48,7 @@ class ServerSettings(_Section, frozen=True):
     connections: Count
     connections_per_address: Count
     unlimited_addresses: tuple[str, ...]
+    trusted_proxies: tuple[str, ...]
     drain_seconds: NotNegative
     user: str
 
@@ -246,11 +247,12 @@ def _all_sandbox(settings: Settings) -> bool:
 def _check_server(server: ServerSettings) -> None:
     if server.callback_memory < 4 * server.callback_limit:
         raise BadSettings("Bad setting: server.callback_memory must be at least four times server.callback_limit")
-    for text in server.unlimited_addresses:
-        try:
-            ip_network(text)
-        except ValueError as error:
-            raise BadSettings(f"Bad setting: server.unlimited_addresses: {error}") from None
+    for name in ("unlimited_addresses", "trusted_proxies"):
+        for text in getattr(server, name):
+            try:
+                ip_network(text)
+            except ValueError as error:
+                raise BadSettings(f"Bad setting: server.{name}: {error}") from None
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -154,7 +154,7 @@ async def test_a_password_that_the_owner_chose_stays(db: Database, vault: Vault,
     told = await make(db, vault, tmp_path)
     owner = await users.check_sign_in(db, told.dashboard.email, told.dashboard.password)
     assert owner is not None
-    await users.change_password(db, demo.ACCOUNT_ID, owner.id, "my own choice")
+    await users.change_password(db, demo.ACCOUNT_ID, owner.id, "my own choice", now=NOW)
     await make(db, vault, tmp_path)
     assert await users.check_sign_in(db, told.dashboard.email, "my own choice") is not None
     assert await channel_rows.list_channels(db, demo.ACCOUNT_ID)

@@ -4,7 +4,7 @@ import uuid
 
 import pytest
 
-from gatepost.admin import users
+from gatepost.admin import passwords, users
 from gatepost.model import ids
 from gatepost.model.errors import Conflict, Invalid, NotFound
 from gatepost.store.pool import Database
@@ -50,21 +50,21 @@ def test_the_longest_address() -> None:
 
 
 def test_the_length_of_passwords() -> None:
-    assert users.check_password("x" * 10) == "x" * 10
-    assert users.check_password("x" * 200) == "x" * 200
+    assert passwords.check_password("x" * 10) == "x" * 10
+    assert passwords.check_password("x" * 200) == "x" * 200
     for password in ("x" * 9, "x" * 201, "x" * 9 + "\ud800", "x" * 9 + "\x00"):
         with pytest.raises(Invalid, match="password"):
-            users.check_password(password)
+            passwords.check_password(password)
 
 
 async def test_only_known_roles(db: Database, tenants: Tenants, email: str) -> None:
-    with pytest.raises(Invalid, match="owner, member"):
+    with pytest.raises(Invalid, match="owner, agent, reader"):
         await users.create_user(db, tenants.mine, email, role="king", now=NOW)
 
 
 async def test_a_password_is_changed(db: Database, tenants: Tenants, email: str) -> None:
     old = await users.create_user(db, tenants.mine, email, password="correct horse", now=NOW)
-    new = await users.change_password(db, tenants.mine, old.user.id, "battery staple")
+    new = await users.change_password(db, tenants.mine, old.user.id, "battery staple", now=NOW)
     assert new.password == "battery staple"
     assert await users.check_sign_in(db, email, "battery staple") == new.user
 
@@ -73,15 +73,15 @@ async def test_users_of_another_account_are_not_found(db: Database, tenants: Ten
     made = await users.create_user(db, tenants.theirs, email, password="correct horse", now=NOW)
     calls = [
         users.get_user(db, tenants.mine, made.user.id),
-        users.change_password(db, tenants.mine, made.user.id, "battery staple"),
-        users.delete_user(db, tenants.mine, made.user.id),
+        users.change_password(db, tenants.mine, made.user.id, "battery staple", now=NOW),
+        users.delete_user(db, tenants.mine, made.user.id, now=NOW),
     ]
     for call in calls:
         with pytest.raises(NotFound):
             await call
     assert await users.list_users(db, tenants.mine) == []
     assert await users.check_sign_in(db, email, "correct horse") == made.user
-    await users.delete_user(db, tenants.theirs, made.user.id)
+    await users.delete_user(db, tenants.theirs, made.user.id, now=NOW)
     assert await users.list_users(db, tenants.theirs) == []
 
 

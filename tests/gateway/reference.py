@@ -38,7 +38,17 @@ class Route(msgspec.Struct, frozen=True):
 
     @property
     def scope(self) -> str | None:
-        return self.spec["security"][0]["bearer"][0] if self.spec["security"] else None
+        return next((one["bearer"][0] for one in self.spec["security"] if "bearer" in one), None)
+
+    @property
+    def secured(self) -> bool:
+        """Whether it takes a key or a session."""
+        return bool(self.spec["security"])
+
+    @property
+    def role(self) -> str | None:
+        """The role that a session needs, if the route takes no key."""
+        return next((one["session"][0] for one in self.spec["security"] if one.get("session") and not self.scope), None)
 
     @property
     def ids(self) -> list[str]:

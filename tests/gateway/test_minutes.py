@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import pytest
 
 from gatepost.access.client_address import client_network
-from gatepost.access.minute_limit import MAX_COUNTED, MinuteLimit
+from gatepost.access.sliding_limit import MAX_COUNTED, SlidingLimit
 from gatepost.clock import MovableClock
 from tests.conftest import Receiver
 from tests.gateway.checks import SEND, TEXT, check_refused
@@ -118,7 +118,7 @@ def test_addresses_of_the_old_kind_stay_apart_on_a_socket_for_both_kinds() -> No
 
 def test_no_more_than_a_number_is_remembered_and_the_quietest_go_first() -> None:
     clock = MovableClock(NOW)
-    counted = MinuteLimit(1, clock)
+    counted = SlidingLimit(1, clock)
     for number in range(MAX_COUNTED):
         counted.take(number)
     assert counted.take(0) == 60.0

@@ -93,7 +93,7 @@ def test_answers_name_their_headers() -> None:
             headers = set(_follow(answer)["headers"])
             assert "X-Request-Id" in headers, (route.key, status)
             limited = {"RateLimit", "RateLimit-Policy"} <= headers
-            assert limited == (status == "429" or (route.scope is not None and int(status) < 400)), (route.key, status)
+            assert limited == (status == "429" or (route.secured and int(status) < 400)), (route.key, status)
             assert ("Retry-After" in headers) == (status in ("429", "503") and "$ref" in answer), (route.key, status)
 
 

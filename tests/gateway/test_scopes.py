@@ -49,6 +49,8 @@ async def test_no_key_gets_in_nowhere_but_where_none_is_needed(house: House) -> 
         answer = await _call(house, route, "")
         if route.scope:
             check_refused(answer, 401, "missing_api_key", about=route.key)
+        elif route.secured:
+            check_refused(answer, 401, "session_ended", about=route.key)
         else:
             public.add(route.path)
     assert public == {
@@ -61,6 +63,8 @@ async def test_no_key_gets_in_nowhere_but_where_none_is_needed(house: House) -> 
         "/docs/events",
         "/docs/events/{schema_name}",
         "/callbacks/cloud/{channel_id}",
+        "/api/v1/session",
+        "/api/v1/one-time-links/{token}",
     }
 
 

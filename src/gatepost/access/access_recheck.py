@@ -1,17 +1,16 @@
-"""A long request is checked again, so that it ends soon after its key was revoked, has expired or lost its scope.
+"""A long request is checked again, so that it ends soon after its key or session has ended or lost its scope.
 
 admitted ─► AccessRecheck in the state of the ASGI scope
     a request body that arrives in parts    each part is checked              `checked_body`
     a response that is written in parts     before and after each part        `checked_parts`
     a wait                                  the handler checks after it       `recheck_access`
 
-The authenticator caches its look-ups (`security.key_cache_seconds`), so most checks take microseconds.
+The authenticators cache their look-ups (`security.key_cache_seconds`), so most checks take microseconds.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import Any, TypeVar
 
-from gatepost.access.authentication import Authenticator
 from gatepost.model.errors import GatepostError, Unavailable
 
 T = TypeVar("T")
@@ -19,29 +18,20 @@ AsgiScope = Mapping[str, Any]
 _NAME = "access_recheck"
 
 
-class AccessRecheck:
-    """The credential and the scope that a request was admitted with."""
-
-    def __init__(self, authenticator: Authenticator, authorization: str | None, scope: str) -> None:
-        self._authenticator = authenticator
-        self._authorization = authorization
-        self._scope = scope
-
-    async def check(self) -> None:
-        """Raise the error that a new request with the same key would get."""
-        await self._authenticator.check(self._authorization, self._scope)
+# Raises the error that a new request with the same key or session would get.
+AccessRecheck = Callable[[], Awaitable[object]]
 
 
 def remember_access(scope: AsgiScope, recheck: AccessRecheck) -> None:
-    """Store what a request was admitted with in its state."""
+    """Store how the access of a request is checked again in its state."""
     scope["state"][_NAME] = recheck
 
 
 async def recheck_access(scope: AsgiScope) -> None:
-    """Raise if the key of a request was revoked, has expired or lost its scope since the request was admitted."""
+    """Raise if the key or session of a request has ended or lost its scope since the request was admitted."""
     recheck: AccessRecheck | None = scope["state"].get(_NAME)
     if recheck is not None:  # a public route has none
-        await recheck.check()
+        await recheck()
 
 
 def checked_body(scope: AsgiScope, receive: Callable[[], Awaitable[Any]]) -> Callable[[], Awaitable[Any]]:

@@ -1,6 +1,7 @@
 """Addresses of clients, where requests and connections are counted per address."""
 
-from ipaddress import ip_address, ip_network
+from collections.abc import Iterable
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 
 
 def client_network(address: str) -> str:
@@ -13,3 +14,36 @@ def client_network(address: str) -> str:
         return address
     mapped = parsed.ipv4_mapped  # a dual-stack socket maps all IPv4 addresses into one IPv6 network
     return str(mapped or ip_network((int(parsed), 64), strict=False))
+
+
+class TrustedProxies:
+    """The proxies whose header X-Forwarded-For counts."""
+
+    def __init__(self, networks: Iterable[str]) -> None:
+        self._networks = [ip_network(text) for text in networks]
+
+    def client_of(self, peer: str | None, forwarded: str | None) -> str | None:
+        """Return the address of a client: the last one that is not a trusted proxy, from the connection backwards."""
+        if not self._networks or not forwarded or peer is None:
+            return peer
+        client = peer
+        for text in reversed(forwarded.split(",")):
+            if not self._trusts(client):
+                break
+            parsed = _parse(text.strip())
+            if parsed is None:  # anyone may have written it: stop at the proxy that reported it
+                break
+            client = str(parsed)
+        return client
+
+    def _trusts(self, address: str) -> bool:
+        parsed = _parse(address)
+        return parsed is not None and any(parsed in network for network in self._networks)
+
+
+def _parse(text: str) -> IPv4Address | IPv6Address | None:
+    try:
+        parsed = ip_address(text)
+    except ValueError:
+        return None
+    return getattr(parsed, "ipv4_mapped", None) or parsed

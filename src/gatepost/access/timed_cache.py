@@ -29,6 +29,10 @@ class TimedCache(Generic[K, V]):
             loading.add_done_callback(lambda task: self._loaded(key, task))
         return await asyncio.shield(loading)
 
+    def clear(self) -> None:
+        """Forget what was looked up so far."""
+        self._cached.clear()
+
     async def _load_now(self, key: K) -> V:
         until = time.monotonic() + self._seconds  # counted from before the look-up
         value = await self._load(key)

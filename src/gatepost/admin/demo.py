@@ -24,6 +24,7 @@ from gatepost.model.errors import NotAuthenticated, NotFound
 from gatepost.networks.cloud.secrets import ChannelSecrets
 from gatepost.store import accounts as account_rows
 from gatepost.store import keys as key_rows
+from gatepost.store import users as user_rows
 from gatepost.store.accounts import Account
 from gatepost.store.channels import ChannelConfig, list_channels
 from gatepost.store.embedded.lock import make_data_folder
@@ -129,12 +130,12 @@ async def _ensure_account(db: Database, options: DemoOptions, now: datetime) -> 
 
 async def _ensure_owner(db: Database, before: Quickstart | None, now: datetime) -> str:
     """Return the password in the file. If the owner has changed it since, it is left unchanged."""
-    user = await account_rows.get_user_by_email(db, EMAIL)
+    user = await user_rows.get_user_by_email(db, EMAIL)
     if user is None:
         return (await users.create_user(db, ACCOUNT_ID, EMAIL, now=now)).password
     if before is not None:
         return before.dashboard.password
-    return (await users.change_password(db, ACCOUNT_ID, user.id)).password
+    return (await users.change_password(db, ACCOUNT_ID, user.id, now=now)).password
 
 
 async def _ensure_channels(db: Database, vault: Vault, options: DemoOptions, now: datetime) -> list[ChannelConfig]:

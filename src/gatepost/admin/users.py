@@ -1,27 +1,23 @@
-"""Users and their passwords."""
+"""Users of an account: create, invite, list, change, delete."""
 
-import asyncio
 import re
-import secrets
 from datetime import datetime
-from functools import cache
 from uuid import UUID
 
 import msgspec
-from argon2 import PasswordHasher
-from argon2.exceptions import InvalidHashError, VerificationError
 
 from gatepost.admin.accounts import get_account
+from gatepost.admin.checks import check_name
+from gatepost.admin.passwords import check_password, hash_password, new_password, verify_password
 from gatepost.model import ids
+from gatepost.model.account_log import OPERATOR, Actor, LogEntry, new_entry
 from gatepost.model.errors import NotFound, invalid_field
-from gatepost.model.field_readers import check_storable
-from gatepost.store import accounts as store
-from gatepost.store.accounts import User
+from gatepost.model.session import ROLES, Role
+from gatepost.store import users as store
 from gatepost.store.pool import Database
+from gatepost.store.users import KeptSession, User
 
-ROLES = ("owner", "member")
 EMAIL_MAX = 254
-PASSWORD_MIN, PASSWORD_MAX = 10, 200
 _EMAIL = re.compile(r"[^@\s]+@[^@\s.]+(\.[^@\s.]+)*")
 
 
@@ -33,16 +29,34 @@ class NewPassword(msgspec.Struct, frozen=True):
 
 
 async def create_user(
-    db: Database, account_id: UUID, email: str, *, role: str = "owner", password: str | None = None, now: datetime
+    db: Database,
+    account_id: UUID,
+    email: str,
+    *,
+    role: str = "owner",
+    name: str = "",
+    password: str | None = None,
+    actor: Actor = OPERATOR,
+    now: datetime,
 ) -> NewPassword:
     """Create a user; without a password, one is generated."""
-    check_email(email)
-    check_role(role)
     chosen = check_password(password) if password is not None else new_password()
-    user = User(ids.new_id(now), account_id, email, await _hash(chosen), role, now)
-    if not await store.insert_user(db, user):
-        raise NotFound(f"There is no account {ids.format_id('acc', account_id)}.")
+    user = new_user(account_id, email, role=role, name=name, now=now)
+    user = msgspec.structs.replace(user, password_hash=await hash_password(chosen))
+    await insert_user(db, user, user_entry(user, actor, "user_created", now, role=role))
     return NewPassword(user, chosen)
+
+
+def new_user(account_id: UUID, email: str, *, role: str, name: str, now: datetime) -> User:
+    """Return a user without a password who is not stored yet."""
+    checked = check_name(name) if name else ""
+    return User(ids.new_id(now), account_id, check_email(email), checked, "", check_role(role), now)
+
+
+async def insert_user(db: Database, user: User, entry: LogEntry) -> None:
+    """Store a new user."""
+    if not await store.insert_user(db, user, entry):
+        raise NotFound(f"There is no account {ids.format_id('acc', user.account_id)}.")
 
 
 async def list_users(db: Database, account_id: UUID) -> list[User]:
@@ -59,25 +73,58 @@ async def get_user(db: Database, account_id: UUID, user_id: UUID) -> User:
     return user
 
 
-async def change_password(db: Database, account_id: UUID, user_id: UUID, password: str | None = None) -> NewPassword:
-    """Change a password; without one, it is generated."""
-    chosen = check_password(password) if password is not None else new_password()
-    if not await store.set_password(db, account_id, user_id, await _hash(chosen)):
+async def change_password(
+    db: Database,
+    account_id: UUID,
+    user_id: UUID,
+    password: str | None = None,
+    *,
+    kept: KeptSession | None = None,
+    actor: Actor = OPERATOR,
+    now: datetime,
+) -> NewPassword:
+    """Change a password, which ends the sessions of the user; without a new one, it is generated."""
+    chosen = check_password(password, "new_password") if password is not None else new_password()
+    user = await get_user(db, account_id, user_id)
+    entry = user_entry(user, actor, "password_changed", now)
+    if not await store.set_password(db, account_id, user_id, await hash_password(chosen), entry, kept=kept):
         raise _unknown(user_id)
     return NewPassword(await get_user(db, account_id, user_id), chosen)
 
 
-async def delete_user(db: Database, account_id: UUID, user_id: UUID) -> None:
-    """Delete a user."""
-    if not await store.delete_user(db, account_id, user_id):
+async def change_role(
+    db: Database, account_id: UUID, user_id: UUID, role: str, *, actor: Actor = OPERATOR, now: datetime
+) -> User:
+    """Change the role of a user."""
+    user, new = await get_user(db, account_id, user_id), check_role(role)
+    entry = user_entry(user, actor, "role_changed", now, before=user.role, after=new)
+    if not await store.set_role(db, account_id, user_id, new, entry):
+        raise _unknown(user_id)
+    return msgspec.structs.replace(user, role=new)
+
+
+async def delete_user(db: Database, account_id: UUID, user_id: UUID, *, actor: Actor = OPERATOR, now: datetime) -> None:
+    """Delete a user, which ends all sessions of the user."""
+    user = await get_user(db, account_id, user_id)
+    if not await store.delete_user(db, account_id, user_id, user_entry(user, actor, "user_deleted", now)):
         raise _unknown(user_id)
 
 
 async def check_sign_in(db: Database, email: str, password: str) -> User | None:
     """Return the user if the password is correct. An unknown address takes as long as a wrong password."""
     user = await store.get_user_by_email(db, email)
-    correct = await asyncio.to_thread(_verify, user.password_hash if user else _dummy_hash(), password)
+    correct = await verify_password(user.password_hash if user else "", password)
     return user if correct else None
+
+
+def user_entry(user: User, actor: Actor, action: str, now: datetime, **details: str) -> LogEntry:
+    """Return the log entry of an action on a user."""
+    return new_entry(user.account_id, actor, action, now, target=user.email, details=details)
+
+
+def own_actor(user: User) -> Actor:
+    """Return a user as the actor."""
+    return Actor("user", user.id, user.email)
 
 
 def check_email(email: str) -> str:
@@ -87,38 +134,10 @@ def check_email(email: str) -> str:
     return email
 
 
-def check_role(role: str) -> str:
+def check_role(role: str) -> Role:
     if role not in ROLES:
         raise invalid_field("role", f"must be one of: {', '.join(ROLES)}")
     return role
-
-
-def check_password(password: str) -> str:
-    if not PASSWORD_MIN <= len(password) <= PASSWORD_MAX:
-        raise invalid_field("password", f"must have {PASSWORD_MIN} to {PASSWORD_MAX} characters")
-    check_storable("password", password)
-    return password
-
-
-def new_password() -> str:
-    return secrets.token_urlsafe(15)
-
-
-async def _hash(password: str) -> str:
-    # Argon2 is slow on purpose: it must not block the event loop.
-    return await asyncio.to_thread(PasswordHasher().hash, password)
-
-
-def _verify(password_hash: str, password: str) -> bool:
-    try:
-        return PasswordHasher().verify(password_hash, password)
-    except (VerificationError, InvalidHashError, UnicodeEncodeError):
-        return False
-
-
-@cache
-def _dummy_hash() -> str:
-    return PasswordHasher().hash(new_password())
 
 
 def _unknown(user_id: UUID) -> NotFound:

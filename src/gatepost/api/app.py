@@ -9,7 +9,7 @@ from litestar.di import Provide
 from litestar.handlers import BaseRouteHandler
 from litestar.types import ASGIApp, Scope
 
-from gatepost.access.access_recheck import AccessRecheck, remember_access
+from gatepost.access.access_recheck import remember_access
 from gatepost.access.costly import is_costly
 from gatepost.api import (
     batch,
@@ -28,16 +28,19 @@ from gatepost.api import (
     media,
     messages,
     metrics,
+    one_time_links,
     orders,
     profile,
     recoveries,
     reference,
+    session,
     templates,
     usage,
     webhook_secrets,
     webhook_test,
     webhooks,
 )
+from gatepost.api.admission import admit_request, read_headers
 from gatepost.api.context import ApiContext
 from gatepost.api.deprecations import DEPRECATIONS, check_deprecations
 from gatepost.api.dispatcher import Dispatcher
@@ -45,6 +48,7 @@ from gatepost.api.errors import answer_error, name_methods
 from gatepost.api.openapi.routes import list_operations
 from gatepost.api.suggestions import KnownRoutes
 from gatepost.model.account import Caller
+from gatepost.model.session import AccessRule, SignedInUser
 
 ROUTES: list[Any] = [
     history.list_messages,
@@ -122,6 +126,16 @@ ROUTES: list[Any] = [
     templates.delete_template,
     templates.sync_templates,
     templates.preview_template,
+    session.sign_in,
+    session.get_session,
+    session.sign_out,
+    session.change_password,
+    session.begin_totp,
+    session.confirm_totp,
+    session.replace_recovery_codes,
+    session.remove_totp,
+    one_time_links.get_link,
+    one_time_links.use_link,
 ]
 HEALTH: list[Any] = [health.healthz, health.readyz]
 FIGURES: list[Any] = [metrics.show_metrics]  # for the operator: not in the reference
@@ -156,6 +170,7 @@ def _framework(body_limit: int, public_only: bool, *, figures: bool) -> Litestar
         dependencies={
             "gateway": Provide(_gateway, sync_to_thread=False),
             "caller": Provide(_caller, sync_to_thread=False),
+            "user": Provide(_user, sync_to_thread=False),
         },
         before_request=tell_methods,
         exception_handlers={Exception: answer_error},
@@ -176,19 +191,23 @@ async def tell_methods(request: Request[Any, Any, Any]) -> Response[None] | None
 
 
 async def admit(connection: "ASGIConnection[Any, Any, Any, Any]", handler: BaseRouteHandler) -> None:
-    """Authenticate a request, unless its route is public, and check the scope that the route requires."""
+    """Authenticate a request, unless its route is public, and check what the route requires."""
     scope: Any = connection.scope
     if scope["state"].get("head"):  # the route is found as GET: restore the method
         scope["method"] = "HEAD"
-    if not handler.opt.get("public") and connection.scope.get("method") != "OPTIONS":  # which only names the methods
-        gate, authorization = _gateway(connection.scope).gate, connection.headers.get("authorization")
-        client = connection.client
-        caller, left = await gate.admit(authorization, handler.opt["scope"], client.host if client else None)
-        connection.scope["state"].update(caller=caller, left=left)
-        remember_access(connection.scope, AccessRecheck(gate, authorization, handler.opt["scope"]))
+    rule: AccessRule | None = handler.opt.get("access")
+    if rule is not None and scope["method"] != "OPTIONS":  # which only names the methods
+        gateway, state = _gateway(scope), scope["state"]
+        admitted = await admit_request(gateway, scope, read_headers(scope), rule)
+        state.update(left=admitted.left, access=rule)
+        if admitted.caller is not None:
+            state["caller"] = admitted.caller
+        if admitted.user is not None:
+            state["user"] = admitted.user
+        remember_access(scope, admitted.recheck)
         if is_costly(handler.opt.get("costly"), connection.query_params):
-            _gateway(connection.scope).costly.begin(caller.principal.id)
-            connection.scope["state"]["costly"] = caller.principal.id  # ended in `dispatcher.py`
+            gateway.costly.begin(admitted.principal.id)
+            state["costly"] = admitted.principal.id  # ended in `dispatcher.py`
 
 
 def _gateway(scope: Scope) -> ApiContext:
@@ -199,3 +218,8 @@ def _gateway(scope: Scope) -> ApiContext:
 def _caller(scope: Scope) -> Caller:
     caller: Caller = scope["state"]["caller"]
     return caller
+
+
+def _user(scope: Scope) -> SignedInUser:
+    user: SignedInUser = scope["state"]["user"]
+    return user

@@ -8,18 +8,25 @@ import msgspec
 from litestar.di import NamedDependency
 
 from gatepost.access.authentication import Authenticator
+from gatepost.access.client_address import TrustedProxies
 from gatepost.access.costly import CostlyRequests
-from gatepost.access.minute_limit import MinuteLimit
+from gatepost.access.session_authentication import SessionAuthenticator
+from gatepost.access.sign_in_throttle import SignInThrottle
+from gatepost.access.sliding_limit import SlidingLimit
 from gatepost.access.timed_cache import TimedCache
+from gatepost.access.wrong_credentials import WrongCredentials
+from gatepost.admin.sign_in import FailureLog
 from gatepost.admin.vault import Vault
 from gatepost.api.body_memory import BodyMemory
 from gatepost.api.contract.channel import ChannelLimits
 from gatepost.api.contract.health import ReadyChecks
 from gatepost.api.metrics_source import MetricsSource
+from gatepost.api.session_cookie import SessionCookie
 from gatepost.clock import Clock
 from gatepost.inbound.receive import UpdateReceiver
 from gatepost.model.account import Caller, Plan
 from gatepost.model.event import ChannelRef
+from gatepost.model.session import SignedInUser
 from gatepost.networks.base import CallbackReader
 from gatepost.outbound.accept import Acceptor
 from gatepost.services.business import OpenBusiness
@@ -45,6 +52,12 @@ class ApiContext(msgspec.Struct, frozen=True):
     db: Database
     clock: Clock
     gate: Authenticator
+    sessions: SessionAuthenticator
+    sign_ins: SignInThrottle
+    failures: FailureLog  # of signing in
+    wrong: WrongCredentials
+    proxies: TrustedProxies
+    cookie: SessionCookie
     acceptor: Acceptor
     receiver: UpdateReceiver
     vault: Vault
@@ -54,13 +67,14 @@ class ApiContext(msgspec.Struct, frozen=True):
     business: OpenBusiness
     speak: Speak
     waiters: EventWaiters
-    trials: MinuteLimit  # test events to one endpoint
+    trials: SlidingLimit  # test events to one endpoint
     costly: CostlyRequests
     limits: Callable[[ChannelConfig, LinkRow | None, datetime], ChannelLimits]
     callback_configs: TimedCache[UUID, CallbackConfig | None]
     ready: Callable[[], Awaitable[ReadyChecks]]
     figures: MetricsSource
     public_url: str  # empty: derived from the request
+    origin: str  # of the public URL; empty: derived from the request
     plans: Mapping[str, Plan]
     rate: float  # requests a second with one key
     burst: int
@@ -72,6 +86,7 @@ class ApiContext(msgspec.Struct, frozen=True):
     callback_memory: BodyMemory
 
 
-# The parameter types of handlers that need the context or the caller.
+# The parameter types of handlers that need the context, the caller on a channel, or the person who is signed in.
 Context = NamedDependency[ApiContext]
 CurrentCaller = NamedDependency[Caller]
+CurrentUser = NamedDependency[SignedInUser]

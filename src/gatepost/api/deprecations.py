@@ -85,6 +85,12 @@ class Deprecations:
                 "deprecated route used",
                 route=route,
                 channel=ids.format_id("ch", caller.channel_id),
-                key=ids.format_id("key", caller.principal.id),
+                **_principal(caller),
                 sunset=times.format_time(self._deprecations[route].sunset),
             )
+
+
+def _principal(caller: Caller) -> dict[str, str]:
+    """Return the log field of a caller's key or session."""
+    principal = caller.principal
+    return {principal.kind: ids.format_id("ses" if principal.kind == "session" else "key", principal.id)}

@@ -15,6 +15,7 @@ from gatepost.api.suggestions import KnownRoutes
 from gatepost.model.errors import (
     BadRequest,
     Conflict,
+    Forbidden,
     GatepostError,
     HeadersTooLarge,
     Invalid,
@@ -38,6 +39,7 @@ _STATUS: dict[type[GatepostError], int] = {
     NotAuthenticated: 401,
     NoAccess: 402,
     MissingScope: 403,
+    Forbidden: 403,
     NotFound: 404,
     RequestTimeout: 408,
     Conflict: 409,

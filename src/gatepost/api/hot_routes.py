@@ -11,12 +11,14 @@ import msgspec
 from litestar.exceptions import MethodNotAllowedException
 from litestar.types import HTTPScope, Receive
 
+from gatepost.api.admission import admit_request, read_headers
 from gatepost.api.callbacks import PREFIX, find_callback, is_callback, receive_callback, verify_callback
 from gatepost.api.context import ApiContext
 from gatepost.api.errors import name_methods
 from gatepost.api.json_body import HttpAnswer, check_json, decode
 from gatepost.model.errors import BadRequest, TooLarge
 from gatepost.model.send_request import SendRequest
+from gatepost.model.session import AccessRule
 from gatepost.outbound.accept import ROUTE
 from gatepost.store.idempotency import idempotency_key
 
@@ -24,6 +26,7 @@ SEND = "/api/v1/message/send"
 _JSON, _TEXT = b"application/json", b"text/plain; charset=utf-8"
 _PROMPT = 0.5  # seconds: if a body takes longer, its key is checked again
 _REPLAYED = ((b"idempotent-replayed", b"true"),)
+_SEND_RULE = AccessRule("send")
 _send_request = msgspec.json.Decoder(SendRequest)
 
 Handler = Callable[[ApiContext, HTTPScope, Receive], Awaitable[HttpAnswer]]
@@ -55,13 +58,14 @@ def _methods(scope: HTTPScope) -> str:
 async def send_message(gateway: ApiContext, scope: HTTPScope, receive: Receive) -> HttpAnswer:
     """Accepts a message for sending. The response is sent after the message is stored."""
     headers = read_headers(scope)
-    client = scope.get("client")
-    caller, left = await gateway.gate.admit(headers.get(b"authorization"), "send", client[0] if client else None)
+    admitted = await admit_request(gateway, scope, headers, _SEND_RULE)
+    caller, left = admitted.caller, admitted.left
+    assert caller is not None  # the route has a scope
     check_json(headers.get(b"content-type"))
     admitted_at = time.monotonic()
     body = await read_all(headers, receive, gateway.body_limit)
     if time.monotonic() - admitted_at > _PROMPT:
-        await gateway.gate.check(headers.get(b"authorization"), "send")
+        await admitted.recheck()
     key = idempotency_key(headers.get(b"idempotency-key"), body, ROUTE)
     accepted = await gateway.acceptor.accept(caller, decode(body, _send_request), key)
     scope.setdefault("state", {})["caller"] = caller
@@ -86,10 +90,6 @@ async def shake_hands(gateway: ApiContext, scope: HTTPScope, _receive: Receive) 
 
 _SENDING: dict[str, Handler] = {"POST": send_message, "OPTIONS": tell_methods}
 _CALLING: dict[str, Handler] = {"GET": shake_hands, "POST": take_callback, "OPTIONS": tell_methods}
-
-
-def read_headers(scope: HTTPScope) -> dict[bytes, str]:
-    return {name: value.decode("latin-1") for name, value in scope["headers"]}
 
 
 async def read_all(

@@ -1,6 +1,7 @@
 """Query parameters: one struct per route, from which requests are parsed and the API reference is derived."""
 
 import types
+from collections.abc import Sequence
 from typing import Annotated, Any, Generic, Literal, TypeVar, Union, get_args, get_origin
 from uuid import UUID
 
@@ -99,10 +100,12 @@ class QueryReader(Generic[T]):
             for field in msgspec.structs.fields(type_)
         }
 
-    def read(self, given: "MultiDict[Any]") -> T:
+    def read(self, given: "MultiDict[Any]", ignored: Sequence[str] = ()) -> T:
         """Return the parameters. Unknown ones are rejected: a misspelt filter must not return everything."""
         values = {}
         for name in given:
+            if name in ignored:
+                continue
             parameter = self.parameters.get(name)
             if parameter is None:
                 known = ", ".join(self.parameters)

@@ -13,7 +13,7 @@ The decorator has the rest: the scope, the summary, error codes, and what the re
 
 import inspect
 from collections.abc import Awaitable, Callable
-from typing import Any, get_type_hints
+from typing import Any, Literal, get_type_hints
 
 import litestar
 import msgspec
@@ -25,12 +25,14 @@ from gatepost.api.json_body import read_body
 from gatepost.api.openapi.route_docs import RouteDocs, describe_handler
 from gatepost.api.query import QueryReader
 from gatepost.api.responses import respond
+from gatepost.model.session import AccessRule, Role
 from gatepost.store.idempotency import Replay
 
 Function = Callable[..., Awaitable[Any]]
 Decorator = Callable[[Function], HTTPRouteHandler]
 _REQUEST = inspect.Parameter("request", inspect.Parameter.KEYWORD_ONLY, annotation=Request[Any, Any, Any])
 _OURS = ("body", "query", "once")  # parameters that the framework does not know
+_CHANNEL = ("channel",)
 
 
 def _decorator(kind: Any) -> Callable[..., Decorator]:
@@ -39,17 +41,25 @@ def _decorator(kind: Any) -> Callable[..., Decorator]:
         *,
         summary: str,
         scope: str | None = None,
+        access: Literal["session"] | None = None,
+        role: Role | None = None,
+        while_suspended: bool = False,
         costly: str | None = None,
         message: str = "OK",
         body_limit: bool = True,
         **docs: Any,
     ) -> Decorator:
-        """Return a decorator that makes a route. Without a scope it is public; `docs` are fields of `RouteDocs`."""
+        """Return a decorator that makes a route. `docs` are fields of `RouteDocs`.
+
+        A route with a scope acts on a channel and takes keys and sessions; one with access="session" takes sessions
+        only, of owners if role="owner"; another one is public.
+        """
         more: dict[str, Any] = {} if body_limit else {"request_max_body_size": None}
 
         def make(function: Function) -> HTTPRouteHandler:
             described = describe_handler(function, RouteDocs(message=message, **docs))
-            opt: dict[str, Any] = {"scope": scope} if scope else {"public": True}
+            rule = AccessRule(scope, role, while_suspended, channel_in_query=bool(described.binary))
+            opt: dict[str, Any] = {"access": rule} if scope or access else {}
             if costly:
                 opt["costly"] = costly
             handler = kind(path, opt=opt, status_code=described.status, summary=summary, **more)
@@ -66,6 +76,11 @@ get, post, put, patch, delete = map(
 )
 
 
+def _in_query(request: Request[Any, Any, Any]) -> bool:
+    """Return whether a request may name its channel in the query."""
+    return "user" in request.scope["state"] and request.scope["state"]["access"].channel_in_query
+
+
 def _adapt(function: Function, docs: RouteDocs) -> Function:
     """Return the function that the framework calls: it decodes body and query, and wraps the response."""
     hints, signature = get_type_hints(function, include_extras=True), inspect.signature(function)
@@ -76,7 +91,7 @@ def _adapt(function: Function, docs: RouteDocs) -> Function:
     async def handle(*, request: Request[Any, Any, Any], **given: Any) -> Any:
         raw = b""
         if query is not None:
-            given["query"] = query.read(request.query_params)
+            given["query"] = query.read(request.query_params, _CHANNEL if _in_query(request) else ())
         if decoder is not None:
             given["body"], raw = await read_body(request, decoder)
         if asks:

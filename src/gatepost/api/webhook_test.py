@@ -5,7 +5,7 @@ from typing import Annotated
 import msgspec
 from litestar.params import FromPath
 
-from gatepost.access.minute_limit import MINUTE, MinuteLimit
+from gatepost.access.sliding_limit import MINUTE, SlidingLimit
 from gatepost.admin import endpoints as admin
 from gatepost.admin.signing import live_secrets
 from gatepost.api.context import ApiContext, Context, CurrentCaller
@@ -49,7 +49,7 @@ async def try_webhook(
     return Reply(Trial.of(test), None if test.delivered else "Not delivered")
 
 
-def _count(trials: MinuteLimit, endpoint: Endpoint) -> None:
+def _count(trials: SlidingLimit, endpoint: Endpoint) -> None:
     """Limit test events: each is a request to another server, at once and beyond the endpoint's own rate limit."""
     wait = trials.take(endpoint.id)
     if wait:

@@ -8,7 +8,7 @@ from gatepost.cli.command import CommandSession, command, new_group
 from gatepost.cli.output import CommandResult
 
 if TYPE_CHECKING:
-    from gatepost.store.accounts import User
+    from gatepost.store.users import User
 
 group = new_group("Users of an account, and their roles.")
 
@@ -25,7 +25,8 @@ async def create(
     session: CommandSession,
     account: AccountId,
     email: Annotated[str, typer.Argument(help="E-mail address to sign in with.")],
-    role: Annotated[str, typer.Option(help="owner or member.")] = "owner",
+    role: Annotated[str, typer.Option(help="owner, agent or reader.")] = "owner",
+    name: Annotated[str, typer.Option(help="Name of the person.")] = "",
     password: Password = None,
 ) -> CommandResult:
     """Create a user."""
@@ -34,7 +35,7 @@ async def create(
     from gatepost.cli.views import user_view
 
     made = await users.create_user(
-        session.db, read_id("acc", account), email, role=role, password=password, now=session.now
+        session.db, read_id("acc", account), email, role=role, name=name, password=password, now=session.now
     )
     return CommandResult({**user_view(made.user), "password": made.password}, note=_ONCE)
 
@@ -47,18 +48,74 @@ async def list_(session: CommandSession, account: AccountId) -> CommandResult:
     from gatepost.cli.views import user_view
 
     found = await users.list_users(session.db, read_id("acc", account))
-    return CommandResult([user_view(user) for user in found], ("id", "email", "role", "created_at"))
+    return CommandResult([user_view(user) for user in found], ("id", "email", "role", "two_factor", "created_at"))
 
 
-@command(group, "password")
-async def change_password(session: CommandSession, user: UserRef, password: Password = None) -> CommandResult:
-    """Replace a user's password."""
+@command(group, "role")
+async def change_role(
+    session: CommandSession, user: UserRef, role: Annotated[str, typer.Argument(help="owner, agent or reader.")]
+) -> CommandResult:
+    """Change the role of a user."""
     from gatepost.admin import users
     from gatepost.cli.views import user_view
 
     found = await _find(session, user)
-    changed = await users.change_password(session.db, found.account_id, found.id, password)
+    return CommandResult(
+        user_view(await users.change_role(session.db, found.account_id, found.id, role, now=session.now))
+    )
+
+
+@command(group, "password")
+async def change_password(session: CommandSession, user: UserRef, password: Password = None) -> CommandResult:
+    """Replace a user's password, which ends the user's sessions."""
+    from gatepost.admin import users
+    from gatepost.cli.views import user_view
+
+    found = await _find(session, user)
+    changed = await users.change_password(session.db, found.account_id, found.id, password, now=session.now)
     return CommandResult({**user_view(changed.user), "password": changed.password}, note=_ONCE)
+
+
+@command(group, "reset")
+async def reset(session: CommandSession, user: UserRef) -> CommandResult:
+    """Create a one-time link with which a user sets a new password."""
+    from gatepost.admin.one_time_links import create_reset_link
+    from gatepost.cli.views import link_view
+    from gatepost.running_address import noted_address
+
+    found, settings = await _find(session, user), session.settings
+    link = await create_reset_link(session.db, found.account_id, found.id, now=session.now)
+    base = settings.server.public_url or noted_address(settings.data_folder) or settings.public_url
+    return CommandResult(link_view(link, base), note="The link is shown this once. It is valid once.")
+
+
+@command(group, "totp-off")
+async def turn_totp_off(session: CommandSession, user: UserRef) -> CommandResult:
+    """Turn off two-factor authentication for a user who lost the app and the recovery codes."""
+    from gatepost.admin.totp import remove_totp
+    from gatepost.cli.views import user_view
+
+    found = await _find(session, user)
+    await remove_totp(session.db, found, now=session.now)
+    return CommandResult(user_view(await _find(session, user)))
+
+
+@command(group, "sessions")
+async def list_sessions(
+    session: CommandSession,
+    user: UserRef,
+    end: Annotated[bool, typer.Option("--end", help="End all sessions of the user.")] = False,
+) -> CommandResult:
+    """List the sessions of a user, or end them."""
+    from gatepost.admin.sign_in import end_sessions
+    from gatepost.cli.views import session_view, user_view
+    from gatepost.store.sessions import list_sessions
+
+    found = await _find(session, user)
+    if end:
+        return CommandResult({**user_view(found), "ended": await end_sessions(session.db, found, now=session.now)})
+    views = [session_view(one) for one in await list_sessions(session.db, found.id, session.now)]
+    return CommandResult(views, ("id", "created_at", "last_used_at", "expires_at", "address", "user_agent"))
 
 
 @command(group, "delete")
@@ -68,7 +125,7 @@ async def delete(session: CommandSession, user: UserRef) -> CommandResult:
     from gatepost.cli.views import user_view
 
     found = await _find(session, user)
-    await users.delete_user(session.db, found.account_id, found.id)
+    await users.delete_user(session.db, found.account_id, found.id, now=session.now)
     return CommandResult({**user_view(found), "deleted": True})
 
 
@@ -76,7 +133,7 @@ async def _find(session: CommandSession, reference: str) -> "User":
     """Return the user with an e-mail address or id, of any account."""
     from gatepost.cli.arguments import read_id
     from gatepost.model.errors import NotFound
-    from gatepost.store import accounts as users
+    from gatepost.store import users
 
     if "@" in reference:
         found = await users.get_user_by_email(session.db, reference)

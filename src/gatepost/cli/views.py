@@ -1,17 +1,46 @@
-"""Users as the command line shows them."""
+"""Users, links and sessions as the command line shows them."""
 
 from typing import Any
 
+from gatepost.admin.one_time_links import NewLink
 from gatepost.model import ids, times
-from gatepost.store.accounts import User
+from gatepost.store.sessions import StoredSession
+from gatepost.store.users import User
+
+View = dict[str, Any]
 
 
-def user_view(user: User) -> dict[str, Any]:
+def user_view(user: User) -> View:
     """Return a user without the password."""
     return {
         "id": ids.format_id("usr", user.id),
         "account": ids.format_id("acc", user.account_id),
         "email": user.email,
+        "name": user.name,
         "role": user.role,
+        "two_factor": user.totp_active,
         "created_at": times.format_time(user.created_at),
+    }
+
+
+def link_view(link: NewLink, base: str) -> View:
+    """Return a one-time link, which is shown only once."""
+    return {
+        "user": ids.format_id("usr", link.user.id),
+        "email": link.user.email,
+        "purpose": link.purpose,
+        "link": link.url(base),
+        "expires_at": times.format_time(link.expires_at),
+    }
+
+
+def session_view(session: StoredSession) -> View:
+    """Return a session without the token."""
+    return {
+        "id": ids.format_id("ses", session.id),
+        "created_at": times.format_time(session.created_at),
+        "last_used_at": times.format_time(session.last_used_at),
+        "expires_at": times.format_time(session.expires_at),
+        "address": session.address,
+        "user_agent": session.user_agent,
     }

@@ -16,6 +16,7 @@ from gatepost.model.errors import MissingScope, NoAccess, NotAuthenticated
 from gatepost.model.event import ChannelRef
 
 API_ACCESS = "API Access"
+TRIAL_ENDED = f'The trial has ended. Add "{API_ACCESS}" to the account to keep using the API.'
 SCOPES = ("send", "read", "manage", "mcp")
 KEY_PREFIX = "gpk_"
 _CHECK = 6  # digits of a key's checksum
@@ -39,6 +40,7 @@ class Principal(msgspec.Struct, frozen=True):
     scopes: frozenset[str]
     expires_at: datetime | None = None
     revoked_at: datetime | None = None
+    user_id: UUID | None = None  # of a session
 
 
 class Caller(msgspec.Struct, frozen=True):
@@ -99,7 +101,7 @@ def check_access(caller: Caller, now: datetime) -> None:
     if caller.suspended:
         raise NoAccess("This account is suspended. Ask the operator of this gateway.", "account_suspended")
     if not caller.api_access and now >= caller.trial_ends_at:
-        raise NoAccess(f'The trial has ended. Add "{API_ACCESS}" to the account to keep using the API.')
+        raise NoAccess(TRIAL_ENDED)
 
 
 def check_scope(caller: Caller, scope: str) -> None:

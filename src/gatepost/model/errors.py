@@ -1,11 +1,15 @@
 """The errors of the gateway as one tree. Codes are stable; HTTP is mapped in `api/errors.py` and nowhere else.
 
 GatepostError
-├── BadRequest        malformed_request, malformed_json, malformed_upload, invalid_cursor, invalid_idempotency_key
-├── NotAuthenticated  missing_api_key, invalid_api_key, invalid_signature
+├── BadRequest        malformed_request, malformed_json, malformed_upload, invalid_cursor, invalid_idempotency_key,
+│                     two_credentials, channel_required
+├── NotAuthenticated  missing_api_key, invalid_api_key, invalid_signature, session_ended, invalid_credentials,
+│                     code_required, invalid_code
 ├── NoAccess          api_access_required, account_suspended
 ├── MissingScope      missing_scope
-├── NotFound          not_found
+├── Forbidden         csrf_failed, wrong_origin, session_required, missing_role; of sessions also api_access_required,
+│                     account_suspended
+├── NotFound          not_found, link_not_valid
 ├── RequestTimeout    request_timeout
 ├── Conflict          idempotency_in_progress, wrong_state, contact_exists
 ├── TooLarge          body_too_large, media_too_large, storage_full
@@ -89,6 +93,10 @@ class NoAccess(GatepostError):
 
 class MissingScope(GatepostError):
     default_code = "missing_scope"
+
+
+class Forbidden(GatepostError):
+    default_code = "session_required"
 
 
 class NotFound(GatepostError):

@@ -1,13 +1,11 @@
-"""Accounts with their add-ons, and the users who sign in to them."""
+"""Accounts with their add-ons."""
 
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-import asyncpg
 import msgspec
 
-from gatepost.model.errors import Conflict, FieldProblem
 from gatepost.store.pool import Database
 
 
@@ -113,73 +111,3 @@ def _account(row: Any) -> Account:
         row["created_at"],
         tuple(row["addons"]),
     )
-
-
-class User(msgspec.Struct, frozen=True):
-    """A person of one account."""
-
-    id: UUID
-    account_id: UUID
-    email: str
-    password_hash: str
-    role: str
-    created_at: datetime
-
-
-_USER_COLUMNS = "id, account_id, email, password_hash, role, created_at"
-
-
-async def insert_user(db: Database, user: User) -> bool:
-    """Insert a user. Return False if there is no such account; raise Conflict if the email address is in use."""
-    try:
-        made = await db.fetchval(
-            f"""INSERT INTO users ({_USER_COLUMNS})
-                SELECT $1, id, $3, $4, $5, $6 FROM accounts WHERE id = $2 RETURNING 1""",
-            user.id,
-            user.account_id,
-            user.email,
-            user.password_hash,
-            user.role,
-            user.created_at,
-        )
-    except asyncpg.UniqueViolationError:
-        problem = FieldProblem("email", "is used by another user; choose another address")
-        raise Conflict(f"{problem.field}: {problem.message}", fields=(problem,)) from None
-    return made is not None
-
-
-async def list_users(db: Database, account_id: UUID) -> list[User]:
-    """Return the users of an account, the oldest first."""
-    rows = await db.fetch(f"SELECT {_USER_COLUMNS} FROM users WHERE account_id = $1 ORDER BY id", account_id)
-    return [_user(row) for row in rows]
-
-
-async def get_user(db: Database, user_id: UUID) -> User | None:
-    """Return a user of any account."""
-    row = await db.fetchrow(f"SELECT {_USER_COLUMNS} FROM users WHERE id = $1", user_id)
-    return _user(row) if row else None
-
-
-async def get_user_by_email(db: Database, email: str) -> User | None:
-    """Return the user with an email address, in any case of letters."""
-    row = await db.fetchrow(f"SELECT {_USER_COLUMNS} FROM users WHERE lower(email) = lower($1)", email)
-    return _user(row) if row else None
-
-
-async def set_password(db: Database, account_id: UUID, user_id: UUID, password_hash: str) -> bool:
-    """Replace a password. Return False if the account has no such user."""
-    return await db.changes(
-        "UPDATE users SET password_hash = $3 WHERE account_id = $1 AND id = $2 RETURNING 1",
-        account_id,
-        user_id,
-        password_hash,
-    )
-
-
-async def delete_user(db: Database, account_id: UUID, user_id: UUID) -> bool:
-    """Delete a user. Return False if the account has no such user."""
-    return await db.changes("DELETE FROM users WHERE account_id = $1 AND id = $2 RETURNING 1", account_id, user_id)
-
-
-def _user(row: Any) -> User:
-    return User(*row.values())

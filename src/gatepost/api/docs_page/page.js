@@ -127,7 +127,7 @@ async function ask(path, method, operation, inputs, body, out) {
   if (body) headers["Content-Type"] = "application/json";
   out.textContent = "Asking …";
   try {
-    const answer = await fetch(address(path, operation, inputs), { method: method.toUpperCase(), headers, body: body ? body.value : undefined });
+    const answer = await fetch(address(path, operation, inputs), { method: method.toUpperCase(), headers, credentials: "omit", body: body ? body.value : undefined });
     const text = await answer.text();
     let shown = text;
     try { shown = JSON.stringify(JSON.parse(text), null, 2); } catch { /* not JSON: shown as it came */ }

@@ -9,18 +9,29 @@ from gatepost import __version__
 from gatepost.api.contract.failure import Failure
 from gatepost.api.deprecations import DEPRECATIONS
 from gatepost.api.openapi.answer_headers import ANSWER_HEADERS, headers_of
-from gatepost.api.openapi.parameters import EXAMPLES, HEADERS, path_parameter
+from gatepost.api.openapi.parameters import CHANNEL, EXAMPLES, HEADERS, path_parameter
 from gatepost.api.openapi.problems import answer_of, codes_of, share_refusals
 from gatepost.api.openapi.route_docs import RouteDocs
 from gatepost.api.openapi.routes import Operation
 from gatepost.api.openapi.samples import sample_answer, shown_as
+from gatepost.api.session_cookie import NAME, SECURE_NAME
 from gatepost.model.content.fields import DescribedField, described_fields
 from gatepost.model.event_schema.schema import components as event_components
 from gatepost.model.send_request import KINDS
 
 Schema = dict[str, Any]
-_INTRODUCTION = """One REST API in front of official and linked numbers. Every request carries the channel's key as
-`Authorization: Bearer gpk_…`. Times are RFC 3339 in UTC; phone numbers are digits with the country code."""
+_INTRODUCTION = """One REST API in front of official and linked numbers. A program sends the channel's key as
+`Authorization: Bearer gpk_…`; a page of the dashboard sends the cookie of its session, and names the channel in the
+header `Gatepost-Channel`. Times are RFC 3339 in UTC; phone numbers are digits with the country code."""
+_SECURITY: Schema = {
+    "bearer": {"type": "http", "scheme": "bearer", "description": "The channel's key."},
+    "session": {
+        "type": "apiKey",
+        "in": "cookie",
+        "name": SECURE_NAME,
+        "description": f"The cookie of a session. Over http its name is {NAME}.",
+    },
+}
 _REF = "#/components/schemas/{name}"
 
 _NAMES = {"BatchOptions": "Batch"}  # structs whose component has another, public name
@@ -51,7 +62,7 @@ def build_document(operations: Sequence[Operation]) -> Schema:
             "schemas": components,
             "responses": refusals,
             "headers": ANSWER_HEADERS,
-            "securitySchemes": {"bearer": {"type": "http", "scheme": "bearer", "description": "The channel's key."}},
+            "securitySchemes": _SECURITY,
         },
     }
 
@@ -96,15 +107,33 @@ def _operation(operation: Operation, known: dict[int, Schema]) -> Schema:
         "parameters": [
             *map(path_parameter, operation.parameters),
             *(one.described() for one in docs.query),
-            *(HEADERS[name] for name in docs.headers),
+            *(HEADERS[name] for name in (*docs.headers, *_session_headers(operation))),
+            *([CHANNEL] if operation.access and operation.access.channel_in_query and operation.scope else ()),
         ],
-        "security": [{"bearer": [operation.scope]}] if operation.scope else [],
+        "security": _security(operation),
         "responses": _responses(operation, docs, known),
     }
     if operation.key in DEPRECATIONS:
         shown["deprecated"] = True
     body = _body(operation, docs, known)
     return shown | ({"requestBody": body} if body else {})
+
+
+def _security(operation: Operation) -> list[Schema]:
+    """Return what a request has to carry: a key or a session, a session, or nothing."""
+    rule = operation.access
+    if rule is None:
+        return []
+    if rule.scope is None:
+        return [{"session": [rule.role] if rule.role else []}]
+    return [{"bearer": [rule.scope]}, {"session": [rule.scope]}]
+
+
+def _session_headers(operation: Operation) -> list[str]:
+    if operation.access is None:
+        return []
+    channel = ["Gatepost-Channel"] if operation.scope else []
+    return [*channel, "Gatepost-CSRF"] if operation.changes else channel
 
 
 def _body(operation: Operation, docs: RouteDocs, known: dict[int, Schema]) -> Schema | None:
@@ -153,7 +182,7 @@ def _success(operation: Operation, docs: RouteDocs, data: Any, known: dict[int, 
         good = status < 400
         sample = sample_answer(docs, data) | {"success": good}
         content["application/json"] = {"schema": _envelope(data, known, good=good, paged=docs.paged), "example": sample}
-    headers = headers_of(keyed=bool(operation.scope), once="Idempotency-Key" in docs.headers)
+    headers = headers_of(keyed=bool(operation.access), once="Idempotency-Key" in docs.headers)
     return {"description": "Done.", "headers": headers, "content": content}
 
 

@@ -6,13 +6,24 @@ STATUS: dict[str, int] = {
     "malformed_upload": 400,
     "invalid_cursor": 400,
     "invalid_idempotency_key": 400,
+    "two_credentials": 400,
+    "channel_required": 400,
     "missing_api_key": 401,
     "invalid_api_key": 401,
     "invalid_signature": 401,
+    "session_ended": 401,
+    "invalid_credentials": 401,
+    "code_required": 401,
+    "invalid_code": 401,
     "api_access_required": 402,
     "account_suspended": 402,
     "missing_scope": 403,
+    "missing_role": 403,
+    "session_required": 403,
+    "csrf_failed": 403,
+    "wrong_origin": 403,
     "not_found": 404,
+    "link_not_valid": 404,
     "method_not_allowed": 405,
     "request_timeout": 408,
     "idempotency_in_progress": 409,
@@ -47,9 +58,9 @@ STATUS: dict[str, int] = {
 }
 REASONS = {
     400: "The request cannot be read.",
-    401: "The API key is missing or invalid.",
+    401: "The API key or session is missing or invalid.",
     402: "The account may not use the API.",
-    403: "The key lacks the scope.",
+    403: "The key or the user may not do this.",
     404: "The channel has no such resource.",
     405: "The URL does not support this method.",
     408: "The request took too long to arrive.",
@@ -72,6 +83,10 @@ KEYED = (
     "missing_scope",
     "rate_limited",
 )
+BY_SESSION = ("two_credentials", "session_ended")
+CHANGED_BY_SESSION = ("csrf_failed", "wrong_origin")
+# Codes of keys that are 403 for a session, which is not about access to the API.
+FORBIDDEN = ("account_suspended", "api_access_required")
 IDEMPOTENT = ("invalid_idempotency_key", "idempotency_in_progress", "idempotency_key_reused")
 RETRYABLE = frozenset(
     ({"idempotency_in_progress"} | {code for code, status in STATUS.items() if status in (408, 429, 503)})

@@ -16,6 +16,7 @@ PREFIXES = {  # parameter → prefix of its ids
     "endpoint_id": "we",
     "recovery_id": "rec",
     "channel_id": "ch",
+    "user_id": "usr",
 }
 EXAMPLES = {
     "message_id": _HEX.upper(),
@@ -28,6 +29,7 @@ EXAMPLES = {
     "schema_name": f"{ALL_TYPES[0]}.json",
     "delivery_id": f"dl_{_HEX}{_HEX}",
     "template_name": "order_sent",
+    "token": "Q0n2m2sQxgR5bXmE4n1oY0o3u6YkzPpF8x7Q2b1w9dA",
     **dict.fromkeys(("image_id", "video_id", "audio_id", "document_id", "sticker_id"), "med_" + _HEX),
 } | {name: f"{prefix}_{_HEX}" for name, prefix in PREFIXES.items()}
 
@@ -42,13 +44,33 @@ def path_parameter(name: str) -> Schema:
         schema = {"type": "string", "enum": [f"{type_}.json" for type_ in ALL_TYPES]}
     elif name == "delivery_id":
         schema = {"type": "string", "pattern": "^dl_[0-9a-f]{64}$"}
+    elif name == "token":
+        schema = {"type": "string", "pattern": "^[0-9A-Za-z_-]{43}$"}
     elif name == "message_id":
         schema = {"type": "string", "pattern": "^[0-9A-F]{32}$"}
     shown: Schema = {"name": name, "in": "path", "required": True, "schema": schema}
     return shown | ({"example": EXAMPLES[name]} if name in EXAMPLES else {})
 
 
+CHANNEL: Schema = {
+    "name": "channel",
+    "in": "query",
+    "description": "With a session: the channel, where the header `Gatepost-Channel` cannot be sent.",
+    "schema": {"type": "string", "pattern": "^ch_[0-9a-f]{32}$"},
+}
 HEADERS: dict[str, Schema] = {
+    "Gatepost-Channel": {
+        "name": "Gatepost-Channel",
+        "in": "header",
+        "description": "With a session: the channel to act on. A key belongs to one channel.",
+        "schema": {"type": "string", "pattern": "^ch_[0-9a-f]{32}$"},
+    },
+    "Gatepost-CSRF": {
+        "name": "Gatepost-CSRF",
+        "in": "header",
+        "description": "With a session: the `csrf_token` of `GET /api/v1/session`.",
+        "schema": {"type": "string", "pattern": "^[0-9A-Za-z_-]{43}$"},
+    },
     "Idempotency-Key": {
         "name": "Idempotency-Key",
         "in": "header",

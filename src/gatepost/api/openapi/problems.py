@@ -6,7 +6,16 @@ import msgspec
 
 from gatepost.api.contract.failure import Failure
 from gatepost.api.openapi.answer_headers import refusal_headers
-from gatepost.api.openapi.error_codes import IDEMPOTENT, KEYED, REASONS, RETRYABLE, STATUS
+from gatepost.api.openapi.error_codes import (
+    BY_SESSION,
+    CHANGED_BY_SESSION,
+    FORBIDDEN,
+    IDEMPOTENT,
+    KEYED,
+    REASONS,
+    RETRYABLE,
+    STATUS,
+)
 from gatepost.api.openapi.routes import Operation
 from gatepost.model.errors import FieldProblem, GatepostError
 
@@ -17,16 +26,38 @@ _BODY = ("malformed_json", "body_too_large", "unsupported_media_type", "invalid_
 def codes_of(operation: Operation) -> dict[int, list[str]]:
     """Return the possible error codes of an operation, by status."""
     docs, query = operation.docs, set(operation.docs.query_names)
-    codes = {*docs.errors, *_ALWAYS, *(KEYED if operation.scope else ()), *(_BODY if operation.body else ())}
+    codes = {*docs.errors, *_ALWAYS, *_access_codes(operation), *(_BODY if operation.body else ())}
     codes |= {*(IDEMPOTENT if docs.once else ()), *(("too_many_requests",) if operation.costly else ())}
     if operation.parameters:
         codes.add("not_found")
     if query:
         codes |= {"invalid_field", *(("invalid_cursor",) if {"cursor", "after"} & query else ())}
+    forbidden = _forbidden(operation)
     return {
-        status: [code for code, its in STATUS.items() if its == status and code in codes]
+        status: [
+            code
+            for code, its in STATUS.items()
+            if (its == status and code in codes) or (status == 403 and code in forbidden)
+        ]
         for status in sorted({STATUS[code] for code in codes})
     }
+
+
+def _access_codes(operation: Operation) -> set[str]:
+    rule = operation.access
+    if rule is None:
+        return set()
+    codes = {*BY_SESSION, "rate_limited", *(CHANGED_BY_SESSION if operation.changes else ())}
+    if rule.scope is None:
+        return codes | {"session_required", *(("missing_role",) if rule.role else ())}
+    return codes | {*KEYED, "channel_required", "not_found"}
+
+
+def _forbidden(operation: Operation) -> set[str]:
+    """Return the codes that are 403 for a session, and 402 for a key."""
+    rule = operation.access
+    suspended = rule is not None and not rule.while_suspended
+    return {code for code, possible in zip(FORBIDDEN, (suspended, operation.scope == "send"), strict=True) if possible}
 
 
 def answer_of(status: int, codes: list[str]) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from gatepost.api.openapi.route_docs import RouteDocs, Sample, WaitUntil
 from gatepost.api.query import Query, QueryReader
 from gatepost.model.accepted import Accepted
 from gatepost.model.send_request import KINDS, SendRequest, example_send
+from gatepost.model.session import AccessRule
 from gatepost.networks.kinds import NETWORK_KINDS
 
 _PARAMETER = re.compile(r"\{(\w+)(?::\w+)?\}")
@@ -26,9 +27,19 @@ class Operation(msgspec.Struct, frozen=True):
     name: str
     summary: str
     description: str
-    scope: str | None  # None: no API key is needed
+    access: AccessRule | None  # None: public
     docs: RouteDocs
     costly: bool = False  # whether the number of concurrent requests is limited
+
+    @property
+    def scope(self) -> str | None:
+        """The scope that a key or session needs; None if the route takes no key."""
+        return self.access.scope if self.access else None
+
+    @property
+    def changes(self) -> bool:
+        """Whether a session needs the CSRF token."""
+        return self.method not in ("GET", "HEAD")
 
     @property
     def body(self) -> Any:
@@ -80,7 +91,7 @@ SEND = Operation(
     "send_message",
     "Send a message",
     inspect.getdoc(hot_routes.send_message) or "",
-    "send",
+    AccessRule("send"),
     RouteDocs(
         data=Accepted,
         body=SendRequest,
@@ -166,7 +177,7 @@ def _operation(handler: Any, method: str, path: str) -> Operation:
         docs.operation_id or f"{handler.fn.__module__.rpartition('.')[2]}_{handler.fn.__name__}",
         handler.summary or "",
         " ".join((handler.fn.__doc__ or "").split()),
-        handler.opt.get("scope"),
+        handler.opt.get("access"),
         docs,
         "costly" in handler.opt,
     )

@@ -1,4 +1,4 @@
-"""A limit of actions per minute."""
+"""A limit of actions in a sliding window of time."""
 
 from collections import deque
 from collections.abc import Hashable
@@ -9,11 +9,12 @@ MINUTE = 60.0
 MAX_COUNTED = 5_000  # the least recently active are dropped first
 
 
-class MinuteLimit:
-    """Counts the actions of many actors over a sliding minute, in bounded memory."""
+class SlidingLimit:
+    """Counts the actions of many actors over the last minute, or another time, in bounded memory."""
 
-    def __init__(self, limit: int, clock: Clock) -> None:
+    def __init__(self, limit: int, clock: Clock, seconds: float = MINUTE) -> None:
         self.limit = limit
+        self.seconds = seconds
         self._clock = clock
         self._times: dict[Hashable, deque[float]] = {}
 
@@ -21,10 +22,18 @@ class MinuteLimit:
         """Count an action and return 0, or return the seconds to wait. `always` counts it in both cases."""
         now = self._clock.monotonic()
         times = self._times.pop(actor, None) or deque(maxlen=self.limit)
-        full = len(times) == self.limit and now - times[0] < MINUTE
+        full = len(times) == self.limit and now - times[0] < self.seconds
         if always or not full:
             times.append(now)
         self._times[actor] = times
         if len(self._times) > MAX_COUNTED:
             del self._times[next(iter(self._times))]
-        return times[0] + MINUTE - now if full else 0.0
+        return times[0] + self.seconds - now if full else 0.0
+
+    def give_back(self, actor: Hashable) -> None:
+        """Stop counting the last action of an actor."""
+        times = self._times.get(actor)
+        if times:
+            times.pop()
+        if not times:
+            self._times.pop(actor, None)

@@ -1,0 +1,51 @@
+"""The rate of requests per key and per session."""
+
+import time
+from uuid import UUID
+
+from gatepost.model.account import Principal
+from gatepost.model.errors import LimitReached, LimitState
+from gatepost.outbound.pace import space_evenly
+
+_MAX_RATED = 20_000
+_MAX_HEADERS = 10_000
+_ROUND_UP = 1 - 1e-6  # to a whole request, with room for rounding errors of fractions of a second
+
+Headers = tuple[tuple[bytes, bytes], ...]
+
+
+class RateLimit:
+    """Counts the requests of each principal."""
+
+    def __init__(self, rate: float, burst: int) -> None:
+        self._rate = rate
+        self._burst = burst
+        self._window = max(1, round(burst / rate))
+        self._policy = (b"ratelimit-policy", b'"api";q=%d;w=%d' % (burst, self._window))
+        self._headers: dict[int, Headers] = {}
+        self._due: dict[UUID, float] = {}  # by principal
+
+    def take(self, principal: Principal) -> Headers:
+        """Count a request, and return the headers that say what is left."""
+        now = time.monotonic()
+        wait, due = space_evenly(self._due.get(principal.id, 0.0), now, 1 / self._rate, self._burst)
+        if wait:
+            raise LimitReached(
+                f"This {principal.kind} sent more than {self._rate:g} requests a second. Wait as long as Retry-After "
+                "says.",
+                retry_after=wait,
+                limit=LimitState("api", self._burst, self._window, 0, int(due - now) + 1),
+            )
+        if len(self._due) > _MAX_RATED:
+            self._due = {key: at for key, at in self._due.items() if at > now}
+        self._due[principal.id] = due
+        used = int((due - now) * self._rate + _ROUND_UP)
+        return self._headers.get(used) or self._format(used)
+
+    def _format(self, used: int) -> Headers:
+        """Return how many requests are left, and in how many seconds all of them. Cached: most answers are the same."""
+        if len(self._headers) > _MAX_HEADERS:
+            self._headers.clear()
+        left = b'"api";r=%d;t=%d' % (max(0, self._burst - used), int(used / self._rate) + 1)
+        headers = self._headers[used] = self._policy, (b"ratelimit", left)
+        return headers

@@ -1,0 +1,96 @@
+"""One-time links, with which a person sets a password: only the hashes of their tokens are stored."""
+
+from datetime import datetime
+from typing import Literal
+from uuid import UUID
+
+import msgspec
+
+from gatepost.model.account_log import LogEntry
+from gatepost.model.session import Role
+from gatepost.store.account_log import insert_entry
+from gatepost.store.pool import Database
+from gatepost.store.statement import statement
+
+Purpose = Literal["invitation", "password_reset"]
+
+
+class OneTimeLink(msgspec.Struct, frozen=True):
+    """A link that is valid, and whom it is for."""
+
+    purpose: Purpose
+    user_id: UUID
+    account_id: UUID
+    email: str
+    name: str
+    account_name: str
+    role: Role
+    totp: bool
+    expires_at: datetime
+
+
+async def insert_link(
+    db: Database,
+    token_hash: bytes,
+    user_id: UUID,
+    purpose: Purpose,
+    *,
+    created_at: datetime,
+    expires_at: datetime,
+    entry: LogEntry,
+) -> None:
+    """Insert the only link of a user: earlier ones become invalid."""
+    async with db.transaction() as conn:
+        await conn.execute("DELETE FROM one_time_links WHERE user_id = $1", user_id)
+        await conn.execute(
+            *statement(
+                """INSERT INTO one_time_links (hash, user_id, purpose, created_at, expires_at)
+                   VALUES (:hash, :user_id, :purpose, :created_at, :expires_at)""",
+                hash=token_hash,
+                user_id=user_id,
+                purpose=purpose,
+                created_at=created_at,
+                expires_at=expires_at,
+            )
+        )
+        await insert_entry(conn, entry)
+
+
+async def find_link(db: Database, token_hash: bytes, now: datetime) -> OneTimeLink | None:
+    """Return a link that has not expired."""
+    row = await db.fetchrow(
+        """SELECT l.purpose, u.id, u.account_id, u.email, u.name, a.name AS account_name, u.role, u.totp_active,
+                  l.expires_at
+           FROM one_time_links l JOIN users u ON u.id = l.user_id JOIN accounts a ON a.id = u.account_id
+           WHERE l.hash = $1 AND l.expires_at > $2""",
+        token_hash,
+        now,
+    )
+    return OneTimeLink(*row.values()) if row else None
+
+
+async def use_link(
+    db: Database, token_hash: bytes, password_hash: str, name: str | None, now: datetime, entry: LogEntry
+) -> bool:
+    """Set the password of a link's user, and end all links and sessions of the user. False: the link is not valid."""
+    async with db.transaction() as conn:
+        user_id = await conn.fetchval(
+            "DELETE FROM one_time_links WHERE hash = $1 AND expires_at > $2 RETURNING user_id", token_hash, now
+        )
+        if user_id is None:
+            return False
+        await conn.execute(
+            "UPDATE users SET password_hash = $2, name = COALESCE($3, name) WHERE id = $1",
+            user_id,
+            password_hash,
+            name,
+        )
+        await conn.execute("DELETE FROM sessions WHERE user_id = $1", user_id)
+        await conn.execute("DELETE FROM one_time_links WHERE user_id = $1", user_id)
+        await insert_entry(conn, entry)
+    return True
+
+
+async def forget_links(db: Database, now: datetime) -> None:
+    """Delete links that have expired."""
+    await db.execute("DELETE FROM one_time_links WHERE expires_at <= $1", now)

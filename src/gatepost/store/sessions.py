@@ -1,0 +1,141 @@
+"""Sessions of people who are signed in: only the hashes of their tokens are stored."""
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+import msgspec
+
+from gatepost.model.account import API_ACCESS, Caller, Principal
+from gatepost.model.account_log import LogEntry
+from gatepost.model.session import IDLE, ROLE_SCOPES, SessionAccess, SignedInUser
+from gatepost.store.account_log import insert_entry
+from gatepost.store.pool import Database
+from gatepost.store.statement import statement
+from gatepost.store.users import User
+
+USE_EVERY = timedelta(minutes=1)  # how often the last use of a session is written at most
+_CHANNEL = ("channel_id", "kind", "phone", "window")
+
+
+class StoredSession(msgspec.Struct, frozen=True):
+    """A session without the secret."""
+
+    id: UUID
+    user_id: UUID
+    created_at: datetime
+    last_used_at: datetime
+    expires_at: datetime
+    address: str
+    user_agent: str
+
+
+async def find_session(db: Database, token_hash: bytes, channel_id: UUID | None) -> SessionAccess | None:
+    """Return a session with its user and account, and the caller on a channel if the account has it."""
+    row = await db.fetchrow(
+        """SELECT s.id, s.user_id, s.created_at, s.last_used_at, s.expires_at, u.email, u.name, u.role,
+                  u.totp_active AS totp, a.id AS account_id, a.name AS account_name, a.plan, a.suspended,
+                  a.trial_ends_at,
+                  EXISTS (SELECT FROM account_addons x WHERE x.account_id = a.id AND x.addon = $3) AS api_access,
+                  c.id AS channel_id, c.kind, c.phone, COALESCE((c.limits->>'window')::int, 1) <> 0 AS window
+           FROM sessions s JOIN users u ON u.id = s.user_id JOIN accounts a ON a.id = u.account_id
+           LEFT JOIN channels c ON c.id = $2 AND c.account_id = a.id
+           WHERE s.hash = $1""",
+        token_hash,
+        channel_id,
+        API_ACCESS,
+    )
+    return _access(dict(row)) if row else None
+
+
+def _access(values: dict[str, Any]) -> SessionAccess:
+    channel = {name: values.pop(name) for name in _CHANNEL}
+    scopes = ROLE_SCOPES[values["role"]]
+    principal = Principal("session", values.pop("id"), scopes, values["expires_at"], user_id=values["user_id"])
+    user = SignedInUser(principal, **values)
+    if channel["channel_id"] is None:
+        return SessionAccess(user, None)
+    account = {name: values[name] for name in ("account_id", "plan", "suspended", "api_access", "trial_ends_at")}
+    return SessionAccess(user, Caller(principal, **channel, **account))
+
+
+async def insert_session(
+    db: Database, session: StoredSession, token_hash: bytes, *, user: User, replaced: bytes | None, entry: LogEntry
+) -> bool:
+    """Insert the session of a user who signed in, and end the one whose hash is `replaced`.
+
+    Return False if the password or the need of a code has changed since the user was read.
+    """
+    async with db.transaction() as conn:
+        made = await conn.fetchval(
+            *statement(
+                """INSERT INTO sessions (id, user_id, hash, created_at, last_used_at, expires_at, address, user_agent)
+                   SELECT :id, id, :hash, :created_at, :created_at, :expires_at, :address, :user_agent FROM users
+                   WHERE id = :user_id AND password_hash = :password_hash AND totp_active = :totp
+                   FOR KEY SHARE RETURNING 1""",
+                id=session.id,
+                user_id=user.id,
+                hash=token_hash,
+                created_at=session.created_at,
+                expires_at=session.expires_at,
+                address=session.address,
+                user_agent=session.user_agent,
+                password_hash=user.password_hash,
+                totp=user.totp_active,
+            )
+        )
+        if made is None:
+            return False
+        if replaced is not None:
+            await conn.execute("DELETE FROM sessions WHERE hash = $1", replaced)
+        await insert_entry(conn, entry)
+    return True
+
+
+async def list_sessions(db: Database, user_id: UUID, now: datetime) -> list[StoredSession]:
+    """Return the sessions of a user that have not ended, the oldest first."""
+    rows = await db.fetch(
+        """SELECT id, user_id, created_at, last_used_at, expires_at, address, user_agent FROM sessions
+           WHERE user_id = $1 AND expires_at > $2 AND last_used_at > $3 ORDER BY id""",
+        user_id,
+        now,
+        now - IDLE,
+    )
+    return [StoredSession(*row.values()) for row in rows]
+
+
+async def end_session(db: Database, session_id: UUID) -> int:
+    """End a session. Return how many were ended."""
+    return len(await db.fetch("DELETE FROM sessions WHERE id = $1 RETURNING 1", session_id))
+
+
+async def end_all_sessions(db: Database, user_id: UUID, entry: LogEntry) -> int:
+    """End all sessions of a user. Return how many were ended."""
+    async with db.transaction() as conn:
+        ended = await conn.fetch("DELETE FROM sessions WHERE user_id = $1 RETURNING 1", user_id)
+        await insert_entry(conn, entry)
+    return len(ended)
+
+
+async def record_session_uses(db: Database, used: Mapping[UUID, datetime]) -> None:
+    """Save when sessions were last used, at most once a minute for each, locking them in key order."""
+    if not used:
+        return
+    session_ids = sorted(used)
+    await db.execute(
+        """WITH touched AS (
+               SELECT s.id, t.at FROM sessions s JOIN unnest($1::uuid[], $2::timestamptz[]) AS t (id, at)
+                 ON s.id = t.id AND s.last_used_at <= t.at - $3::interval
+               ORDER BY s.id FOR NO KEY UPDATE OF s
+           )
+           UPDATE sessions s SET last_used_at = t.at FROM touched t WHERE s.id = t.id""",
+        session_ids,
+        [used[session_id] for session_id in session_ids],
+        USE_EVERY,
+    )
+
+
+async def forget_sessions(db: Database, now: datetime) -> None:
+    """Delete sessions that have expired."""
+    await db.execute("DELETE FROM sessions WHERE expires_at <= $1 OR last_used_at <= $2", now, now - IDLE)

@@ -1,0 +1,212 @@
+"""The users of accounts: their passwords, roles and two-factor authentication."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import asyncpg
+import msgspec
+
+from gatepost.model.account_log import LogEntry
+from gatepost.model.errors import Conflict, FieldProblem
+from gatepost.model.session import Role
+from gatepost.store.account_log import insert_entry
+from gatepost.store.pool import Database
+from gatepost.store.statement import statement
+
+
+class User(msgspec.Struct, frozen=True):
+    """A person of one account. One who was invited has no password yet."""
+
+    id: UUID
+    account_id: UUID
+    email: str
+    name: str
+    password_hash: str
+    role: Role
+    created_at: datetime
+    totp_secret: bytes | None = None
+    totp_active: bool = False
+    totp_step: int = 0
+    recovery_codes: tuple[bytes, ...] = ()
+
+
+class KeptSession(msgspec.Struct, frozen=True):
+    """The session that goes on after a change of the password, with a new token."""
+
+    id: UUID
+    token_hash: bytes
+
+
+_COLUMNS = """id, account_id, email, name, password_hash, role, created_at, totp_secret, totp_active, totp_step,
+              recovery_codes"""
+
+
+async def insert_user(db: Database, user: User, entry: LogEntry) -> bool:
+    """Insert a user. Return False if there is no such account; raise Conflict if the email address is in use."""
+    try:
+        async with db.transaction() as conn:
+            made = await conn.fetchval(
+                *statement(
+                    """INSERT INTO users (id, account_id, email, name, password_hash, role, created_at)
+                       SELECT :id, id, :email, :name, :password_hash, :role, :created_at
+                       FROM accounts WHERE id = :account_id RETURNING 1""",
+                    id=user.id,
+                    account_id=user.account_id,
+                    email=user.email,
+                    name=user.name,
+                    password_hash=user.password_hash,
+                    role=user.role,
+                    created_at=user.created_at,
+                )
+            )
+            if made is not None:
+                await insert_entry(conn, entry)
+    except asyncpg.UniqueViolationError:
+        problem = FieldProblem("email", "is used by another user; choose another address")
+        raise Conflict(f"{problem.field}: {problem.message}", fields=(problem,)) from None
+    return made is not None
+
+
+async def list_users(db: Database, account_id: UUID) -> list[User]:
+    """Return the users of an account, the oldest first."""
+    rows = await db.fetch(f"SELECT {_COLUMNS} FROM users WHERE account_id = $1 ORDER BY id", account_id)
+    return [_user(row) for row in rows]
+
+
+async def get_user(db: Database, user_id: UUID) -> User | None:
+    """Return a user of any account."""
+    row = await db.fetchrow(f"SELECT {_COLUMNS} FROM users WHERE id = $1", user_id)
+    return _user(row) if row else None
+
+
+async def get_user_by_email(db: Database, email: str) -> User | None:
+    """Return the user with an email address, in any case of letters."""
+    row = await db.fetchrow(f"SELECT {_COLUMNS} FROM users WHERE lower(email) = lower($1)", email)
+    return _user(row) if row else None
+
+
+async def set_password(
+    db: Database, account_id: UUID, user_id: UUID, password_hash: str, entry: LogEntry, *, kept: KeptSession | None
+) -> bool:
+    """Replace a password, which ends the user's other sessions and links. False: the account has no such user."""
+    async with db.transaction() as conn:
+        done = await conn.fetchval(
+            "UPDATE users SET password_hash = $3 WHERE account_id = $1 AND id = $2 RETURNING 1",
+            account_id,
+            user_id,
+            password_hash,
+        )
+        if done is None:
+            return False
+        await conn.execute(
+            "DELETE FROM sessions WHERE user_id = $1 AND id IS DISTINCT FROM $2", user_id, kept.id if kept else None
+        )
+        if kept is not None:
+            await conn.execute("UPDATE sessions SET hash = $2 WHERE id = $1", kept.id, kept.token_hash)
+        await conn.execute("DELETE FROM one_time_links WHERE user_id = $1", user_id)
+        await insert_entry(conn, entry)
+    return True
+
+
+async def delete_user(db: Database, account_id: UUID, user_id: UUID, entry: LogEntry) -> bool:
+    """Delete a user with all sessions. Return False if the account has no such user."""
+    return await _change(
+        db, entry, "DELETE FROM users WHERE account_id = $1 AND id = $2 RETURNING 1", account_id, user_id
+    )
+
+
+async def set_role(db: Database, account_id: UUID, user_id: UUID, role: Role, entry: LogEntry) -> bool:
+    """Change the role of a user. Return False if the account has no such user."""
+    return await _change(
+        db,
+        entry,
+        "UPDATE users SET role = $3 WHERE account_id = $1 AND id = $2 RETURNING 1",
+        account_id,
+        user_id,
+        role,
+    )
+
+
+# -- two-factor authentication ----------------------------------------------------------------------------------------
+
+
+async def set_totp_secret(db: Database, user_id: UUID, sealed: bytes) -> bool:
+    """Store a secret that is not confirmed yet. Return False if two-factor authentication is on."""
+    done = await db.fetchval(
+        "UPDATE users SET totp_secret = $2, totp_step = 0 WHERE id = $1 AND NOT totp_active RETURNING 1",
+        user_id,
+        sealed,
+    )
+    return done is not None
+
+
+async def activate_totp(db: Database, user: User, step: int, recovery_codes: Sequence[bytes], entry: LogEntry) -> bool:
+    """Turn two-factor authentication on. Return False if it is on, or another secret was set since."""
+    return await _change(
+        db,
+        entry,
+        """UPDATE users SET totp_active = true, totp_step = $3, recovery_codes = $4
+           WHERE id = $1 AND NOT totp_active AND totp_secret = $2 RETURNING 1""",
+        user.id,
+        user.totp_secret,
+        step,
+        list(recovery_codes),
+    )
+
+
+async def set_recovery_codes(db: Database, user_id: UUID, recovery_codes: Sequence[bytes], entry: LogEntry) -> bool:
+    """Replace the recovery codes. Return False if two-factor authentication is off."""
+    return await _change(
+        db,
+        entry,
+        "UPDATE users SET recovery_codes = $2 WHERE id = $1 AND totp_active RETURNING 1",
+        user_id,
+        list(recovery_codes),
+    )
+
+
+async def remove_totp(db: Database, user_id: UUID, entry: LogEntry) -> bool:
+    """Turn two-factor authentication off. Return False if it is off."""
+    return await _change(
+        db,
+        entry,
+        """UPDATE users SET totp_active = false, totp_secret = NULL, totp_step = 0, recovery_codes = '{}'
+           WHERE id = $1 AND totp_active RETURNING 1""",
+        user_id,
+    )
+
+
+async def use_totp_step(db: Database, user_id: UUID, step: int) -> bool:
+    """Record the time step of a code. Return False if this step, or a later one, was used before."""
+    done = await db.fetchval(
+        "UPDATE users SET totp_step = $2 WHERE id = $1 AND totp_step < $2 RETURNING 1", user_id, step
+    )
+    return done is not None
+
+
+async def use_recovery_code(db: Database, user_id: UUID, code_hash: bytes) -> bool:
+    """Remove a recovery code. Return False if the user has no such code."""
+    done = await db.fetchval(
+        """UPDATE users SET recovery_codes = array_remove(recovery_codes, $2)
+           WHERE id = $1 AND $2 = ANY (recovery_codes) RETURNING 1""",
+        user_id,
+        code_hash,
+    )
+    return done is not None
+
+
+async def _change(db: Database, entry: LogEntry, sql: str, *arguments: Any) -> bool:
+    """Execute a change and log it. Return False, and log nothing, if it found nothing to change."""
+    async with db.transaction() as conn:
+        done = await conn.fetchval(sql, *arguments) is not None
+        if done:
+            await insert_entry(conn, entry)
+    return done
+
+
+def _user(row: Any) -> User:
+    values = dict(row)
+    values["recovery_codes"] = tuple(values["recovery_codes"])
+    return User(**values)
