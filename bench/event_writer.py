@@ -10,7 +10,6 @@ import argparse
 import asyncio
 import time
 from datetime import UTC, datetime
-from typing import Any
 from uuid import UUID
 
 import uvloop
@@ -18,8 +17,9 @@ import uvloop
 from bench.load import FIRST
 from bench.processes import end_with_parent, say
 from bench.tenant import NUMBER
-from gatepost.model import ids, times
-from gatepost.model.event import MESSAGE, ChannelRef, NewEvent, render
+from gatepost.model import ids
+from gatepost.model.event import ChannelRef, NewEvent, render
+from gatepost.model.event.messages import MessageCreated
 from gatepost.store.channel_head import channel_transaction
 from gatepost.store.channel_notifier import notify_now
 from gatepost.store.pool import Database
@@ -29,26 +29,27 @@ _TICK = 0.01  # seconds between writes at a rate, like the commits of a busy gat
 _PEOPLE = 1000
 
 
-def sample_data(number: int, at: datetime) -> dict[str, Any]:
+def sample_data(number: int, at: datetime) -> MessageCreated:
     """Return the data of the event of an incoming text."""
-    phone, contact = str(FIRST + number % _PEOPLE), person(number)
-    return {
-        "key": {"remoteJid": f"{phone}@s.whatsapp.net", "fromMe": False, "id": ids.message_id(ids.new_id(at))},
-        "direction": "in",
-        "type": "text",
-        "content": {"body": f"Where is my order {number}? It should have been here by now."},
-        "timestamp": times.format_time(at),
-        "contact": {"id": ids.format_id("ct", contact), "phone": phone, "name": "Maria Souza"},
-        "conversation": {"id": ids.format_id("cv", contact)},
-        "context": None,
-    }
+    return MessageCreated.of(
+        id_=ids.new_id(at),
+        phone=str(FIRST + number % _PEOPLE),
+        contact_id=person(number),
+        name="Maria Souza",
+        incoming=True,
+        type_="text",
+        content=f'{{"body":"Where is my order {number}? It should have been here by now."}}',
+        timestamp=at,
+        reply_to=None,
+        client_ref=None,
+    )
 
 
 def sample_body() -> bytes:
     """Return the body of an event, as an endpoint receives it."""
     now = datetime.now(UTC)
     channel = ChannelRef(ids.format_id("ch", ids.new_id(now)), "official", NUMBER["phone"])
-    return render(NewEvent(ids.new_id(now), MESSAGE, "created", sample_data(1, now), None), 1, channel, now).encode()
+    return render(NewEvent(ids.new_id(now), sample_data(1, now)), 1, channel, now).encode()
 
 
 def person(number: int) -> UUID:
@@ -70,7 +71,7 @@ class Teller:
         now = datetime.now(UTC)
         async with channel_transaction(self._db, self._channel, self._channel_id, now) as change:
             for number in range(self.told, self.told + count):
-                change.event_buffer.add(MESSAGE, "created", sample_data(number, now), person(number))
+                change.event_buffer.add(sample_data(number, now), person(number))
         self.told += count
         await notify_now(self._db, [self._channel_id])
 

@@ -3,7 +3,7 @@
 usage: python -m scripts.client_types
 
 Every struct that a successful answer or an event contains becomes a frozen msgspec struct. Names of structs come from
-NAMES (answers), from type and action (events), or from the document. Values of enumerations stay plain strings and
+NAMES (answers) or from the document. Values of enumerations stay plain strings and
 unknown fields are ignored, so that a client works with a newer gateway.
 """
 
@@ -86,13 +86,13 @@ def generate(document: Schema) -> str:
     answers = list(_answers(document["paths"]))
     if missing := set(NAMES.values()) - {name for name, _ in answers}:
         raise ValueError(f"the document has no answer for: {', '.join(sorted(missing))}")
-    named = [*answers, *((_event_name(kind, action), data) for kind, action, data in events)]
+    named = [*answers, *((_event_name(data), data) for _, _, data in events)]
     named.append(("EventChannel", writer.schemas["Event"]["oneOf"][0]["properties"]["channel"]))
     for name, schema in named:
         writer.reserve(name, schema)
     for name, schema in named:
         writer.add(name, schema)
-    table = "".join(f"    ({kind!r}, {action!r}): {_event_name(kind, action)},\n" for kind, action, _ in events)
+    table = "".join(f"    ({kind!r}, {action!r}): {_event_name(data)},\n" for kind, action, data in events)
     body = "\n\n".join([*writer.classes.values(), f"{EVENTS}{{\n{table}}}\n"])
     return _formatted(HEADER.format(imports=_imports(body)) + "\n\n" + body)
 
@@ -143,8 +143,8 @@ def _component(schema: Schema) -> str:
     return str(schema["$ref"].rpartition("/")[2])
 
 
-def _event_name(kind: str, action: str) -> str:
-    return _camel(re.sub(r"_notifications?$", "", kind)) + _camel(action)
+def _event_name(data: Schema) -> str:
+    return _component(data).removeprefix("Event.")
 
 
 def _camel(text: str) -> str:

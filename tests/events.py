@@ -6,21 +6,21 @@ from typing import Any
 import jsonschema_rs
 import msgspec
 
-from gatepost.model.event_schema.schema import schema_of
-from gatepost.model.event_schema.shapes import SHAPES
+from gatepost.model.event.catalog import EVENTS
+from gatepost.model.event.schema import schema_of
+from gatepost.networks.kinds import NETWORK_KINDS
 from gatepost.store.pool import Database
 
 
-@cache
-def validator_of(type_: str) -> Any:
-    """Return the validator of an event type."""
-    return jsonschema_rs.validator_for(schema_of(type_))
+def published_schema(type_: str) -> dict[str, Any]:
+    """Return the schema of an event type with the networks that are registered now."""
+    return schema_of(type_, NETWORK_KINDS)
 
 
 @cache
-def _validator_of_action(type_: str, action: str) -> Any:
+def _validator_of_action(type_: str, action: str, kinds: tuple[str, ...]) -> Any:
     """Return the validator of one action, whose errors name the exact field."""
-    schema = schema_of(type_)
+    schema = schema_of(type_, kinds)
     places = {branch["properties"]["action"]["const"]: branch for branch in schema["oneOf"]}
     return jsonschema_rs.validator_for(places[action] | {"$defs": schema["$defs"]})
 
@@ -28,10 +28,10 @@ def _validator_of_action(type_: str, action: str) -> Any:
 def check_event(event: Any) -> None:
     """Fail if an event does not match its schema, with all problems."""
     type_, action = event["type"], event["action"]
-    assert action in SHAPES.get(type_, {}), f"there is no schema for {type_}, {action}"
+    assert action in EVENTS.get(type_, {}), f"there is no schema for {type_}, {action}"
     problems = [
         f"{'.'.join(map(str, error.instance_path))}: {error.message}"
-        for error in _validator_of_action(type_, action).iter_errors(event)
+        for error in _validator_of_action(type_, action, tuple(NETWORK_KINDS)).iter_errors(event)
     ]
     assert not problems, f"{type_}, {action}: {'; '.join(problems)} in {msgspec.json.encode(event).decode()}"
 

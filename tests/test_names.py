@@ -8,7 +8,7 @@ from pathlib import Path
 SOURCE = Path(__file__).parents[1] / "src" / "gatepost"
 
 # What the API and events show is named after the thing itself, because these names are public.
-PUBLIC = ("api/contract/", "model/event_schema/")
+PUBLIC = ("api/contract/", "model/event/")
 CLASSES = {"NumberCheck", "Wait"}  # still to be renamed
 
 # A resource has the same name in each layer: its routes, its service, its commands, its statements.

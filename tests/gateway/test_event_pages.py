@@ -5,8 +5,8 @@ import re
 import jsonschema_rs
 
 from gatepost.model.event import ALL_TYPES
-from gatepost.model.event_schema.schema import schema_of
-from gatepost.model.event_schema.shapes import SHAPES
+from gatepost.model.event.catalog import EVENTS
+from tests.events import published_schema
 from tests.gateway.checks import TEXT, check_refused, feed
 from tests.house import House
 
@@ -20,7 +20,7 @@ async def test_a_schema_of_each_type_is_served_to_anyone(house: House) -> None:
         answer = await house.call("GET", f"{PAGE}/{type_}.json", key="")
         assert answer.status == 200
         assert answer.headers["content-type"].startswith("application/schema+json")
-        assert answer.json() == schema_of(type_)
+        assert answer.json() == published_schema(type_)
         fits = jsonschema_rs.validator_for(answer.json()).is_valid
         assert [fits(event) for event in events] == [event["type"] == type_ for event in events]
 
@@ -37,7 +37,7 @@ async def test_the_page_shows_all_and_needs_nothing_from_elsewhere(house: House)
     assert "default-src 'none'" in policy
     assert "unsafe" not in policy
     text = page.body.decode()
-    for type_, actions in SHAPES.items():
+    for type_, actions in EVENTS.items():
         assert f'<section id="{type_}">' in text
         for action in actions:
             assert f"<code>{action}</code>: " in text

@@ -8,7 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gatepost.model import event, ids
-from gatepost.model.event import ChannelRef, NewEvent
+from gatepost.model.event import AnyEvent, ChannelRef, NewEvent
+from gatepost.model.event.acknowledgements import AckMessage
+from gatepost.model.event.messages import MessageContext, MessageCreated, MessageUpdated
 from gatepost.model.message import ACK, STATUS, State
 
 NOW = datetime(2026, 11, 15, 10, 0, 0, 123_000, tzinfo=UTC)
@@ -17,7 +19,7 @@ MESSAGE, CONTACT, ANSWERED = (ids.new_id(NOW) for _ in range(3))
 PHONE = "5511999998888"
 
 
-def message(**changes: Any) -> dict[str, Any]:
+def message(**changes: Any) -> MessageCreated:
     fields: dict[str, Any] = {
         "id_": MESSAGE,
         "phone": PHONE,
@@ -30,11 +32,11 @@ def message(**changes: Any) -> dict[str, Any]:
         "reply_to": None,
         "client_ref": "order-1",
     }
-    return event.message_data(**fields | changes)
+    return MessageCreated.of(**fields | changes)
 
 
-def rendered(data: dict[str, Any], type_: str = event.MESSAGE) -> Any:
-    new = NewEvent(ids.new_id(NOW), type_, "created", data)
+def rendered(data: AnyEvent) -> Any:
+    new = NewEvent(ids.new_id(NOW), data)
     body = msgspec.json.decode(event.render(new, 4711, CHANNEL, NOW))
     assert body["id"] == ids.format_id("evt", new.id)
     return body
@@ -79,17 +81,38 @@ def test_an_incoming_message_has_no_status() -> None:
 
 def test_an_acknowledgement_tells_word_number_and_what_was_before() -> None:
     for state, ack in ACK.items():
-        data = event.ack_data(id_=MESSAGE, phone=PHONE, state=state, previous="PENDING", client_ref=None)
-        shown = rendered(data, event.ACKNOWLEDGE)["data"]
+        data = AckMessage.of(id_=MESSAGE, phone=PHONE, state=state, previous="PENDING", client_ref=None)
+        shown = rendered(data)["data"]
         assert (shown["status"], shown["ack"], shown["previous"]) == (STATUS[state], ack, "PENDING")
-        assert shown["key"] == event.message_key(PHONE, MESSAGE, incoming=False)
+        assert shown["key"] == {"remoteJid": f"{PHONE}@s.whatsapp.net", "fromMe": True, "id": ids.message_id(MESSAGE)}
         assert "error" not in shown
 
 
 def test_a_failure_brings_its_reason() -> None:
     error = {"code": 131026, "title": "Undeliverable", "details": None}
-    data = event.ack_data(id_=MESSAGE, phone=PHONE, state=State.FAILED, previous="SENT", client_ref="x", error=error)
+    data = AckMessage.of(id_=MESSAGE, phone=PHONE, state=State.FAILED, previous="SENT", client_ref="x", error=error)
     assert rendered(data)["data"]["error"] == error
+
+
+def test_an_acknowledgement_has_the_details_that_the_network_reports() -> None:
+    details = {"pricing": {"billable": True}, "held": True}
+    values: dict[str, Any] = {"id_": MESSAGE, "phone": PHONE, "state": State.SENT, "previous": "PENDING"}
+    data = rendered(AckMessage.of(**values, client_ref=None, details=details))["data"]
+    assert {name: data[name] for name in details} == details
+    assert "conversation" not in data
+
+
+def test_a_change_follows_the_message() -> None:
+    fields = list(rendered(MessageUpdated.example())["data"])
+    assert fields[-2:] == ["change", "reaction"]
+    assert fields[:-2] == list(rendered(MessageCreated.example())["data"])
+
+
+def test_a_context_has_only_known_fields() -> None:
+    assert MessageContext.of(None, None) is MessageContext.of(None, {}) is None
+    stored = {"forwarded": True, "of_an_older_version": 1}
+    data = rendered(message(reply_to=ANSWERED, context=stored))["data"]
+    assert data["context"] == {"reply_to": ids.message_id(ANSWERED), "forwarded": True}
 
 
 texts = st.text(st.characters(exclude_categories=["Cs"]))

@@ -8,6 +8,7 @@ from uuid import UUID
 from gatepost.model import ids
 from gatepost.model.delivery import EXHAUSTED
 from gatepost.model.endpoint import DeliveryOptions, HealthCounters
+from gatepost.model.event.endpoints import EndpointPaused
 from gatepost.model.message import State
 from gatepost.services.deliveries import check_retry
 from gatepost.store import endpoints, links
@@ -80,7 +81,10 @@ async def test_endpoints(stage: Stage) -> None:
 async def test_an_endpoint_that_fails(stage: Stage) -> None:
     await stage.take_over()
     hook = await told.add_endpoint(stage.db, stage.channel_id)
-    change, notice = EndpointStateChange("active", "paused", HealthCounters()), EndpointNotice("paused", "It fails")
+    change, notice = (
+        EndpointStateChange("active", "paused", HealthCounters()),
+        EndpointNotice(EndpointPaused, "It fails"),
+    )
     assert await save_state_change(stage.db, stage.lease, stage.ref, hook, change, [notice], NOW)
     assert take(stage) == OTHERS
     assert not await save_state_change(stage.db, stage.lease, stage.ref, hook, change, [notice], NOW)

@@ -10,6 +10,7 @@ import pytest
 from gatepost.model import ids
 from gatepost.model.delivery import DeliveryState
 from gatepost.model.endpoint import HealthCounters
+from gatepost.model.event.endpoints import EndpointPaused
 from gatepost.store.deliveries.queue import DeliveryCursor, next_retry, read_pending, read_retries, save_cursors
 from gatepost.store.deliveries.record import (
     AttemptRecord,
@@ -111,7 +112,7 @@ async def change_state(s: Scene) -> None:
     db, lease, health = s.stage.db, s.stage.lease, HealthCounters(NOW, 12, 1, None, 0, NOW)
     (target,) = await list_delivering(db, s.stage.channel_id)
     await save_cursors(db, lease, {ENDPOINT: DeliveryCursor(target.cursor, health, target.updated_at)})
-    told = [EndpointNotice("paused", "It failed")]
+    told = [EndpointNotice(EndpointPaused, "It failed")]
     assert await save_state_change(
         db, lease, s.stage.ref, ENDPOINT, EndpointStateChange("active", "paused", health), told, NOW
     )

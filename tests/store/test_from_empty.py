@@ -15,6 +15,7 @@ import pytest
 from gatepost.model import ids
 from gatepost.model.delivery import EXHAUSTED, PENDING, DeliveryState
 from gatepost.model.endpoint import HealthCounters
+from gatepost.model.event.endpoints import EndpointPaused
 from gatepost.model.message import State
 from gatepost.services.deliveries import check_retry
 from gatepost.store.channel_head import find_unowned_channels, read_log_ends, save_pace
@@ -204,7 +205,7 @@ async def change_endpoints(s: Scene) -> None:
     health = HealthCounters(NOW, 12, 1, None, 0, NOW)
     target = next(t for t in await list_delivering(s.db, s.channel_id) if t.id == s.hook)
     await save_cursors(s.db, s.stage.lease, {s.hook: DeliveryCursor(target.cursor, health, target.updated_at)})
-    told_of = [EndpointNotice("paused", "It failed")]
+    told_of = [EndpointNotice(EndpointPaused, "It failed")]
     ref, lease = s.stage.ref, s.stage.lease
     await save_state_change(s.db, lease, ref, s.hook, EndpointStateChange("active", "paused", health), told_of, NOW)
     await save_probe(s.db, lease, s.hook, health)

@@ -9,7 +9,8 @@ import asyncpg
 
 from gatepost.model import ids
 from gatepost.model.event import MESSAGE as MESSAGE_TYPE
-from gatepost.model.event import ChannelRef, NewEvent, message_data, render
+from gatepost.model.event import ChannelRef, NewEvent, render
+from gatepost.model.event.messages import MessageCreated
 from gatepost.model.number_forms import other_form
 from gatepost.store.migrate import migrate, shipped
 from gatepost.store.partitions import make_partitions
@@ -166,7 +167,7 @@ async def test_events_that_are_still_to_be_counted_get_their_message(empty_datab
             await conn.execute("INSERT INTO daily_cursors VALUES ($1, $2)", channel_id, UUID(int=counted))
         for seq in (1, 2, 3):
             type_ = "ack_notification" if seq == 3 else MESSAGE_TYPE
-            data = message_data(
+            data = MessageCreated.of(
                 id_=UUID(int=10 + seq),
                 phone="15550001111",
                 contact_id=UUID(int=7),
@@ -178,7 +179,7 @@ async def test_events_that_are_still_to_be_counted_get_their_message(empty_datab
                 reply_to=None,
                 client_ref=None,
             )
-            body = render(NewEvent(UUID(int=seq), type_, "created", data), seq, ChannelRef("ch", "qr", "1"), NOW)
+            body = render(NewEvent(UUID(int=seq), data), seq, ChannelRef("ch", "qr", "1"), NOW)
             await conn.execute(
                 "INSERT INTO events VALUES ($1, $2, $3, $4, $5)", channel_id, UUID(int=seq), seq, type_, body
             )

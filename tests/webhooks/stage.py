@@ -17,7 +17,8 @@ import msgspec
 from gatepost.clock import MovableClock
 from gatepost.model import ids
 from gatepost.model.endpoint import DeliveryOptions
-from gatepost.model.event import ALL_TYPES, MESSAGE, OPERATIONAL, TYPES
+from gatepost.model.event import ALL_TYPES, OPERATIONAL, TYPES
+from gatepost.model.event.messages import MessageCreated
 from gatepost.model.signing import decode_secret
 from gatepost.store.channel_head import (
     Lease,
@@ -88,14 +89,12 @@ class Stage:
         assert made is not None
         return made.id
 
-    async def emit(self, count: int = 1, conversation_id: UUID | None = None, type_: str = MESSAGE) -> list[UUID]:
+    async def emit(self, count: int = 1, conversation_id: UUID | None = None) -> list[UUID]:
         """Emit events; return their ids."""
         now = self.clock.now()
         async with channel_transaction(self.db, self.ref, self.channel_id, now) as transaction:
-            emitted = [
-                transaction.event_buffer.add(type_, "created", {"text": str(number)}, conversation_id)
-                for number in range(count)
-            ]
+            buffer = transaction.event_buffer
+            emitted = [buffer.add(MessageCreated.example(), conversation_id) for _ in range(count)]
         self.wake()
         return emitted
 

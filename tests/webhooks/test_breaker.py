@@ -88,7 +88,7 @@ def test_the_delays_of_probes() -> None:
 def test_it_gives_up_after_five_days_of_at_least_five_failures(days: float, failures: int, state: str) -> None:
     health = HealthCounters(NOW - timedelta(days=days), failures, 2)
     found = decide(ACTIVE, health, ObservedPost(False, 1, 1), NOW, 0.5)
-    assert (found.state, [notice.action for notice in found.notices]) == (
+    assert (found.state, [notice.event.ACTION for notice in found.notices]) == (
         state,
         ["disabled"] if state == DISABLED else [],
     )
@@ -99,7 +99,7 @@ def test_early_notices_come_after_four_failures_and_after_a_day_once_each() -> N
     for number in range(1, 9):
         found = decide(ACTIVE, health, ObservedPost(False, 1, 1), NOW + timedelta(hours=6 * number), 0.5)
         health = found.health
-        emitted += [(number, one.action) for one in found.notices]
+        emitted += [(number, one.event.ACTION) for one in found.notices]
     assert emitted == [(4, "failing"), (5, "failing")]
     assert decide(ACTIVE, HealthCounters(NOW, 3), ObservedPost(False, 1, 1, muted=True), NOW, 0.5).notices == ()
 

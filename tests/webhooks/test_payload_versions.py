@@ -3,12 +3,13 @@
 import msgspec
 
 from gatepost.model.endpoint import VERSIONS
-from gatepost.model.event_schema.examples import MAKERS, example_of
+from gatepost.model.event.catalog import EVENTS
+from gatepost.model.event.schema import example_of
 from gatepost.webhooks.payload_versions import NEWEST, STEPS, body_for, step_down
 
 
 def test_the_newest_version_is_the_stored_bytes() -> None:
-    for type_, actions in MAKERS.items():
+    for type_, actions in EVENTS.items():
         for action in actions:
             body = example_of(type_, action)
             assert body_for(NEWEST, body) is body

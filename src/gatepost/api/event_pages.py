@@ -13,7 +13,8 @@ from gatepost.api.reference import PAGE_HEADERS
 from gatepost.api.route import get
 from gatepost.model.errors import NotFound
 from gatepost.model.event import ALL_TYPES
-from gatepost.model.event_schema.schema import schema_of
+from gatepost.model.event.schema import schema_of
+from gatepost.networks.kinds import NETWORK_KINDS
 
 Schema = dict[str, Any]
 _CODE = re.compile(r"`([^`]+)`")
@@ -40,7 +41,7 @@ _HEAD = """<!doctype html>
 @get("/docs/events", summary="Read what events look like", binary=("text/html; charset=utf-8",))
 async def show_events_page() -> Response[bytes]:
     """Every type of event with its actions, their fields and an example, as a page."""
-    return Response(_page(), media_type="text/html", headers=PAGE_HEADERS)
+    return Response(_page(tuple(NETWORK_KINDS)), media_type="text/html", headers=PAGE_HEADERS)
 
 
 @get("/docs/events/{schema_name:str}", summary="Get the schema of an event type", binary=("application/schema+json",))
@@ -50,18 +51,18 @@ async def show_event_schema(schema_name: FromPath[str]) -> Response[bytes]:
     if type_ not in ALL_TYPES or not schema_name.endswith(".json"):
         raise NotFound(f"There is no such schema; there are: {', '.join(f'{name}.json' for name in ALL_TYPES)}.")
     headers = {"Cache-Control": "no-cache", "X-Content-Type-Options": "nosniff"}
-    return Response(_document(type_), media_type="application/schema+json", headers=headers)
+    return Response(_document(type_, tuple(NETWORK_KINDS)), media_type="application/schema+json", headers=headers)
 
 
 @cache
-def _document(type_: str) -> bytes:
-    return msgspec.json.format(msgspec.json.encode(schema_of(type_)), indent=2)
+def _document(type_: str, kinds: tuple[str, ...]) -> bytes:
+    return msgspec.json.format(msgspec.json.encode(schema_of(type_, kinds)), indent=2)
 
 
 @cache
-def _page() -> bytes:
+def _page(kinds: tuple[str, ...]) -> bytes:
     contents = "".join(f'<a href="#{type_}">{type_}</a>' for type_ in ALL_TYPES)
-    sections = "".join(_type(type_, schema_of(type_)) for type_ in ALL_TYPES)
+    sections = "".join(_type(type_, schema_of(type_, kinds)) for type_ in ALL_TYPES)
     nav = f'<nav aria-label="Types"><strong>Types</strong>{contents}</nav>'
     return f"{_HEAD}{nav}<main>{sections}</main></div></body></html>".encode()
 

@@ -228,7 +228,7 @@ class LinkKeeper(ChannelTask):
         if update.qr is not None:
             until = self._clock.now() + timedelta(seconds=update.qr_seconds or 20)
             await update_link(self._db, self._lease, qr=update.qr, qr_until=until)
-            await self._report("waiting_for_scan", "Scan the code with the phone.", {"qr": update.qr})
+            await self._report("waiting_for_scan", "Scan the code with the phone.", qr=update.qr)
             self._wakeup.set()  # a pairing code may have been asked for
             return NextStep.GO_ON
         if update.state == "waiting_for_scan":
@@ -288,7 +288,7 @@ class LinkKeeper(ChannelTask):
             self.network = network
             self._changed()
 
-    async def _report(self, state: str, reason_text: str | None, details: dict[str, Any] | None = None) -> None:
+    async def _report(self, state: str, reason_text: str | None, *, qr: str | None = None) -> None:
         self._state = state
         await save_connection(
             self._db,
@@ -298,7 +298,7 @@ class LinkKeeper(ChannelTask):
             reason_text,
             self._clock.now(),
             epoch=self._lease.epoch,
-            details=details,
+            qr=qr,
         )
 
     # -- requests ------------------------------------------------------------------------------------------------------

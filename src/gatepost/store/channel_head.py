@@ -8,10 +8,9 @@ from uuid import UUID
 
 import msgspec
 
-from gatepost.model import event as events
 from gatepost.model import ids
 from gatepost.model.errors import GatepostError, NotFound
-from gatepost.model.event import ChannelRef, NewEvent
+from gatepost.model.event import AnyEvent, ChannelRef, NewEvent, render
 from gatepost.store.pool import Connection, Database
 from gatepost.store.statement import statement
 
@@ -82,16 +81,9 @@ class EventBuffer:
         self._next = ids.next_ids(head.last_event_id, now, 1)[0].int
         self.events: list[NewEvent] = []
 
-    def add(
-        self,
-        type_: str,
-        action: str,
-        data: dict[str, Any],
-        conversation_id: UUID | None = None,
-        message_id: UUID | None = None,
-    ) -> UUID:
+    def add(self, data: AnyEvent, conversation_id: UUID | None = None, message_id: UUID | None = None) -> UUID:
         """Add an event of a conversation, or of the channel as a whole, and return its id."""
-        event = NewEvent(UUID(int=self._next), type_, action, data, conversation_id, message_id)
+        event = NewEvent(UUID(int=self._next), data, conversation_id, message_id)
         self._next += 1
         self.events.append(event)
         return event.id
@@ -147,8 +139,8 @@ class ChannelTransaction(msgspec.Struct, frozen=True):
                 channel_id=head.channel_id,
                 event_ids=[event.id for event in new],
                 seqs=list(range(first, head.seq + 1)),
-                types=[event.type for event in new],
-                bodies=[events.render(event, seq, self.channel, self.now) for seq, event in enumerate(new, first)],
+                types=[event.data.TYPE for event in new],
+                bodies=[render(event, seq, self.channel, self.now) for seq, event in enumerate(new, first)],
                 conversation_ids=[event.conversation_id for event in new],
                 message_ids=[event.message_id for event in new],
                 last_seq=head.seq,

@@ -7,9 +7,9 @@ from uuid import UUID
 
 import msgspec
 
-from gatepost.model import event as events
 from gatepost.model import ids, times
 from gatepost.model.event import ChannelRef
+from gatepost.model.event.acknowledgements import AckConnection
 from gatepost.store.channel_head import ChannelTransaction, Lease, channel_transaction
 from gatepost.store.devices import record_device
 from gatepost.store.pool import Connection, Database
@@ -202,16 +202,15 @@ async def get_pace(db: Database, channel_id: UUID) -> str:
 
 
 async def record_connection(
-    transaction: ChannelTransaction, state: str, reason: str | None, details: Mapping[str, Any] | None = None
+    transaction: ChannelTransaction, state: str, reason: str | None, qr: str | None = None
 ) -> bool:
-    """Save the state of the connection, and emit an event if it changed or there are `details`."""
+    """Save the state of the connection, and emit an event if it changed or there is a new code to scan."""
     conn, channel_id = transaction.conn, transaction.channel_id
     previous = await conn.fetchrow("SELECT connection, reason FROM channels WHERE id = $1", channel_id)
-    if previous is None or ((previous["connection"], previous["reason"]) == (state, reason) and not details):
+    if previous is None or ((previous["connection"], previous["reason"]) == (state, reason) and not qr):
         return False
     await conn.execute("UPDATE channels SET connection = $2, reason = $3 WHERE id = $1", channel_id, state, reason)
-    data = events.connection_data(state, previous["connection"], reason, details)
-    transaction.event_buffer.add(events.ACKNOWLEDGE, "connection", data)
+    transaction.event_buffer.add(AckConnection(state, previous["connection"], reason, qr or msgspec.UNSET))
     return True
 
 
@@ -224,11 +223,11 @@ async def save_connection(
     now: datetime,
     *,
     epoch: int | None = None,
-    details: Mapping[str, Any] | None = None,
+    qr: str | None = None,
 ) -> bool:
     """Do the same in a commit of its own; with an epoch, only if that owner still owns the channel."""
     async with channel_transaction(db, channel, channel_id, now, epoch=epoch, sending=False) as transaction:
-        return await record_connection(transaction, state, reason, details)
+        return await record_connection(transaction, state, reason, qr)
 
 
 _DAY = timedelta(hours=24)

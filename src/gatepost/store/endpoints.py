@@ -7,8 +7,10 @@ from uuid import UUID
 
 import msgspec
 
+from gatepost.model import ids
 from gatepost.model.endpoint import ACTIVE, DISABLED, PAUSED, DeliveryOptions, HealthCounters
-from gatepost.model.event import OPERATIONAL, ChannelRef, endpoint_data
+from gatepost.model.event import ChannelRef
+from gatepost.model.event.endpoints import EndpointDisabled, EndpointEnabled, EndpointEvent, EndpointResumed
 from gatepost.store.channel_head import (
     Lease,
     channel_transaction,
@@ -53,7 +55,7 @@ class EndpointChange(msgspec.Struct, frozen=True):
 class EndpointNotice(msgspec.Struct, frozen=True):
     """A notice about an endpoint; `exhausted` deliveries were given up, the last one that of `event_id`."""
 
-    action: str
+    event: type[EndpointEvent]
     reason: str | None
     exhausted: int | None = None
     event_id: UUID | None = None
@@ -176,18 +178,17 @@ async def set_endpoint_state(
         )
         endpoint = await _update(it.conn, channel_id, endpoint_id, change, now)
         if endpoint is not None and previous != endpoint.state:
-            notice = EndpointNotice(_ACTIONS[previous, endpoint.state], endpoint.reason)
+            notice = EndpointNotice(_EVENTS[previous, endpoint.state], endpoint.reason)
             change_ = EndpointStateChange(previous, endpoint.state, endpoint.health)
-            data = event_data(endpoint.id, endpoint.url, change_, notice)
-            it.event_buffer.add(OPERATIONAL, notice.action, data)
+            it.event_buffer.add(event_of(endpoint.id, endpoint.url, change_, notice))
     return endpoint
 
 
-_ACTIONS = {
-    (ACTIVE, DISABLED): "disabled",
-    (PAUSED, DISABLED): "disabled",
-    (PAUSED, ACTIVE): "resumed",
-    (DISABLED, ACTIVE): "enabled",
+_EVENTS: dict[tuple[str, str], type[EndpointEvent]] = {
+    (ACTIVE, DISABLED): EndpointDisabled,
+    (PAUSED, DISABLED): EndpointDisabled,
+    (PAUSED, ACTIVE): EndpointResumed,
+    (DISABLED, ACTIVE): EndpointEnabled,
 }
 
 
@@ -301,8 +302,7 @@ async def save_state_change(
         if url is None:
             return False
         for notice in notices:
-            data = event_data(endpoint_id, url, change, notice)
-            transaction.event_buffer.add(OPERATIONAL, notice.action, data)
+            transaction.event_buffer.add(event_of(endpoint_id, url, change, notice))
     return True
 
 
@@ -334,9 +334,9 @@ async def _write(
     return url
 
 
-def event_data(endpoint_id: UUID, url: str, change: EndpointStateChange, notice: EndpointNotice) -> dict[str, Any]:
-    """Return the data of an event that reports a notice."""
-    return endpoint_data(
+def event_of(endpoint_id: UUID, url: str, change: EndpointStateChange, notice: EndpointNotice) -> EndpointEvent:
+    """Return the data of the event that reports a notice."""
+    return notice.event.of(
         endpoint_id,
         url,
         change.state,
@@ -344,8 +344,7 @@ def event_data(endpoint_id: UUID, url: str, change: EndpointStateChange, notice:
         reason=notice.reason,
         failing_since=change.health.failing_since,
         failures=change.health.failures,
-        exhausted=notice.exhausted,
-        event_id=notice.event_id,
+        **({"exhausted": notice.exhausted, "event": ids.format_id("evt", notice.event_id)} if notice.event_id else {}),
     )
 
 

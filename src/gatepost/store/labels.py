@@ -7,8 +7,8 @@ from uuid import UUID
 
 import msgspec
 
-from gatepost.model import event as events
 from gatepost.model import ids
+from gatepost.model.event.labels import LabelAssigned, LabelCreated, LabelDeleted, LabelRemoved, LabelUpdated
 from gatepost.model.label import NAME_MOST, numbered
 from gatepost.store.channel_head import ChannelTransaction
 from gatepost.store.contacts.rows import KnownContact
@@ -27,9 +27,10 @@ class LabelRow(msgspec.Struct, frozen=True):
     created_at: datetime
     updated_at: datetime
 
-    def data(self) -> dict[str, Any]:
-        """Return the label as events and views show it."""
-        return events.label_data(self.id, self.name, self.color)
+    @property
+    def values(self) -> tuple[UUID, str, str]:
+        """What events show of the label: id, name and color."""
+        return self.id, self.name, self.color
 
 
 _COLUMNS = ", ".join(LabelRow.__struct_fields__)
@@ -125,7 +126,7 @@ class ChannelLabels:
             self._channel_id,
             *msgspec.structs.astuple(label),
         )
-        self._event_buffer.add(events.LABEL, "created", label.data())
+        self._event_buffer.add(LabelCreated.of(*label.values))
         return label
 
     async def change(self, label: LabelRow, name: str, color: str) -> LabelRow:
@@ -141,7 +142,7 @@ class ChannelLabels:
             color,
             self._now,
         )
-        self._event_buffer.add(events.LABEL, "updated", changed.data())
+        self._event_buffer.add(LabelUpdated.of(*changed.values))
         return changed
 
     async def adopt(self, label: LabelRow, network_id: str) -> LabelRow:
@@ -159,7 +160,7 @@ class ChannelLabels:
         keys = (self._channel_id, label.id)
         await self._conn.execute("DELETE FROM label_uses WHERE channel_id = $1 AND label_id = $2", *keys)
         await self._conn.execute("DELETE FROM labels WHERE channel_id = $1 AND id = $2", *keys)
-        self._event_buffer.add(events.LABEL, "deleted", label.data())
+        self._event_buffer.add(LabelDeleted.of(*label.values))
 
     async def assign(self, label: LabelRow, contact: KnownContact, target: str = CONVERSATION) -> None:
         """Assign a label to a conversation or a contact, and emit an event if it is new."""
@@ -173,7 +174,7 @@ class ChannelLabels:
             self._now,
         )
         if changed:
-            self._tell_use("assigned", label, contact, target)
+            self._emit_use(LabelAssigned, label, contact, target)
 
     async def unassign(self, label: LabelRow, contact: KnownContact, target: str = CONVERSATION) -> None:
         """Remove a label, and emit an event if it was assigned."""
@@ -186,11 +187,13 @@ class ChannelLabels:
             contact.id,
         )
         if changed:
-            self._tell_use("removed", label, contact, target)
+            self._emit_use(LabelRemoved, label, contact, target)
 
-    def _tell_use(self, action: str, label: LabelRow, contact: KnownContact, target: str) -> None:
-        data = events.label_use_data(label.data(), target, contact.id, contact.phone, contact.display_name)
-        self._event_buffer.add(events.LABEL, action, data, contact.id)
+    def _emit_use(
+        self, event: type[LabelAssigned | LabelRemoved], label: LabelRow, contact: KnownContact, target: str
+    ) -> None:
+        person = (contact.id, contact.phone, contact.display_name)
+        self._event_buffer.add(event.of(label.values, target, person), contact.id)
 
 
 async def _find(conn: Queryable, condition: str, *keys: Any) -> LabelRow | None:

@@ -3,17 +3,17 @@
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from decimal import Context, Decimal, Inexact, InvalidOperation, Overflow, localcontext
-from typing import Any
+from typing import Any, TypeVar
 from uuid import UUID
 
 import msgspec
 
-from gatepost.model import event as events
-from gatepost.model import ids
+from gatepost.model import ids, times
 from gatepost.model.dates import IdRange
 from gatepost.model.event import ChannelRef
+from gatepost.model.event.orders import OrderCreated, OrderUpdated
+from gatepost.model.event.parts import EventContact, EventConversation
 from gatepost.model.order import LINES_MAX, check_move
-from gatepost.model.person import shown_phone
 from gatepost.store.channel_head import ChannelTransaction, channel_transaction
 from gatepost.store.contacts.rows import KnownContact
 from gatepost.store.messages.amend import json_object
@@ -101,24 +101,29 @@ async def set_order_status(
             now,
         )
         after = msgspec.structs.replace(before, status=status, updated_at=now)
-        change.event_buffer.add(
-            events.ORDER, "updated", order_view(after) | {"previous": before.status}, after.contact_id
-        )
+        change.event_buffer.add(_event(OrderUpdated, after, previous=before.status), after.contact_id)
     return after
 
 
-def order_view(order: OrderRow) -> dict[str, Any]:
-    """Return an order as events and the API show it, money as decimal text."""
-    fields = {
-        "status": order.status,
-        "catalog_id": order.catalog_id,
-        "note": order.note,
-        "items": order.items,
-        "total": f"{order.total:f}" if order.total is not None else None,
-        "currency": order.currency,
-    }
-    contact = {"id": ids.format_id("ct", order.contact_id), "phone": shown_phone(order.address), "name": order.name}
-    return events.order_data(order.id, contact, order.contact_id, fields, order.created_at)
+_Event = TypeVar("_Event", OrderCreated, OrderUpdated)
+
+
+def _event(event: type[_Event], order: OrderRow, **change: Any) -> _Event:
+    """Return the data of an event about an order, with the fields of `change`."""
+    return event(
+        id=ids.format_id("ord", order.id),
+        message=ids.message_id(order.id),
+        contact=EventContact.ref(order.contact_id, order.address, order.name),
+        conversation=EventConversation.ref(order.contact_id),
+        status=order.status,
+        catalog_id=order.catalog_id,
+        note=order.note,
+        items=order.items,
+        total=f"{order.total:f}" if order.total is not None else None,
+        currency=order.currency,
+        created_at=times.format_time(order.created_at),
+        **change,
+    )
 
 
 def _order(row: Any) -> OrderRow:
@@ -142,14 +147,9 @@ async def write_order(
     if len(items) > LINES_MAX:
         return
     total, currency = total_of(items)
-    shown = {
-        "status": "new",
-        "catalog_id": _clean(order.get("catalog_id")),
-        "note": _clean(order.get("text")),
-        "items": items,
-        "total": f"{total:f}" if total is not None else None,
-        "currency": currency,
-    }
+    catalog_id, note = _clean(order.get("catalog_id")), _clean(order.get("text"))
+    person = (contact.id, contact.phone, contact.display_name)
+    row = OrderRow(id_, *person, "new", catalog_id, note, items, total, currency, at, transaction.now)
     await transaction.conn.execute(
         """INSERT INTO orders (channel_id, id, contact_id, status, catalog_id, note, items, total, currency,
                                created_at, updated_at)
@@ -157,17 +157,15 @@ async def write_order(
         transaction.channel_id,
         id_,
         contact.id,
-        shown["catalog_id"],
-        shown["note"],
+        catalog_id,
+        note,
         msgspec.json.encode(items).decode(),
         total,
         currency,
         at,
         transaction.now,
     )
-    contact_shown = events.contact_ref(contact.id, contact.phone, contact.display_name)
-    data = events.order_data(id_, contact_shown, contact.id, shown, at)
-    transaction.event_buffer.add(events.ORDER, "created", data, contact.id)
+    transaction.event_buffer.add(_event(OrderCreated, row), contact.id)
 
 
 def total_of(items: Sequence[Mapping[str, Any]]) -> tuple[Decimal | None, str | None]:

@@ -17,6 +17,7 @@ from datetime import datetime, timedelta
 import msgspec
 
 from gatepost.model.endpoint import ACTIVE, DISABLED, PAUSED, HealthCounters
+from gatepost.model.event.endpoints import EndpointDisabled, EndpointFailing, EndpointPaused, EndpointResumed
 from gatepost.store.endpoints import EndpointNotice
 
 WINDOW = timedelta(minutes=5)
@@ -96,7 +97,7 @@ def decide(state: str, health: HealthCounters, post: ObservedPost, now: datetime
     if state == ACTIVE and should_open(post, health.failures, now - since):
         health = replace(health, probes=0, probe_at=now + probe_delay(0, random))
         reason = f"{post.failed} of the last {post.finished} attempts failed"
-        return BreakerDecision(PAUSED, health, (*notices, EndpointNotice("paused", reason)))
+        return BreakerDecision(PAUSED, health, (*notices, EndpointNotice(EndpointPaused, reason)))
     if state == PAUSED and post.probe:
         probes = health.probes + 1
         health = replace(health, probes=probes, probe_at=now + probe_delay(probes, random))
@@ -133,7 +134,7 @@ def _succeeded(state: str, health: HealthCounters, post: ObservedPost, now: date
         return BreakerDecision(
             ACTIVE,
             HealthCounters(succeeded_at=now),
-            (EndpointNotice("resumed", "The endpoint accepted a delivery again"),),
+            (EndpointNotice(EndpointResumed, "The endpoint accepted a delivery again"),),
         )
     # A POST that was in flight when the breaker opened does not close it: a flaky endpoint would keep switching.
     return BreakerDecision(state, HealthCounters(None, 0, 0, now, health.probes, health.probe_at))
@@ -141,7 +142,7 @@ def _succeeded(state: str, health: HealthCounters, post: ObservedPost, now: date
 
 def _disabled(health: HealthCounters, reason: str) -> BreakerDecision:
     health = msgspec.structs.replace(health, probes=0, probe_at=None)
-    return BreakerDecision(DISABLED, health, (EndpointNotice("disabled", reason),))
+    return BreakerDecision(DISABLED, health, (EndpointNotice(EndpointDisabled, reason),))
 
 
 def _noticed(health: HealthCounters, now: datetime) -> tuple[HealthCounters, tuple[EndpointNotice, ...]]:
@@ -149,9 +150,9 @@ def _noticed(health: HealthCounters, now: datetime) -> tuple[HealthCounters, tup
     late = health.failing_since is not None and now - health.failing_since >= LATE_NOTICE_AFTER
     if late and health.notices < 2:
         return msgspec.structs.replace(health, notices=2), (
-            EndpointNotice("failing", "Nothing but failures for 24 hours"),
+            EndpointNotice(EndpointFailing, "Nothing but failures for 24 hours"),
         )
     if health.failures >= EARLY_FAILURES and health.notices < 1:
         reason = f"{health.failures} attempts in a row failed"
-        return msgspec.structs.replace(health, notices=1), (EndpointNotice("failing", reason),)
+        return msgspec.structs.replace(health, notices=1), (EndpointNotice(EndpointFailing, reason),)
     return health, ()

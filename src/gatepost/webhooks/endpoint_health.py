@@ -18,6 +18,7 @@ import structlog
 
 from gatepost.model import ids
 from gatepost.model.endpoint import ACTIVE, DISABLED, PAUSED, HealthCounters
+from gatepost.model.event.endpoints import EndpointExhausted, EndpointFailing
 from gatepost.store.endpoints import (
     Endpoint,
     EndpointNotice,
@@ -113,7 +114,7 @@ class EndpointHealth:
         decision, previous = decide(self.state, self.counters, post, now, random.random()), self.state
         self.state, self.counters = decision.state, decision.health
         self._throttled_until = now + THROTTLE_DELAY
-        if any(notice.action == "failing" for notice in decision.notices):
+        if any(notice.event is EndpointFailing for notice in decision.notices):
             self._failing_notice = now
         if decision.state != previous:
             self._window.clear()
@@ -150,7 +151,7 @@ class EndpointHealth:
         if at is None or at > now or self._lock.locked():
             return
         reason = "Deliveries were given up after their last attempt"
-        notice = EndpointNotice("exhausted", reason, self._exhausted, self._last_exhausted)
+        notice = EndpointNotice(EndpointExhausted, reason, self._exhausted, self._last_exhausted)
         self._exhausted, self._exhausted_notice = 0, now
         await self._emit(EndpointStateChange(self.state, self.state, self.counters), [notice], now)
 

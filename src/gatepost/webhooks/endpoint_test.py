@@ -13,7 +13,8 @@ from gatepost.model import ids
 from gatepost.model.endpoint import DeliveryOptions
 from gatepost.model.errors import invalid_field
 from gatepost.model.event import ALL_TYPES, MESSAGE, ChannelRef, render_test
-from gatepost.model.event_schema.examples import MAKERS, new_example
+from gatepost.model.event.catalog import EVENTS
+from gatepost.model.event.schema import new_example
 from gatepost.model.signing import Key
 from gatepost.store.deliveries.queue import DueDelivery
 from gatepost.webhooks.event_batch import DeliveryBody, build_body
@@ -46,7 +47,7 @@ def choose_type(requested: str | None, enabled: Sequence[str]) -> str:
 
 def make_test_body(type_: str, channel: ChannelRef, options: DeliveryOptions, at: datetime) -> DeliveryBody:
     """Return an example with the options of the endpoint: in its version, and in a batch of one if it takes batches."""
-    event = new_example(type_, next(iter(MAKERS[type_])), ids.new_id(at))
+    event = new_example(type_, next(iter(EVENTS[type_])), ids.new_id(at))
     return build_body(options, [DueDelivery(event.id, render_test(event, channel, at).encode(), attempts=0)])
 
 

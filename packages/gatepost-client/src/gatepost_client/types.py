@@ -5,7 +5,7 @@ Fields that a newer gateway adds are ignored.
 
 from datetime import date, datetime
 from decimal import Decimal
-from typing import Any, TypeAlias
+from typing import Any
 
 import msgspec
 
@@ -809,7 +809,7 @@ class Preview(Result, frozen=True, kw_only=True):
 
 
 class EventMessageKey(Result, frozen=True, kw_only=True, rename={"remote_jid": "remoteJid", "from_me": "fromMe"}):
-    """Chat, direction and id of a message."""
+    """The chat, the direction and the id of a message."""
 
     remote_jid: str
     from_me: bool
@@ -817,7 +817,7 @@ class EventMessageKey(Result, frozen=True, kw_only=True, rename={"remote_jid": "
 
 
 class EventContact(Result, frozen=True, kw_only=True):
-    """A person: `name` is what they are called here, else what they call themselves."""
+    """A person. `name` is the name given on this channel, or else the name that the person has on the network."""
 
     id: str
     phone: str | None = None
@@ -831,7 +831,7 @@ class EventConversation(Result, frozen=True, kw_only=True):
 
 
 class EventReferredProduct(Result, frozen=True, kw_only=True):
-    """The product that somebody asks about."""
+    """The product that a person asks about."""
 
     catalog_id: str | None = None
     retailer_id: str | None = None
@@ -846,7 +846,7 @@ class EventGroupChat(Result, frozen=True, kw_only=True):
 
 
 class EventGroupAuthor(Result, frozen=True, kw_only=True):
-    """Who wrote in a group, by every name that the network gives."""
+    """The author of a message in a group, with all ids that the network gives."""
 
     phone: str | None = None
     lid: str | None = None
@@ -856,21 +856,21 @@ class EventGroupAuthor(Result, frozen=True, kw_only=True):
 
 
 class EventMessageContext(Result, frozen=True, kw_only=True):
-    """What a message answers, and where it came from."""
+    """The message that a message replies to, and its origin."""
 
     reply_to: str | None = None
     forwarded: bool | None = None
     frequently_forwarded: bool | None = None
-    referral: dict[str, Any] | None = None
     referred_product: EventReferredProduct | None = None
     view_once: bool | None = None
     ephemeral: bool | None = None
+    referral: dict[str, Any] | None = None
     chat: EventGroupChat | None = None
     author: EventGroupAuthor | None = None
 
 
 class MessageCreated(Result, frozen=True, kw_only=True):
-    """A message that came, or that left."""
+    """A message was received, or was accepted for sending."""
 
     key: EventMessageKey
     direction: str
@@ -890,14 +890,14 @@ class MessageCreated(Result, frozen=True, kw_only=True):
 
 
 class EventReaction(Result, frozen=True, kw_only=True, rename={"sender": "from"}):
-    """A reaction that came or went."""
+    """A reaction, or the removal of one."""
 
     emoji: str
     sender: str
 
 
 class MessageUpdated(Result, frozen=True, kw_only=True):
-    """A message as it is now, after it changed."""
+    """A message was changed. The other fields show it after the change."""
 
     key: EventMessageKey
     direction: str
@@ -920,7 +920,7 @@ class MessageUpdated(Result, frozen=True, kw_only=True):
 
 
 class EventMessageError(Result, frozen=True, kw_only=True):
-    """What went wrong: a code of the network (a number) or of ours (a word)."""
+    """An error. `code` is a number of the network, or a string of the gateway."""
 
     code: int | str
     title: str
@@ -929,7 +929,7 @@ class EventMessageError(Result, frozen=True, kw_only=True):
 
 
 class AckMessage(Result, frozen=True, kw_only=True):
-    """A message that left came further, or its way ended."""
+    """The status of an outgoing message changed."""
 
     key: EventMessageKey
     status: str
@@ -948,7 +948,7 @@ class AckMessage(Result, frozen=True, kw_only=True):
 
 
 class AckConnection(Result, frozen=True, kw_only=True):
-    """How the channel stands with its network."""
+    """The state of the channel's connection to its network changed."""
 
     state: str
     previous: str
@@ -957,7 +957,7 @@ class AckConnection(Result, frozen=True, kw_only=True):
 
 
 class ChatCreated(Result, frozen=True, kw_only=True):
-    """A conversation that is new."""
+    """A conversation was created."""
 
     id: str
     contact: EventContact
@@ -966,35 +966,45 @@ class ChatCreated(Result, frozen=True, kw_only=True):
 
 
 class ChatUpdated(Result, frozen=True, kw_only=True):
-    """A conversation that changed: `changed` names the fields, which stand beside it as they are now."""
+    """A conversation was changed. `changed` lists the fields, whose new values are in the event."""
 
     id: str
     contact: EventContact
-    changed: list[str]
     status: str
     archived: bool
     muted: bool | None = None
     assignee: str | None = None
     note: str | None = None
     unread: int | None = None
+    changed: list[str]
 
 
 class LabelCreated(Result, frozen=True, kw_only=True):
-    """A label."""
+    """A label was created."""
 
     id: str
     name: str
     color: str
 
 
-LabelUpdated: TypeAlias = LabelCreated
+class LabelUpdated(Result, frozen=True, kw_only=True):
+    """The name or the color of a label was changed."""
+
+    id: str
+    name: str
+    color: str
 
 
-LabelDeleted: TypeAlias = LabelCreated
+class LabelDeleted(Result, frozen=True, kw_only=True):
+    """A label was deleted, with its assignments."""
+
+    id: str
+    name: str
+    color: str
 
 
 class LabelAssigned(Result, frozen=True, kw_only=True):
-    """A label that was put on somebody, or taken off."""
+    """A label was assigned to a conversation or a contact."""
 
     id: str
     name: str
@@ -1004,11 +1014,19 @@ class LabelAssigned(Result, frozen=True, kw_only=True):
     conversation: EventConversation
 
 
-LabelRemoved: TypeAlias = LabelAssigned
+class LabelRemoved(Result, frozen=True, kw_only=True):
+    """A label was removed from a conversation or a contact."""
+
+    id: str
+    name: str
+    color: str
+    target: str
+    contact: EventContact
+    conversation: EventConversation
 
 
 class ContactCreated(Result, frozen=True, kw_only=True):
-    """A contact that is new. `opted_out` and `custom` are there where people made it."""
+    """A contact was created. `opted_out` and `custom` are present if a person created it."""
 
     id: str
     phone: str | None = None
@@ -1020,21 +1038,21 @@ class ContactCreated(Result, frozen=True, kw_only=True):
 
 
 class ContactUpdated(Result, frozen=True, kw_only=True):
-    """A contact that changed. `custom` is there where people changed it."""
+    """A contact was changed. `custom` is present if a person changed it."""
 
     id: str
     phone: str | None = None
     name: str | None = None
     conversation: EventConversation
     username: str | None = None
-    changed: list[str]
-    joined: list[str]
     opted_out: bool | None = None
     custom: dict[str, str] | None = None
+    changed: list[str]
+    joined: list[str]
 
 
 class ContactDeleted(Result, frozen=True, kw_only=True):
-    """A contact, with its conversation."""
+    """A contact was deleted, with its conversation."""
 
     id: str
     phone: str | None = None
@@ -1043,16 +1061,16 @@ class ContactDeleted(Result, frozen=True, kw_only=True):
 
 
 class EventOrderItem(Result, frozen=True, kw_only=True):
-    """One line of an order."""
+    """An item of an order. `price` is the price of one piece."""
 
     retailer_id: str
     quantity: int
-    price: Decimal
-    currency: str
+    price: Decimal | None = None
+    currency: str | None = None
 
 
 class OrderCreated(Result, frozen=True, kw_only=True):
-    """An order that came."""
+    """An order was received."""
 
     id: str
     message: str
@@ -1068,7 +1086,7 @@ class OrderCreated(Result, frozen=True, kw_only=True):
 
 
 class OrderUpdated(Result, frozen=True, kw_only=True):
-    """An order whose status changed."""
+    """The status of an order was changed."""
 
     id: str
     message: str
@@ -1085,7 +1103,7 @@ class OrderUpdated(Result, frozen=True, kw_only=True):
 
 
 class EndpointFailing(Result, frozen=True, kw_only=True):
-    """How one of the channel's own endpoints fares."""
+    """Deliveries to the endpoint fail."""
 
     id: str
     url: str
@@ -1096,20 +1114,56 @@ class EndpointFailing(Result, frozen=True, kw_only=True):
     failures: int
 
 
-EndpointPaused: TypeAlias = EndpointFailing
+class EndpointPaused(Result, frozen=True, kw_only=True):
+    """The endpoint was paused, because deliveries fail."""
+
+    id: str
+    url: str
+    state: str
+    previous: str
+    reason: str | None = None
+    failing_since: datetime | None = None
+    failures: int
 
 
-EndpointResumed: TypeAlias = EndpointFailing
+class EndpointResumed(Result, frozen=True, kw_only=True):
+    """The endpoint accepts deliveries again."""
+
+    id: str
+    url: str
+    state: str
+    previous: str
+    reason: str | None = None
+    failing_since: datetime | None = None
+    failures: int
 
 
-EndpointDisabled: TypeAlias = EndpointFailing
+class EndpointDisabled(Result, frozen=True, kw_only=True):
+    """The endpoint was disabled: it gets no more deliveries."""
+
+    id: str
+    url: str
+    state: str
+    previous: str
+    reason: str | None = None
+    failing_since: datetime | None = None
+    failures: int
 
 
-EndpointEnabled: TypeAlias = EndpointFailing
+class EndpointEnabled(Result, frozen=True, kw_only=True):
+    """The endpoint was enabled by a person."""
+
+    id: str
+    url: str
+    state: str
+    previous: str
+    reason: str | None = None
+    failing_since: datetime | None = None
+    failures: int
 
 
 class EndpointExhausted(Result, frozen=True, kw_only=True):
-    """Deliveries were given up: `exhausted` since the last such event, the newest that of `event`."""
+    """Deliveries failed finally: `exhausted` since the last such event, the last one that of `event`."""
 
     id: str
     url: str
@@ -1123,7 +1177,7 @@ class EndpointExhausted(Result, frozen=True, kw_only=True):
 
 
 class EventChannel(Result, frozen=True, kw_only=True):
-    """The channel that it happened on."""
+    """The channel of an event."""
 
     id: str
     kind: str

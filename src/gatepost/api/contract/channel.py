@@ -1,7 +1,7 @@
 """The channel, its link, its profile and its number in answers."""
 
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
@@ -143,7 +143,7 @@ class Channel(ApiObject, frozen=True):
     """The caller's own channel."""
 
     id: ChannelId
-    kind: Literal["official", "qr"]
+    kind: Annotated[str, Meta(extra_json_schema={"enum": list(NETWORK_KINDS)}, examples=["official"])]
     phone: Annotated[str, Meta(examples=["15550001111"])]
     name: Annotated[str, Meta(examples=["The bakery"])]
     connection: Connection
@@ -163,7 +163,7 @@ class Channel(ApiObject, frozen=True):
         """Return a channel with what its limits leave."""
         return cls(
             id=ids.format_id("ch", row.id),
-            kind=row.kind,  # type: ignore[arg-type]
+            kind=row.kind,
             phone=row.phone,
             name=row.name,
             connection=Connection.of(row),

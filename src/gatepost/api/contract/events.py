@@ -4,20 +4,12 @@ from typing import Any
 
 import msgspec
 
-from gatepost.api.contract.fields import ApiObject, EventId, JsonObject, Time
+from gatepost.api.contract.fields import ApiObject
 from gatepost.store.events import FeedPage
 
 
 class Event(ApiObject, frozen=True):
-    """A change on the channel. Webhooks, the feed and the log contain the same event."""
-
-    id: EventId
-    type: str
-    action: str
-    timestamp: Time
-    sequence: int
-    channel: JsonObject
-    data: JsonObject
+    """An event. The reference shows the fields of each type and action, from `model/event/`."""
 
     @classmethod
     def all_of(cls, page: FeedPage) -> "list[Event]":

@@ -25,9 +25,8 @@ from gatepost.api.contract.fields import (
 from gatepost.model import ids, times
 from gatepost.model.accepted import Key
 from gatepost.model.delivery import STATUSES, explain_attempt
-from gatepost.model.event import message_key
 from gatepost.model.message import ACK, State, status_of
-from gatepost.model.person import shown_phone
+from gatepost.model.person import jid, shown_phone
 from gatepost.model.waits import RULES, Wait
 from gatepost.store.messages.history import StoredMessage
 from gatepost.store.messages.history import Trace as TraceRows
@@ -139,7 +138,7 @@ class Message(msgspec.Struct, frozen=True):
     def of(cls, row: StoredMessage, now: datetime, wait: Wait | None = None) -> "Message":
         """Return a message, and what delays it. Only outgoing messages have the fields after `error`."""
         return cls(
-            key=Key(**message_key(row.phone, row.id, incoming=row.incoming)),
+            key=Key(jid(row.phone), not row.incoming, ids.message_id(row.id)),
             direction="in" if row.incoming else "out",
             type=row.type,
             content=_as_is(row.content),

@@ -16,8 +16,9 @@ from gatepost.api.openapi.routes import Operation
 from gatepost.api.openapi.samples import sample_answer, shown_as
 from gatepost.api.session_cookie import NAME, SECURE_NAME
 from gatepost.model.content.fields import DescribedField, described_fields
-from gatepost.model.event_schema.schema import components as event_components
+from gatepost.model.event.schema import components as event_components
 from gatepost.model.send_request import KINDS
+from gatepost.networks.kinds import NETWORK_KINDS
 
 Schema = dict[str, Any]
 _INTRODUCTION = """One REST API in front of official and linked numbers. A program sends the channel's key as
@@ -85,7 +86,7 @@ def _described(field: DescribedField, known: dict[int, Schema]) -> Schema:
 
 def _events() -> dict[str, Schema]:
     """Return the schemas of events as under /docs/events, instead of only the envelope."""
-    event, parts = event_components(_REF.replace("{name}", "Event.{name}"))
+    event, parts = event_components(_REF.replace("{name}", "Event.{name}"), NETWORK_KINDS)
     return {"Event": event} | {f"Event.{name}": part for name, part in parts.items()}
 
 

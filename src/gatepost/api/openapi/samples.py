@@ -7,7 +7,7 @@ import msgspec
 
 from gatepost.api.contract.events import Event
 from gatepost.api.openapi.route_docs import RouteDocs
-from gatepost.model.event_schema.examples import example_of
+from gatepost.model.event.schema import example_of
 
 _EVENT = msgspec.json.decode(example_of("message_notification", "created"))
 

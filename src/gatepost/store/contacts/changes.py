@@ -7,11 +7,12 @@ from uuid import UUID
 
 import msgspec
 
-from gatepost.model import event as events
 from gatepost.model import ids, times
 from gatepost.model.contact import contact_exists, merge_custom
 from gatepost.model.errors import GatepostError
 from gatepost.model.event import ChannelRef
+from gatepost.model.event.chats import ChatCreated
+from gatepost.model.event.contacts import ContactCreated, ContactDeleted, ContactUpdated, contact_fields
 from gatepost.model.number_forms import forms_of
 from gatepost.model.person import is_phone
 from gatepost.store.channel_head import EventBuffer, channel_transaction
@@ -99,8 +100,7 @@ async def delete_contact(db: Database, channel: ChannelRef, channel_id: UUID, co
         for table, column in _OF_A_CONTACT:
             await conn.execute(f"DELETE FROM {table} WHERE channel_id = $1 AND {column} = $2", channel_id, contact_id)
         await conn.execute("UPDATE channel_heads SET joined = joined + 1 WHERE channel_id = $1", channel_id)
-        gone = events.contact_gone_data(before.id, before.phone, before.name)
-        event_buffer.add(events.CONTACT, "deleted", gone, before.id)
+        event_buffer.add(ContactDeleted(*contact_fields(before.id, before.phone, before.name)), before.id)
     return True
 
 
@@ -257,21 +257,26 @@ async def _update(conn: "Connection[Any]", channel_id: UUID, rows: Sequence[Cont
 
 def _emit_created(event_buffer: EventBuffer, row: ContactRow) -> None:
     """Emit the events of new contacts, with their fields."""
-    noted = {"opted_out": row.opted_out is not None, "custom": row.custom}
-    data = events.contact_data(row.id, row.phone, row.name, row.created_at, noted)
-    event_buffer.add(events.CONTACT, "created", data, row.id)
-    fields = {"status": "open", "created_at": times.format_time(row.created_at)}
-    event_buffer.add(events.CHAT, "created", events.chat_data(row.id, row.phone, row.name, fields), row.id)
+    person = (row.id, row.phone, row.name)
+    data = ContactCreated(
+        *contact_fields(*person),
+        times.format_time(row.created_at),
+        opted_out=row.opted_out is not None,
+        custom=row.custom,
+    )
+    event_buffer.add(data, row.id)
+    event_buffer.add(ChatCreated.of(*person, row.created_at), row.id)
 
 
 def _tell_changed(
     event_buffer: EventBuffer, row: ContactRow, changed: Sequence[str], *, joined: tuple[UUID, ...] = ()
 ) -> None:
-    fields = {
-        "username": row.username,
-        "opted_out": row.opted_out is not None,
-        "custom": row.custom,
-        "changed": list(changed),
-    }
-    data = events.contact_change_data(row.id, row.phone, row.name, fields, joined=joined)
-    event_buffer.add(events.CONTACT, "updated", data, row.id)
+    data = ContactUpdated(
+        *contact_fields(row.id, row.phone, row.name),
+        username=row.username,
+        opted_out=row.opted_out is not None,
+        custom=row.custom,
+        changed=changed,
+        joined=[ids.format_id("ct", other) for other in joined],
+    )
+    event_buffer.add(data, row.id)

@@ -7,13 +7,12 @@ addresses of a person ─► contacts by number, aliases ─► none: a new cont
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
-from typing import Any
 from uuid import UUID
 
 import msgspec
 
-from gatepost.model import event as events
 from gatepost.model import ids
+from gatepost.model.event.contacts import ContactUpdated, contact_fields
 from gatepost.model.number_forms import forms_of
 from gatepost.model.person import Identity, Person, addresses, identities, is_phone
 from gatepost.store.channel_head import ChannelTransaction
@@ -76,7 +75,7 @@ class ContactResolver:
         self._new = []
         for renewed in self._renewed.values():
             if renewed.changes:
-                self._event_buffer.add(events.CONTACT, "updated", _shown(renewed), renewed.contact.id)
+                self._event_buffer.add(_updated(renewed), renewed.contact.id)
         self._renewed, self._made = {}, set()
 
     async def renumber(self, old_phone: str, person: Person, at: datetime) -> None:
@@ -247,9 +246,12 @@ class ContactResolver:
         self._renewed[after.id] = ChangedContact(noted.before, after, (*noted.joined, *joined), opted_out)
 
 
-def _shown(renewed: ChangedContact) -> dict[str, Any]:
+def _updated(renewed: ChangedContact) -> ContactUpdated:
     contact = renewed.contact
-    fields: dict[str, Any] = {"username": contact.username, "changed": renewed.changes}
-    if renewed.opted_out is not None:
-        fields["opted_out"] = renewed.opted_out
-    return events.contact_change_data(contact.id, contact.phone, contact.display_name, fields, joined=renewed.joined)
+    return ContactUpdated(
+        *contact_fields(contact.id, contact.phone, contact.display_name),
+        username=contact.username,
+        opted_out=msgspec.UNSET if renewed.opted_out is None else renewed.opted_out,
+        changed=renewed.changes,
+        joined=[ids.format_id("ct", other) for other in renewed.joined],
+    )

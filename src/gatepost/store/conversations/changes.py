@@ -10,8 +10,10 @@ from uuid import UUID
 
 import msgspec
 
-from gatepost.model import event as events
 from gatepost.model import ids, times
+from gatepost.model.event.chats import ChatCreated, ChatUpdated
+from gatepost.model.event.contacts import ContactCreated, contact_fields
+from gatepost.model.event.parts import EventContact
 from gatepost.store.channel_head import ChannelTransaction, EventBuffer
 from gatepost.store.contacts.rows import KnownContact
 from gatepost.store.labels import CONVERSATION, LabelRow, read_labels_by_contact
@@ -160,11 +162,19 @@ async def mark_read(change: ChannelTransaction, contact_id: UUID, since: datetim
 
 
 def _emit_updated(change: ChannelTransaction, conversation: ConversationRow, changed: Sequence[str]) -> None:
-    fields = {name: getattr(conversation, name) for name in (*SETTINGS, "unread")}
-    data = events.chat_data(
-        conversation.contact_id, conversation.phone, conversation.name, {**fields, "changed": list(changed)}
+    contact_id = conversation.contact_id
+    data = ChatUpdated(
+        id=ids.format_id("cv", contact_id),
+        contact=EventContact.ref(contact_id, conversation.phone, conversation.name),
+        status=conversation.status,
+        archived=conversation.archived,
+        muted=conversation.muted,
+        assignee=conversation.assignee,
+        note=conversation.note,
+        unread=conversation.unread,
+        changed=changed,
     )
-    change.event_buffer.add(events.CHAT, "updated", data, conversation.contact_id)
+    change.event_buffer.add(data, contact_id)
 
 
 async def _find(conn: "Connection[Any]", channel_id: UUID, contact_id: UUID) -> ConversationRow | None:
@@ -202,11 +212,9 @@ def newest_by_contact(contact_ids: Sequence[UUID], message_ids: Sequence[UUID]) 
 def emit_created(made: Sequence[KnownContact], event_buffer: EventBuffer, now: datetime) -> None:
     """Emit the events of new contacts and their conversations."""
     for contact in made:
-        data = events.contact_data(contact.id, contact.phone, contact.display_name, now)
-        event_buffer.add(events.CONTACT, "created", data, contact.id)
-        fields = {"status": "open", "created_at": times.format_time(now)}
-        data = events.chat_data(contact.id, contact.phone, contact.display_name, fields)
-        event_buffer.add(events.CHAT, "created", data, contact.id)
+        person = (contact.id, contact.phone, contact.display_name)
+        event_buffer.add(ContactCreated(*contact_fields(*person), times.format_time(now)), contact.id)
+        event_buffer.add(ChatCreated.of(*person, now), contact.id)
 
 
 class ConversationActivity(msgspec.Struct):
@@ -233,9 +241,11 @@ async def emit_reopened(change: ChannelTransaction, activities: Sequence[Convers
     for row in rows:
         contact = speaking[row["contact_id"]]
         changed = [name for name, was in (("status", row["status"] != "open"), ("archived", row["archived"])) if was]
-        fields = {"status": "open", "archived": False, "changed": changed}
-        data = events.chat_data(contact.id, contact.phone, contact.display_name, fields)
-        change.event_buffer.add(events.CHAT, "updated", data, contact.id)
+        person = EventContact.ref(contact.id, contact.phone, contact.display_name)
+        data = ChatUpdated(
+            id=ids.format_id("cv", contact.id), contact=person, status="open", archived=False, changed=changed
+        )
+        change.event_buffer.add(data, contact.id)
 
 
 async def record_activity(

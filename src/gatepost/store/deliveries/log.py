@@ -199,7 +199,7 @@ async def _with_details(conn: "Connection[Any]", channel_id: UUID, rows: Sequenc
         return []
     keys, first, last = keys_and_range([row["event_id"] for row in rows])
     details = await conn.fetch(
-        """SELECT e.type, e.seq, substring(left(e.body, 250) FROM '"action":"([^"]*)"') AS action, p.url,
+        """SELECT e.type, e.seq, (e.body::json -> 'action') #>> '{}' AS action, p.url,
                   p.state AS endpoint_state, p.probe_at, r.next_at AS due_at,
                   a.number, a.at, a.status, a.error, a.latency_ms
            FROM unnest($2::uuid[], $3::uuid[]) WITH ORDINALITY AS k (endpoint_id, event_id, n)

@@ -10,9 +10,9 @@ from uuid import UUID
 
 import msgspec
 
-from gatepost.model import event as events
 from gatepost.model import ids
 from gatepost.model.event import ChannelRef
+from gatepost.model.event.messages import MessageUpdated
 from gatepost.model.message import State
 from gatepost.store.channel_head import Lease, lock_channel, no_such_channel, owner_transaction, with_events
 from gatepost.store.idempotency import IdempotentRequest
@@ -183,9 +183,8 @@ async def mark_ready(
     found = {"id": ids.format_id("med", media.id), "mime_type": media.mime_type, "size": size, "sha256": sha256}
     change = f"""UPDATE media SET state = 'ready', size = $3, sha256 = $4, next_at = NULL, error = NULL
                 WHERE channel_id = $1 AND id = $2 AND {_WAITS} RETURNING 1"""
-    return await _settle(
-        db, lease, channel, media, (change, size, sha256), events.change_data("media_ready"), found, now
-    )
+    event = {"change": "media_ready"}
+    return await _settle(db, lease, channel, media, (change, size, sha256), event, found, now)
 
 
 async def mark_failed(
@@ -194,8 +193,8 @@ async def mark_failed(
     """Mark a file as failed, and emit an event. Return False if it was not waiting."""
     change = f"""UPDATE media SET state = 'failed', error = $3, attempts = attempts + 1, next_at = NULL
                 WHERE channel_id = $1 AND id = $2 AND {_WAITS} RETURNING 1"""
-    told = events.change_data("media_failed", reason=reason)
-    return await _settle(db, lease, channel, media, (change, reason), told, {"id": ids.format_id("med", media.id)}, now)
+    event, found = {"change": "media_failed", "reason": reason}, {"id": ids.format_id("med", media.id)}
+    return await _settle(db, lease, channel, media, (change, reason), event, found, now)
 
 
 async def mark_full(
@@ -207,9 +206,9 @@ async def mark_full(
         async with owner_transaction(db, lease) as conn:
             await conn.execute(change, media.channel_id, media.id, reason, next_at)
         return False
-    told = events.change_data("media_waiting", reason=reason)
+    event = {"change": "media_waiting", "reason": reason}
     found = {"id": ids.format_id("med", media.id)}
-    return await _settle(db, lease, channel, media, (change, reason, next_at), told, found, now)
+    return await _settle(db, lease, channel, media, (change, reason, next_at), event, found, now)
 
 
 async def mark_retry(db: Database, lease: Lease, media: MediaRow, reason: str, next_at: datetime) -> None:
@@ -231,7 +230,7 @@ async def _settle(
     channel: ChannelRef,
     media: MediaRow,
     change: tuple[Any, ...],
-    told: dict[str, Any],
+    event: dict[str, Any],
     found: dict[str, Any],
     now: datetime,
 ) -> bool:
@@ -242,9 +241,8 @@ async def _settle(
             return False
         message = await _message(conn, media)
         if message is not None:
-            event_id = transaction.event_buffer.add(
-                events.MESSAGE, "updated", {**told, **_data(message, found)}, message["contact_id"], message["id"]
-            )
+            data = _data(message, event, found)
+            event_id = transaction.event_buffer.add(data, message["contact_id"], message["id"])
             await transaction.write(_ADD_EVENT, message_id=message["id"], event_id=event_id)
     db.notify(lease.channel_id, sending=False)
     return True
@@ -265,11 +263,11 @@ async def _message(conn: "Connection[Any]", media: MediaRow) -> Any:
     )
 
 
-def _data(message: Any, found: dict[str, Any]) -> dict[str, Any]:
+def _data(message: Any, change: dict[str, Any], found: dict[str, Any]) -> MessageUpdated:
     """Return the message as in its first event, with the current state of the file."""
     content: dict[str, Any] = msgspec.json.decode(message["content"])
     content["media"] = {**(content.get("media") or {}), **found}
-    return events.message_data(
+    return MessageUpdated.of(
         id_=message["id"],
         phone=message["phone"],
         contact_id=message["contact_id"],
@@ -282,6 +280,7 @@ def _data(message: Any, found: dict[str, Any]) -> dict[str, Any]:
         client_ref=message["client_ref"],
         status=State(message["state"]),
         context=msgspec.json.decode(message["context"]) if message["context"] else None,
+        **change,
     )
 
 

@@ -7,9 +7,9 @@ from uuid import UUID
 
 import msgspec
 
-from gatepost.model import event as events
 from gatepost.model import ids, times
 from gatepost.model.errors import LimitReached, LimitState, overloaded
+from gatepost.model.event.messages import MessageCreated
 from gatepost.model.message import Draft
 from gatepost.model.quota import NO_LIMIT
 from gatepost.store.channel_head import EventBuffer, no_such_channel
@@ -216,7 +216,7 @@ async def _schedule(
 
 
 def _tell_created(event_buffer: EventBuffer, id_: UUID, draft: Draft, contact: KnownContact, now: datetime) -> UUID:
-    data = events.message_data(
+    data = MessageCreated.of(
         id_=id_,
         phone=draft.phone,
         contact_id=contact.id,
@@ -229,4 +229,4 @@ def _tell_created(event_buffer: EventBuffer, id_: UUID, draft: Draft, contact: K
         client_ref=draft.client_ref,
         scheduled=draft.send_at is not None,
     )
-    return event_buffer.add(events.MESSAGE, "created", data, contact.id, id_)
+    return event_buffer.add(data, contact.id, id_)

@@ -160,7 +160,7 @@ async def write_accepted(conn: "Connection[Any]", written: Sequence[AcceptedRows
             event_channel_ids=[one.head.channel_id for one, _, _ in numbered],
             event_ids=[event.id for _, event, _ in numbered],
             event_seqs=[seq for _, _, seq in numbered],
-            event_types=[event.type for _, event, _ in numbered],
+            event_types=[event.data.TYPE for _, event, _ in numbered],
             event_bodies=[render(event, seq, one.channel, now) for one, event, seq in numbered],
             event_conversation_ids=[event.conversation_id for _, event, _ in numbered],
             event_message_ids=[event.message_id for _, event, _ in numbered],

@@ -6,9 +6,9 @@ from uuid import UUID
 
 import msgspec
 
-from gatepost.model import event as events
 from gatepost.model import ids, times
 from gatepost.model.event import ChannelRef
+from gatepost.model.event.messages import MessageUpdated, Reaction
 from gatepost.model.message import State
 from gatepost.store.channel_head import ChannelTransaction, channel_transaction
 from gatepost.store.contacts.rows import KnownContact
@@ -98,13 +98,7 @@ async def apply_amendment(
 ) -> tuple[UUID, AmendTarget]:
     """Change the earlier message and emit an event. Return the event's id and the changed message."""
     changed = amended(amendment, target)
-    event_id = transaction.event_buffer.add(
-        events.MESSAGE,
-        "updated",
-        _data(changed, amendment.contact) | _change_fields(amendment),
-        target.contact_id,
-        target.id,
-    )
+    event_id = transaction.event_buffer.add(_updated(amendment, changed), target.contact_id, target.id)
     await transaction.conn.execute(
         """UPDATE messages SET type = $3, content = $4, reactions = $5, edited_at = $6, deleted_at = $7,
                event_ids = event_ids || $8::uuid
@@ -167,15 +161,10 @@ def _emoji(amendment: Amendment) -> str:
     return str(json_object(amendment.content, "reaction").get("emoji") or "")
 
 
-def _change_fields(amendment: Amendment) -> dict[str, Any]:
-    """Return what an `updated` event says besides the message."""
-    if amendment.type == "reaction":
-        return events.change_data("reaction", reaction={"emoji": _emoji(amendment), "from": _author(amendment)})
-    return events.change_data(CHANGES[amendment.type])
-
-
-def _data(target: AmendTarget, contact: KnownContact) -> dict[str, Any]:
-    return events.message_data(
+def _updated(amendment: Amendment, target: AmendTarget) -> MessageUpdated:
+    """Return the data of the event about the changed message."""
+    contact, reacted = amendment.contact, amendment.type == "reaction"
+    return MessageUpdated.of(
         id_=target.id,
         phone=target.phone,
         contact_id=target.contact_id,
@@ -188,6 +177,8 @@ def _data(target: AmendTarget, contact: KnownContact) -> dict[str, Any]:
         client_ref=target.client_ref,
         status=target.state,
         context=msgspec.json.decode(target.context) if target.context else None,
+        change=CHANGES[amendment.type],
+        reaction=Reaction(_emoji(amendment), _author(amendment)) if reacted else msgspec.UNSET,
     )
 
 

@@ -13,8 +13,8 @@ from uuid import UUID
 
 import msgspec
 
-from gatepost.model import event as events
 from gatepost.model import ids
+from gatepost.model.event.messages import MessageCreated
 from gatepost.model.message import State
 from gatepost.model.person import Person
 from gatepost.store.channel_head import ChannelTransaction
@@ -113,7 +113,7 @@ class IncomingWriter:
         return _Row(message, contact, content, reply_to, target.id if target else None, media_id, event_id)
 
     def _created(self, message: IncomingMessage, content: str, contact: KnownContact, reply_to: UUID | None) -> UUID:
-        data = events.message_data(
+        data = MessageCreated.of(
             id_=message.id,
             phone=contact.phone,
             contact_id=contact.id,
@@ -127,7 +127,7 @@ class IncomingWriter:
             status=State.SENT,
             context=message.context,
         )
-        return self._transaction.event_buffer.add(events.MESSAGE, "created", data, contact.id, message.id)
+        return self._transaction.event_buffer.add(data, contact.id, message.id)
 
     async def _expect_file(self, message: IncomingMessage, file: IncomingFileRow) -> UUID:
         """Insert a row for a file to be fetched, and return its id."""

@@ -10,8 +10,8 @@ from uuid import UUID
 
 import msgspec
 
-from gatepost.model import event as events
 from gatepost.model import ids
+from gatepost.model.event.acknowledgements import AckMessage
 from gatepost.model.message import STATUS, State, may_follow
 from gatepost.store.channel_head import ChannelTransaction, EventBuffer, with_events
 from gatepost.store.pool import Connection, Database
@@ -121,16 +121,16 @@ class StatusChange(msgspec.Struct):
     def emit(self, event_buffer: EventBuffer) -> None:
         """Add an event for each step."""
         for step in self.steps:
-            data = events.ack_data(
+            data = AckMessage.of(
                 id_=self.id,
                 phone=self.phone,
                 state=step.state,
                 previous=step.previous,
                 client_ref=self.client_ref,
                 error=step.error,
-                told=step.told,
+                details=step.told,
             )
-            event_id = event_buffer.add(events.ACKNOWLEDGE, "message", data, self.contact_id)
+            event_id = event_buffer.add(data, self.contact_id)
             self.event_ids = [*self.event_ids, event_id]
 
     def reached(self, state: State, now: datetime) -> datetime | None:
