@@ -209,7 +209,8 @@ async def fill(
         )
         await conn.execute(
             f"""INSERT INTO events (channel_id, id, seq, type, body)
-                SELECT $1, {id_}, i, 'message_notification', repeat('x', 400) FROM {moments}""",
+                SELECT $1, {id_}, i, 'message_notification', '{{"action":"' || repeat('x', 388) || '"}}'
+                FROM {moments}""",
             *times,
         )
         await conn.execute(
