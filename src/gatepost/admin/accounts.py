@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from gatepost.admin.checks import check_name
+from gatepost.admin.checks import check_found, check_name
 from gatepost.model import ids
 from gatepost.model.account import API_ACCESS, Plan
-from gatepost.model.errors import Conflict, NotFound, invalid_field
+from gatepost.model.errors import Conflict, invalid_field
 from gatepost.store import accounts as store
 from gatepost.store.accounts import Account
 from gatepost.store.pool import Database
@@ -34,37 +34,39 @@ async def create_account(
 
 async def get_account(db: Database, account_id: UUID) -> Account:
     """Return an account, or raise NotFound."""
-    account = await store.get_account(db, account_id)
-    if account is None:
-        raise _unknown(account_id)
-    return account
+    return check_found(await store.get_account(db, account_id), "acc", account_id)
 
 
 async def change_plan(db: Database, account_id: UUID, plan: str, *, plans: Mapping[str, Plan]) -> Account:
     """Change the plan of an account; its usage of this month is kept."""
-    return await _changed(db, account_id, await store.set_plan(db, account_id, check_plan(plan, plans)))
+    await store.set_plan(db, account_id, check_plan(plan, plans))
+    return await get_account(db, account_id)
 
 
 async def set_suspended(db: Database, account_id: UUID, suspended: bool) -> Account:
     """Block API access of an account, or allow it again."""
-    return await _changed(db, account_id, await store.set_suspended(db, account_id, suspended))
+    await store.set_suspended(db, account_id, suspended)
+    return await get_account(db, account_id)
 
 
 async def extend_trial(db: Database, account_id: UUID, days: int, now: datetime) -> Account:
     """Extend a trial: from its end, or from now if it has ended."""
     if not 1 <= days <= TRIAL_DAYS_MAX:
         raise invalid_field("days", f"must be between 1 and {TRIAL_DAYS_MAX}")
-    return await _changed(db, account_id, await store.extend_trial(db, account_id, timedelta(days=days), now))
+    await store.extend_trial(db, account_id, timedelta(days=days), now)
+    return await get_account(db, account_id)
 
 
 async def end_trial(db: Database, account_id: UUID, now: datetime) -> Account:
     """End a trial now; no effect if it has ended."""
-    return await _changed(db, account_id, await store.end_trial(db, account_id, now))
+    await store.end_trial(db, account_id, now)
+    return await get_account(db, account_id)
 
 
 async def add_addon(db: Database, account_id: UUID, addon: str, now: datetime) -> Account:
     """Add an add-on to an account; no effect if the account has it."""
-    return await _changed(db, account_id, await store.add_addon(db, account_id, check_addon(addon), now))
+    await store.add_addon(db, account_id, check_addon(addon), now)
+    return await get_account(db, account_id)
 
 
 async def remove_addon(db: Database, account_id: UUID, addon: str) -> Account:
@@ -89,13 +91,3 @@ def check_addon(addon: str) -> str:
         if known.lower() == addon.lower():
             return known
     raise invalid_field("addon", "must be one of: " + ", ".join(f'"{known}"' for known in ADDONS))
-
-
-async def _changed(db: Database, account_id: UUID, done: bool) -> Account:
-    if not done:
-        raise _unknown(account_id)
-    return await get_account(db, account_id)
-
-
-def _unknown(account_id: UUID) -> NotFound:
-    return NotFound(f"There is no account {ids.format_id('acc', account_id)}.")

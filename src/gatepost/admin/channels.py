@@ -9,11 +9,11 @@ from uuid import UUID
 
 import msgspec
 
-from gatepost.admin.checks import check_name, check_token, check_url
+from gatepost.admin.checks import check_found, check_name, check_token, check_url
 from gatepost.admin.limits import Limits, check_limits
 from gatepost.admin.vault import Vault, channel_context
 from gatepost.model import ids
-from gatepost.model.errors import NotFound, invalid_field
+from gatepost.model.errors import invalid_field
 from gatepost.model.phone import check_phone
 from gatepost.networks.cloud.kind import CLOUD
 from gatepost.networks.cloud.secrets import ChannelSecrets
@@ -92,16 +92,12 @@ async def create_qr(
 
 async def get_channel(db: Database, account_id: UUID, channel_id: UUID) -> ChannelConfig:
     """Return a channel of an account, or raise NotFound."""
-    channel = await store.get_channel(db, account_id, channel_id)
-    if channel is None:
-        raise _unknown(channel_id)
-    return channel
+    return check_found(await store.get_channel(db, account_id, channel_id), "ch", channel_id)
 
 
 async def change_limits(db: Database, account_id: UUID, channel_id: UUID, limits: Limits) -> ChannelConfig:
     """Set some limits of a number, and keep the others."""
-    if not await store.merge_limits(db, account_id, channel_id, check_limits(limits)):
-        raise _unknown(channel_id)
+    await store.merge_limits(db, account_id, channel_id, check_limits(limits))
     return await get_channel(db, account_id, channel_id)
 
 
@@ -132,8 +128,7 @@ async def change_secrets(
 
 async def delete_channel(db: Database, account_id: UUID, channel_id: UUID) -> None:
     """Delete a channel with its keys, endpoints and queued work. Its log is kept until the end of its retention."""
-    if not await store.delete_channel(db, account_id, channel_id):
-        raise _unknown(channel_id)
+    check_found(await store.delete_channel(db, account_id, channel_id), "ch", channel_id)
 
 
 def open_channel_secrets(vault: Vault, channel: ChannelConfig) -> ChannelSecrets | None:
@@ -161,10 +156,5 @@ def _seal(vault: Vault, channel_id: UUID, kept: ChannelSecrets) -> bytes:
 
 
 async def _insert(db: Database, channel: ChannelConfig, now: datetime) -> ChannelConfig:
-    if not await store.insert_channel(db, channel, now):
-        raise NotFound(f"There is no account {ids.format_id('acc', channel.account_id)}.")
+    check_found(await store.insert_channel(db, channel, now), "acc", channel.account_id)
     return channel
-
-
-def _unknown(channel_id: UUID) -> NotFound:
-    return NotFound(f"There is no channel {ids.format_id('ch', channel_id)}.")

@@ -1,11 +1,24 @@
-"""Checks of names, tokens and URLs."""
+"""Checks of names, tokens and URLs, and that a record exists."""
 
+from typing import TypeVar
 from urllib.parse import urlsplit
+from uuid import UUID
 
-from gatepost.model.errors import invalid_field
+from gatepost.model import ids
+from gatepost.model.errors import NotFound, invalid_field
+
+Record = TypeVar("Record")
 
 NAME_MAX = 100
 URL_MAX = 2048
+THINGS = {"acc": "account", "usr": "user", "ch": "channel", "key": "key", "we": "webhook endpoint"}
+
+
+def check_found(record: Record | None, prefix: str, id_: UUID) -> Record:
+    """Return the record with an id, or raise NotFound if there is none."""
+    if not record:
+        raise NotFound(f"There is no {THINGS[prefix]} {ids.format_id(prefix, id_)}.")
+    return record
 
 
 def check_name(name: str, field: str = "name") -> str:

@@ -10,7 +10,7 @@ from uuid import UUID
 
 import msgspec
 
-from gatepost.admin.checks import check_url
+from gatepost.admin.checks import check_found, check_url
 from gatepost.admin.headers import open_headers, seal_headers
 from gatepost.admin.signing import (
     DEFAULT_OVERLAP,
@@ -96,7 +96,7 @@ async def create_endpoint(
 
 async def get_endpoint(db: Database, channel_id: UUID, endpoint_id: UUID) -> Endpoint:
     """Return an endpoint of a channel, or raise NotFound."""
-    return _known(await store.get_endpoint(db, channel_id, endpoint_id), endpoint_id)
+    return check_found(await store.get_endpoint(db, channel_id, endpoint_id), "we", endpoint_id)
 
 
 async def change_endpoint(
@@ -117,11 +117,11 @@ async def change_endpoint(
     if change.headers is not None:
         change = msgspec.structs.replace(change, headers=seal_headers(vault, endpoint_id, change.headers))
     if state is None:
-        return _known(await store.update_endpoint(db, channel_id, endpoint_id, change, now), endpoint_id)
-    config = await get_config(db, channel_id)
-    if config is None:
-        raise _unknown(endpoint_id)
-    return _known(await store.set_endpoint_state(db, config.ref, channel_id, endpoint_id, change, now), endpoint_id)
+        changed = await store.update_endpoint(db, channel_id, endpoint_id, change, now)
+    else:
+        config = check_found(await get_config(db, channel_id), "we", endpoint_id)
+        changed = await store.set_endpoint_state(db, config.ref, channel_id, endpoint_id, change, now)
+    return check_found(changed, "we", endpoint_id)
 
 
 async def rotate_secret(
@@ -149,8 +149,7 @@ async def rotate_secret(
 
 async def delete_endpoint(db: Database, channel_id: UUID, endpoint_id: UUID) -> None:
     """Delete an endpoint; its deliveries stay in the log."""
-    if not await store.delete_endpoint(db, channel_id, endpoint_id):
-        raise _unknown(endpoint_id)
+    check_found(await store.delete_endpoint(db, channel_id, endpoint_id), "we", endpoint_id)
 
 
 def signing_secrets(vault: Vault, endpoint: Endpoint) -> tuple[SigningSecret, ...]:
@@ -220,13 +219,3 @@ def _check_header(name: str, value: str) -> None:
         raise invalid_field(
             "headers", f"the value of {name} must be printable ASCII without leading or trailing spaces"
         )
-
-
-def _known(endpoint: Endpoint | None, endpoint_id: UUID) -> Endpoint:
-    if endpoint is None:
-        raise _unknown(endpoint_id)
-    return endpoint
-
-
-def _unknown(endpoint_id: UUID) -> NotFound:
-    return NotFound(f"There is no webhook endpoint {ids.format_id('we', endpoint_id)}.")

@@ -6,10 +6,10 @@ from uuid import UUID
 
 import msgspec
 
-from gatepost.admin.checks import check_name
+from gatepost.admin.checks import check_found, check_name
 from gatepost.model import ids
 from gatepost.model.account import SCOPES, key_hash, new_key
-from gatepost.model.errors import Conflict, NotFound, invalid_field
+from gatepost.model.errors import Conflict, invalid_field
 from gatepost.store import keys as store
 from gatepost.store.keys import ApiKey
 from gatepost.store.pool import Database
@@ -47,17 +47,13 @@ async def create_key(
         created_at=now,
         expires_at=check_expiry(expires_at, now),
     )
-    if not await store.insert_key(db, key, key_hash(text)):
-        raise NotFound(f"There is no channel {ids.format_id('ch', channel_id)}.")
+    check_found(await store.insert_key(db, key, key_hash(text)), "ch", channel_id)
     return NewKey(key, text)
 
 
 async def get_key(db: Database, channel_id: UUID, key_id: UUID) -> ApiKey:
     """Return a key of a channel, or raise NotFound."""
-    key = await store.get_key(db, channel_id, key_id)
-    if key is None:
-        raise _unknown(key_id)
-    return key
+    return check_found(await store.get_key(db, channel_id, key_id), "key", key_id)
 
 
 async def rotate_key(
@@ -83,10 +79,7 @@ async def rotate_key(
 
 async def revoke_key(db: Database, channel_id: UUID, key_id: UUID, now: datetime) -> ApiKey:
     """Revoke a key; no effect if it is revoked."""
-    key = await store.revoke_key(db, channel_id, key_id, now)
-    if key is None:
-        raise _unknown(key_id)
-    return key
+    return check_found(await store.revoke_key(db, channel_id, key_id, now), "key", key_id)
 
 
 def check_scopes(scopes: Sequence[str]) -> tuple[str, ...]:
@@ -106,7 +99,3 @@ def check_expiry(expires_at: datetime | None, now: datetime) -> datetime | None:
     if expires_at <= now:
         raise invalid_field("expires_at", "must be in the future")
     return expires_at
-
-
-def _unknown(key_id: UUID) -> NotFound:
-    return NotFound(f"There is no key {ids.format_id('key', key_id)}.")

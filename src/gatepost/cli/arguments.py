@@ -8,6 +8,7 @@ from uuid import UUID
 
 import typer
 
+from gatepost.admin.checks import THINGS
 from gatepost.model import ids
 from gatepost.model.errors import invalid_field
 
@@ -16,7 +17,6 @@ TimeZone = Annotated[
 ]
 _DURATION = re.compile(r"([0-9]{1,6})(s|m|h|d)")
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
-THINGS = {"acc": "account", "usr": "user", "ch": "channel", "key": "key", "we": "webhook endpoint"}
 
 
 def read_id(prefix: str, text: str) -> UUID:

@@ -16,9 +16,10 @@ from typing import Annotated, Any
 
 import typer
 
+from gatepost.admin.checks import check_found
 from gatepost.admin.unlock import open_vault
 from gatepost.admin.vault import Vault
-from gatepost.cli.arguments import THINGS, read_id
+from gatepost.cli.arguments import read_id
 from gatepost.cli.options import F, Given, Lookup, lookups_of, new_group, parameters_of, with_options
 from gatepost.cli.output import CommandResult, LinePrinter, print_result
 from gatepost.clock import Clock, DatabaseClock, SystemClock
@@ -62,10 +63,7 @@ class CommandSession:
     async def find(self, lookup: Lookup, text: str) -> Any:
         """Return the record with an id, of any account, or raise NotFound."""
         id_ = read_id(lookup.prefix, text)
-        found = await lookup.get(self.db, id_)
-        if found is None:
-            raise NotFound(f"There is no {THINGS[lookup.prefix]} {text}.")
-        return found
+        return check_found(await lookup.get(self.db, id_), lookup.prefix, id_)
 
 
 def command(group: typer.Typer, name: str, *, creates: bool = False) -> Callable[[F], F]:

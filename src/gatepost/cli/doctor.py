@@ -6,7 +6,7 @@ settings, files, disk ─► database ─► secrets, channels, endpoints, accou
 import asyncio
 import shutil
 from collections.abc import AsyncIterator, Iterator
-from http.client import HTTPConnection, HTTPException, HTTPSConnection
+from http.client import HTTPException
 from ipaddress import ip_address
 from typing import Literal
 from urllib.parse import urlsplit
@@ -16,6 +16,7 @@ from gatepost.admin.vault import VaultError
 from gatepost.api.contract.operations import CheckResult
 from gatepost.cli.channels import gateway_url
 from gatepost.cli.command import command, new_group
+from gatepost.cli.http_call import HttpError, call
 from gatepost.cli.output import CommandResult
 from gatepost.clock import SystemClock
 from gatepost.model import ids, times
@@ -198,27 +199,13 @@ async def _accounts(settings: Settings, db: Database) -> AsyncIterator[CheckResu
 async def _gateway(settings: Settings) -> CheckResult:
     url = gateway_url(settings)
     try:
-        status = await asyncio.to_thread(_ask_ready, url)
-    except (OSError, ValueError) as error:
+        await asyncio.to_thread(call, f"{url}/readyz", timeout=5.0)
+    except HttpError as error:
+        found, fix = f"{url}/readyz responds with {error.status}.", "See its response and the log of the gateway."
+        return CheckResult("gateway", "problem", found, fix)
+    except (OSError, ValueError, HTTPException) as error:
         return CheckResult("gateway", "problem", f"{url} does not respond: {_text(error)}", "gatepost serve")
-    if status != 200:
-        return CheckResult(
-            "gateway", "problem", f"{url}/readyz responds with {status}.", "See its body and the log of the gateway."
-        )
     return CheckResult("gateway", "ok", f"{url} is ready.")
-
-
-def _ask_ready(url: str) -> int:
-    parts = urlsplit(url)
-    connect = HTTPSConnection if parts.scheme == "https" else HTTPConnection
-    connection = connect(parts.hostname or "", parts.port, timeout=5)
-    try:
-        connection.request("GET", parts.path.rstrip("/") + "/readyz")
-        return connection.getresponse().status
-    except HTTPException as error:
-        raise ValueError(str(error) or type(error).__name__) from None
-    finally:
-        connection.close()
 
 
 def _text(error: Exception) -> str:

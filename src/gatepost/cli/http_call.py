@@ -19,12 +19,19 @@ class HttpError(OSError):
         self.body = body
 
 
-def call(url: str, body: Any = None, headers: dict[str, str] | None = None, *, method: str | None = None) -> Any:
+def call(
+    url: str,
+    body: Any = None,
+    headers: dict[str, str] | None = None,
+    *,
+    method: str | None = None,
+    timeout: float = _TIMEOUT,
+) -> Any:
     """Send a request with a JSON body, and return the JSON response; an error response raises HttpError."""
     content = None if body is None else json.dumps(body).encode()
     sent = {"Content-Type": "application/json", **(headers or {})}
     try:
-        with _opener.open(request.Request(url, content, sent, method=method), timeout=_TIMEOUT) as response:  # noqa: S310
+        with _opener.open(request.Request(url, content, sent, method=method), timeout=timeout) as response:  # noqa: S310
             return json.load(response)
     except url_errors.HTTPError as error:
         with error:
