@@ -162,7 +162,7 @@ async def test_what_makes_no_sense_is_confirmed_or_it_would_come_for_ever(device
     async def keep(event: Any) -> None:
         told.append(event)
 
-    callbacks = msgspec.structs.replace(session.callbacks, told=keep)
+    callbacks = msgspec.structs.replace(session.callbacks, store=keep)
     running = asyncio.create_task(one.run("ch_1/1", None, callbacks))
     async with asyncio.timeout(PATIENCE):
         while len(session.events) < 2:
@@ -315,7 +315,7 @@ def test_a_frame_that_no_gateway_reads_is_not_waited_for() -> None:
     ("given", "says"),
     [
         ({"GATEPOST_QR_ENGINE": "bayleys"}, 'There is no engine "bayleys"'),
-        ({"GATEPOST_QR_STORE": "devices.db"}, "keeps devices in PostgreSQL"),
+        ({"GATEPOST_QR_STORE": "devices.db"}, "stores devices in PostgreSQL"),
         ({"GATEPOST_QR_KEY": ""}, "the gateway's key"),
         ({"GATEPOST_QR_KEY": "AAAA"}, "the gateway's key"),
     ],

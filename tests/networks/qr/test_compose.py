@@ -57,7 +57,7 @@ def test_files_are_named_by_their_handles(media: dict[str, str]) -> None:
 
 @pytest.mark.parametrize("content", [{"media": {"id": "med_2"}}, {"media": {}}, {}])
 def test_a_file_without_a_handle_cannot_go(content: dict[str, Any]) -> None:
-    with pytest.raises(CannotCompose, match="not been handed"):
+    with pytest.raises(CannotCompose, match="not been uploaded"):
         link_content("image", content, {"med_1": "h1"})
 
 

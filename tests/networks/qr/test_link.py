@@ -178,7 +178,7 @@ async def test_a_message_goes_under_our_id(link: Link, script: Scripted) -> None
         ({"error": {"code": 0, "title": "not up"}, "sure": True}, SendNotMade("not up")),
         ({"error": {"code": 0, "title": "lost"}}, SendUnknown("lost")),
         ({"error": {"code": 503, "title": "lost"}, "sure": False}, SendUnknown("lost")),
-        ({}, SendUnknown("The driver of the link gave an answer that says nothing.")),
+        ({}, SendUnknown("The driver of the link gave an empty answer.")),
     ],
 )
 async def test_what_the_driver_may_answer(link: Link, script: Scripted, answer: Any, expected: Any) -> None:
@@ -219,7 +219,7 @@ async def test_when_the_driver_goes_all_that_is_pending_ends(link: Link, driver:
     await script.asked("check")
     await script.hang_up()
     assert isinstance(await sending, SendUnknown)
-    with pytest.raises(CallFailed, match="went away"):
+    with pytest.raises(CallFailed, match="was lost"):
         await checking
     for one in (link, other):
         ended = [update async for _, update in one.updates()]

@@ -76,7 +76,7 @@ async def test_a_dial_without_network_ends_in_the_right_state_and_reason(driver:
 
     receipt = await link.send("0" * 32, Person(phone="15550003333"), "text", {"body": "x"})
     assert receipt == SendNotMade("The link is not connected.")
-    with pytest.raises(CallFailed, match="not up"):
+    with pytest.raises(CallFailed, match="not connected"):
         await link.check(["15550003333"])
     await link.close()
 

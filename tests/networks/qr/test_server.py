@@ -274,7 +274,7 @@ async def test_nothing_is_asked_of_a_library_that_is_not_connected(driver: Drive
         link.get_media("m1.x", 10),
         link.delete("A", ANA),
     ):
-        with pytest.raises(CallFailed, match="not up"):
+        with pytest.raises(CallFailed, match="not connected"):
             await call
     assert isinstance(await link.send(ID, ANA, "text", {"body": "x"}), SendNotMade)
     assert library.calls == []
@@ -382,5 +382,5 @@ async def test_a_session_that_is_closed_is_stopped_and_gone(link: Link, driver: 
     await link.close()
     again = driver.link("ch_2")
     await again.open("15550002222", "15550002222:7@s.whatsapp.net")
-    assert (await until(again, "logged_out"))[-1].details == "The store no longer holds this device."
+    assert (await until(again, "logged_out"))[-1].details == "The store no longer has this device."
     assert isinstance(await again.send(ID, ANA, "text", {"body": "x"}), SendNotMade)

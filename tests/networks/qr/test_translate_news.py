@@ -56,7 +56,7 @@ def failure(reason: int, message: str = "") -> Any:
             neo.LoggedOut(OnConnect=True, Reason=neo.MAIN_DEVICE_GONE),
             "logged_out",
             "logged_out",
-            "The account on the phone is locked or gone.",
+            "The account on the phone is locked or was deleted.",
         ),
         (neo.StreamReplaced(), "disconnected", "replaced", None),
         (

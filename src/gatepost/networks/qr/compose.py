@@ -97,5 +97,5 @@ def _handle(file: Any, media: dict[str, str]) -> str:
     name = (file or {}).get("id") or (file or {}).get("link")
     handle = media.get(name) if name else None
     if handle is None:
-        raise CannotCompose("The file of this message has not been handed to the network.")
+        raise CannotCompose("The file of this message has not been uploaded to the network.")
     return handle

@@ -22,7 +22,9 @@ log = structlog.get_logger()
 class ConnectionLost(Exception):
     """The connection was lost. `sent`: whether the frame may have reached the driver."""
 
-    def __init__(self, reason: str = "The driver of the link went away.", *, sent: bool = False) -> None:
+    def __init__(
+        self, reason: str = "The connection to the driver of the link was lost.", *, sent: bool = False
+    ) -> None:
         super().__init__(reason)
         self.sent = sent
 

@@ -271,9 +271,9 @@ def _key(quote: QuotedRef) -> dict[str, Any]:
 def _receipt(answer: frames.FrameAnswer, id_: str) -> Receipt:
     if answer.error is None and answer.ok:
         return SendAccepted(answer.id or id_)
-    error = answer.error or frames.FrameError(title="The driver of the link gave an answer that says nothing.")
+    error = answer.error or frames.FrameError(title="The driver of the link gave an empty answer.")
     if not answer.did_not_leave:
-        return SendUnknown(error.title or "The link does not know whether the message left.")
+        return SendUnknown(error.title or "It is unknown whether the message was sent.")
     if error.code == 0:
         return SendNotMade(error.details or error.title)
     return refused(error.code, error.title, error.details)

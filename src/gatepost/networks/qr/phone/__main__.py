@@ -67,9 +67,9 @@ def baileys() -> Callable[[], Any]:
     start = partial(import_module(f"{here}.node").start, words)
     store, key = os.environ.get("GATEPOST_QR_STORE", ""), b64decode(os.environ.get("GATEPOST_QR_KEY", ""))
     if not store.startswith(_POSTGRESQL):
-        raise CouldNotLoad("The engine baileys keeps devices in PostgreSQL: qr.device_store has to be its address.")
+        raise CouldNotLoad("The engine baileys stores devices in PostgreSQL: qr.device_store must be its URL.")
     if len(key) != _KEY_BYTES:
-        raise CouldNotLoad("The engine baileys needs the gateway's key to keep devices with (GATEPOST_QR_KEY).")
+        raise CouldNotLoad("The engine baileys needs the gateway's key to encrypt devices (GATEPOST_QR_KEY).")
     devices = import_module(f"{here}.devices").DeviceStore(store, key)
     scratch = import_module(f"{here}.scratch").use_scratch()
     return partial(import_module(f"{here}.engine").Baileys, start, devices, scratch)

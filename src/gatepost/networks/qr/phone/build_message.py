@@ -22,7 +22,7 @@ def build(type_: str, content: Content, to: Any, frame: Content) -> Any:
         return _reaction(content, to, frame.get("target"))
     builder = _BUILDERS.get(type_)
     if builder is None:
-        raise UnsupportedContent(f'Messages of the type "{type_}" do not go over a linked phone.')
+        raise UnsupportedContent(f'Messages of the type "{type_}" cannot be sent from a linked phone.')
     try:
         said = builder(content)
     except (KeyError, TypeError, ValueError, handles.BadHandle) as error:
@@ -63,7 +63,7 @@ def _file(type_: str) -> Callable[[Content], Any]:
     def make(content: Content) -> Any:
         kind, stored = handles.unpack(content["media"]["handle"])
         if not handles.keys_fit(kind, type_):
-            raise ValueError(f"the file was handed over as {kind}")
+            raise ValueError(f"the file was uploaded as {kind}")
         said = e2e.Message()
         file = getattr(said, handles.FIELDS[type_])
         handles.copy_address(getattr(stored, handles.FIELDS[kind]), file)
@@ -118,7 +118,7 @@ def _poll(content: Content) -> Any:
 
 def _reaction(content: Content, to: Any, target: Content | None) -> Any:
     if not target:
-        raise UnsupportedContent("A reaction needs the message that it is about.")
+        raise UnsupportedContent("A reaction needs the message that it refers to.")
     about = key(target["id"], bool(target.get("from_me")), to)
     return e2e.Message(reactionMessage=e2e.ReactionMessage(key=about, text=content["reaction"].get("emoji", "")))
 

@@ -176,14 +176,14 @@ def _unpacked(handle: str) -> tuple[str, Any]:
     try:
         return handles.unpack(handle)
     except handles.BadHandle:
-        raise RequestRefused(request_errors.unfit("The file's handle is not one of this link.")) from None
+        raise RequestRefused(request_errors.unfit("The file's handle is not valid for this link.")) from None
 
 
 async def _asked(work: Awaitable[T]) -> T:
     """Await a call into the library, and turn its exceptions into an error answer."""
     try:
         return await work
-    except EngineError as trouble:
-        raise RequestRefused(request_errors.told(trouble)) from trouble
+    except EngineError as error:
+        raise RequestRefused(request_errors.of_engine(error)) from error
     except Exception as error:
         raise RequestRefused(request_errors.problem(str(error))) from error

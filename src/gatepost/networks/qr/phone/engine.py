@@ -16,7 +16,7 @@ class EngineError(Exception):
 
 
 class Callbacks(msgspec.Struct, frozen=True):
-    """The callbacks for the events of one device. All but `told` may be called from any thread.
+    """The callbacks for the events of one device. All but `store` may be called from any thread.
 
     An event is one of the library's types (`protos.neo`), or a list of frames if no type fits.
     """
@@ -24,7 +24,7 @@ class Callbacks(msgspec.Struct, frozen=True):
     event: Callable[[Any], None]
     code: Callable[[str], None]
     login: Callable[[str], None]
-    told: Callable[[Any], Awaitable[None]]  # like `event`, but waits until the gateway has stored it; event loop only
+    store: Callable[[Any], Awaitable[None]]  # like `event`, but waits until the gateway has stored it; event loop only
 
 
 class EngineSent(msgspec.Struct, frozen=True):

@@ -18,6 +18,6 @@ class FailedEngine(Requests):
             return {"ok": True}
         if op != "open":
             raise RequestRefused(request_errors.not_up(self._reason))
-        told = {"state": "disconnected", "reason": "could_not_load", "details": self._reason}
-        self.write({"event": "connection", "session": frame["session"], **told})
+        state = {"state": "disconnected", "reason": "could_not_load", "details": self._reason}
+        self.write({"event": "connection", "session": frame["session"], **state})
         return {"ok": True, "own_ids": False}

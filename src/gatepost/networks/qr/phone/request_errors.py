@@ -28,15 +28,17 @@ def problem(text: str) -> Problem:
     if "rate-overlimit" in text:
         return _error(429, "The network refused", text, sure=True)
     sure = any(words in text.lower() for words in _BEFORE)
-    return _error(0, "The link is not up" if sure else "The link does not know whether it left", text, sure=sure)
+    return _error(
+        0, "The link is not connected" if sure else "It is unknown whether the request was sent", text, sure=sure
+    )
 
 
-def told(trouble: EngineError) -> Problem:
+def of_engine(error: EngineError) -> Problem:
     """Return the error of a request, using the engine's code and `sure` if it set them."""
-    if trouble.code is not None:
-        return _error(trouble.code, "The network refused", str(trouble), sure=trouble.sure is not False)
-    found = problem(str(trouble))
-    return found if trouble.sure is None else found | {"sure": trouble.sure}
+    if error.code is not None:
+        return _error(error.code, "The network refused", str(error), sure=error.sure is not False)
+    found = problem(str(error))
+    return found if error.sure is None else found | {"sure": error.sure}
 
 
 def unfit(text: str) -> Problem:
@@ -45,7 +47,7 @@ def unfit(text: str) -> Problem:
 
 
 def not_up(text: str = "The link is not connected.") -> Problem:
-    return _error(0, "The link is not up", text, sure=True)
+    return _error(0, "The link is not connected", text, sure=True)
 
 
 def not_on_network(phone: str) -> Problem:

@@ -113,7 +113,7 @@ class Server(Requests):
             whole.clear()
         if frame.get("last") and len(whole) != frame.get("size"):
             del self._files[ref]
-            self.write({"re": ref, **request_errors.unfit("The file did not arrive whole.")})
+            self.write({"re": ref, **request_errors.unfit("The file is incomplete.")})
             return False
         return bool(frame.get("last"))
 

@@ -126,7 +126,7 @@ class DeviceSession:
         said = Callbacks(self._on_loop, self._on_loop, lambda word: self._on_loop(("login", word)), self._told)
         try:
             if device and not await self._engine.holds(device):
-                failed: Any = link.connection("logged_out", "logged_out", "The store no longer holds this device.")
+                failed: Any = link.connection("logged_out", "logged_out", "The store no longer has this device.")
             elif self._stopping:  # stopped during the store lookup: nothing would end a new connection
                 failed = ""
             else:

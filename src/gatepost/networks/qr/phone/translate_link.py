@@ -74,7 +74,7 @@ def logged_out(event: Any, _now: int) -> list[Frame]:
     if event.Reason == neo.UNKNOWN_LOGOUT:  # the network sends this for a ban
         return [connection("banned", "banned")]
     if event.Reason == neo.MAIN_DEVICE_GONE:
-        return [connection("logged_out", "logged_out", "The account on the phone is locked or gone.")]
+        return [connection("logged_out", "logged_out", "The account on the phone is locked or was deleted.")]
     return [connection("logged_out", "logged_out")]
 
 

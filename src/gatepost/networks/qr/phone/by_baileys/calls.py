@@ -76,13 +76,13 @@ class BaileysPhone:
         update, source = said.pollUpdateMessage, event.Info.MessageSource
         sealed = {"payload": update.vote.encPayload, "iv": update.vote.encIV}
         voters = [format_jid(jid) for jid in (source.Sender, source.SenderAlt) if jid.User]
-        told = await self._ask(
+        vote = await self._ask(
             "vote",
             poll=update.pollCreationMessageKey.ID,
             voters=voters,
             **{name: b64encode(value).decode() for name, value in sealed.items()},
         )
-        return msgspec.convert(told, PollVote)  # decodes base64
+        return msgspec.convert(vote, PollVote)  # decodes base64
 
     async def logout(self) -> None:
         await self._ask("logout")

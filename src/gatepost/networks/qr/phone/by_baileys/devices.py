@@ -112,5 +112,5 @@ class DeviceStore:
         except InvalidTag:
             raise EngineError(
                 "The keys of this device were encrypted with another secret key. Start with the key they were made "
-                "with (security.secret_key, or secret.key in the data folder), or link the phone anew."
+                "with (security.secret_key, or secret.key in the data folder), or link the phone again."
             ) from None

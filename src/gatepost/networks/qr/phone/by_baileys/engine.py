@@ -79,7 +79,7 @@ class Baileys:
             return await one.over
         except TimeoutError:
             # There was no code, no connection and no error: the link is opened again.
-            return connection("disconnected", "network_gone", "The library did not come to connect in time.")
+            return connection("disconnected", "network_gone", "The library did not connect in time.")
         finally:
             await self._let_go(life, one)
             del self._lives[life]
@@ -168,9 +168,9 @@ class Baileys:
     async def _do(self, one: LinkSession, frame: Fields) -> Any:
         match frame["ask"]:
             case "message":
-                return await one.to.told(await self._with_lines(_understood(events.message, frame), frame["life"]))
+                return await one.to.store(await self._with_lines(_understood(events.message, frame), frame["life"]))
             case "receipts":
-                return await one.to.told(_understood(events.receipts, frame["list"]))
+                return await one.to.store(_understood(events.receipts, frame["list"]))
             case "creds" if not one.ended:
                 one.device = str(frame["device"])
                 return await self._devices.keep(one.device, frame["value"])

@@ -37,7 +37,7 @@ const atMost = (most) =>
     let length = 0
     for await (const piece of pieces) {
       length += piece.length
-      if (length > most) throw unfit(`The file is longer than the ${most} bytes that its message tells of.`)
+      if (length > most) throw unfit(`The file is longer than the ${most} bytes that its message states.`)
       yield piece
     }
   }
@@ -46,10 +46,10 @@ const atMost = (most) =>
 // otherwise a sender could learn the address of this machine, and reach hosts that only this machine can reach.
 const hostOf = async (socket, url, path) => {
   const named = URL.canParse(url) ? new URL(url).host : null
-  if (!path.startsWith('/')) throw unfit('The file has no proper path.')
+  if (!path.startsWith('/')) throw unfit('The file has no valid path.')
   if (named?.endsWith(NETWORK)) return named
   const own = (await socket.refreshMediaConn()).hosts.map(({ hostname }) => hostname)
-  if (named && !own.includes(named)) throw unfit('The file lies on a host that is not one of the network.')
+  if (named && !own.includes(named)) throw unfit('The file is on a host that does not belong to the network.')
   return named ?? own[0]
 }
 

@@ -31,11 +31,11 @@ def program() -> tuple[str, str]:
     """Return the command that starts the engine; raises CannotInstall if it is not installed."""
     try:
         if not (home() / "node_modules").is_dir():
-            raise CannotInstall("The parts of the engine baileys are not installed. Run: gatepost qr install")
+            raise CannotInstall("The engine baileys is not installed. Run: gatepost qr install")
         return node(), str(_placed() / _PROGRAM)
     except OSError as error:  # no permission to read or write the folder
         raise CannotInstall(
-            f"The parts of the engine baileys cannot be used: {error}. Run, as who may write there: gatepost qr install"
+            f"The engine baileys cannot be used: {error}. Run as a user with write access: gatepost qr install"
         ) from error
 
 
@@ -57,7 +57,7 @@ def _npm() -> list[str]:
         return [found]
     if of_wheel:
         return [node(), of_wheel]
-    raise CannotInstall("The parts of the engine baileys are fetched by npm, and there is no npm on the path.")
+    raise CannotInstall("The engine baileys is installed with npm, and there is no npm on the path.")
 
 
 def _wheel(*place: str) -> str | None:

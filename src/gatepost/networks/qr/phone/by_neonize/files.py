@@ -59,7 +59,7 @@ def _host_of(url: str) -> str:
 
 def _path_of(path: str) -> str:
     if not path.startswith("/") or not path.isascii() or not path.isprintable() or " " in path:
-        raise _unfit("The file has no proper path.")
+        raise _unfit("The file has no valid path.")
     return path
 
 
@@ -98,7 +98,7 @@ class _Opened:
     def feed(self, piece: bytes) -> None:
         self._read += len(piece)
         if self._read > self._longest:
-            raise _unfit(f"The file is longer than the {self._most} bytes that its message tells of.")
+            raise _unfit(f"The file is longer than the {self._most} bytes that its message states.")
         piece = self._tail + piece
         self._tail = piece[-_MAC:]
         sealed = piece[:-_MAC]
@@ -110,10 +110,10 @@ class _Opened:
         sealed = self._read - _MAC
         whole = sealed > 0 and sealed % _BLOCK == 0 and 1 <= padding <= _BLOCK
         if not whole or not compare_digest(self._hmac.finalize()[:_MAC], self._tail):
-            raise _unfit("The file is not what its message tells of.")
+            raise _unfit("The checksum of the file is not the one that its message states.")
         del self._plain[-padding:]
         if len(self._plain) > self._most:
-            raise _unfit(f"The file is longer than the {self._most} bytes that its message tells of.")
+            raise _unfit(f"The file is longer than the {self._most} bytes that its message states.")
         return bytes(self._plain)
 
 

@@ -23,7 +23,7 @@ def load() -> Any:
     # Without this the library marks every private message as written by a bot.
     os.environ["NEONIZE_BOT_TAG"] = "off"
     if not (folder / native_name()).exists():
-        raise CouldNotLoad(f"The package neonize holds no native library for this machine ({native_name()}).")
+        raise CouldNotLoad(f"The package neonize has no native library for this machine ({native_name()}).")
     try:
         return import_module("neonize._binder")
     except ImportError as error:
