@@ -5,7 +5,8 @@ from itertools import pairwise
 from pathlib import Path
 
 from gatepost.networks.base import ErrorReaction
-from gatepost.networks.cloud.errors import ErrorEntry, by_status, entries, find_entry, page, reaction_to, with_advice
+from gatepost.networks.cloud.errors import ErrorEntry, by_status, entries, find_entry, reaction_to, with_advice
+from tests.docs.network_errors import network_errors_page
 from tests.for_each import for_each
 
 DOCS = Path(__file__).parents[2] / "docs" / "reference" / "network-errors.md"
@@ -117,5 +118,5 @@ def test_an_unknown_subcode_leaves_the_advice_of_the_code() -> None:
 
 
 def test_the_page_in_the_docs_is_up_to_date() -> None:
-    assert DOCS.read_text() == page(), "python -m gatepost.networks.cloud.errors > docs/reference/network-errors.md"
-    assert len(re.findall(r"^\| [0-9]", page(), re.MULTILINE)) == len(entries())
+    assert DOCS.read_text() == network_errors_page(), "run `make docs`"
+    assert len(re.findall(r"^\| [0-9]", network_errors_page(), re.MULTILINE)) == len(entries())

@@ -38,14 +38,14 @@ class SandboxClockFeed:
         self._client: Client = ClientBuilder().no_proxy().follow_redirects(False).build()
 
     async def start(self) -> None:
-        """Take the time that it is; OSError when the sandbox does not say."""
+        """Set the clock once; raise OSError if the sandbox does not answer."""
         try:
             await self._take(0)
         except (PyreqwestError, msgspec.DecodeError, ValueError) as error:
             raise OSError(f"The clock cannot follow {self._url}: {type(error).__name__}.") from error
 
     async def step(self) -> None:
-        """Wait for the next change, and take it; a sandbox that restarts is asked again a little later."""
+        """Wait for the next change and set the clock. If the sandbox is restarting, try again later."""
         try:
             await self._take(_WAIT)
         except (PyreqwestError, OSError, msgspec.DecodeError, ValueError) as error:

@@ -31,7 +31,6 @@ _IN_MEMORY = 1024 * 1024
 _SECONDS = 600.0  # maximum duration of an upload
 _TURN = 2_000  # lines that are parsed at once
 _YES, _NO = ("true", "yes", "1"), ("false", "no", "0")
-_MEANT = ("phone", "name", "opted_out")  # other columns of an export are accepted and ignored
 
 
 class TableRow(msgspec.Struct, frozen=True):
@@ -74,9 +73,7 @@ async def open_table(chunks: AsyncIterator[bytes]) -> ContactTable:
     file = tempfile.SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115 - the table closes it
     try:
         await _take_in(file, chunks)
-        delimiter = find_delimiter(file)
-        columns = _columns(await _header(file, delimiter))
-        return ContactTable(file, delimiter, columns, await _count(file, delimiter))
+        return await _check(file, find_delimiter(file))
     except UnicodeDecodeError:
         file.close()
         raise invalid_field("file", "must be text in UTF-8; in a spreadsheet, save it as 'CSV UTF-8'") from None
@@ -101,12 +98,17 @@ async def _take_in(file: IO[bytes], chunks: AsyncIterator[bytes]) -> None:
         raise BadRequest("The upload took too long. Nothing was kept.", "malformed_upload") from None
 
 
-async def _header(file: IO[bytes], delimiter: str) -> list[str]:
-    records = CsvRecords(file, delimiter)
+async def _check(file: IO[bytes], delimiter: str) -> ContactTable:
+    """Parse the whole file once, so that syntax errors are found before anything is written."""
+    records, total = CsvRecords(file, delimiter), 0
     try:
-        return next((cells for _, cells in await compute(records.take, 1)), [])
+        header = await compute(records.take, 1)
+        columns = _columns(header[0][1] if header else [])
+        while found := await compute(records.take, _TURN):
+            total += sum(any(cells) for _, cells in found)
     finally:
         records.detach()
+    return ContactTable(file, delimiter, columns, total)
 
 
 def _columns(header: Sequence[str]) -> list[str]:
@@ -128,17 +130,6 @@ def _own_fields(columns: Sequence[str]) -> list[str]:
     return [name for name in columns if name not in OWN_COLUMNS]
 
 
-async def _count(file: IO[bytes], delimiter: str) -> int:
-    """Return the number of lines. All are parsed once, so that syntax errors are found before anything is written."""
-    records, total = CsvRecords(file, delimiter), -1  # the header
-    try:
-        while found := await compute(records.take, _TURN):
-            total += sum(any(cells) for _, cells in found)
-    finally:
-        records.detach()
-    return total
-
-
 def read_row(number: int, columns: Sequence[str], cells: Sequence[str]) -> TableRow:
     """Return the parsed row. An empty cell does not change the contact."""
     given = {name: bare_cell(cell.strip()) for name, cell in zip(columns, cells, strict=False)}
@@ -146,12 +137,12 @@ def read_row(number: int, columns: Sequence[str], cells: Sequence[str]) -> Table
     try:
         if len(cells) > len(columns):
             raise Invalid(f"has {len(cells)} cells, but there are {len(columns)} columns")
-        return TableRow(number, phone, ImportLine(check_phone(phone), _wish(given)))
+        return TableRow(number, phone, ImportLine(check_phone(phone), _fields(given)))
     except GatepostError as error:
         return TableRow(number, phone[:64], refusal=error)
 
 
-def _wish(given: dict[str, str]) -> ContactFields:
+def _fields(given: dict[str, str]) -> ContactFields:
     custom: dict[str, str | None] = {name: given[name] for name in _own_fields(list(given)) if given[name]}
     check_custom(custom)
     name = read_name(given["name"]) if given.get("name") else msgspec.UNSET

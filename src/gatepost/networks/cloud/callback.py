@@ -141,7 +141,7 @@ def _salvaged(reading: _Reading, raw: msgspec.Raw) -> _Entry:
 
 def _read_change(reading: _Reading, waba_id: str, change: _Change) -> Iterable[Update]:
     if change.field not in ("messages", "smb_message_echoes"):
-        return _read_news(reading, waba_id, change)
+        return _read_account_change(reading, waba_id, change)
     try:
         value = _decode_value(change.value)
     except _UNREADABLE:
@@ -169,7 +169,7 @@ def _salvaged_value(reading: _Reading, parts: dict[str, msgspec.Raw]) -> _Value:
 
 def _read_value(reading: _Reading, value: _Value) -> None:
     for raw in value.statuses:
-        try:  # as `attempt`, without its detour: most updates come by here
+        try:  # like `attempt`, but inline, because most updates are statuses
             reading.updates.append(parse_status(raw))
         except _UNREADABLE:
             reading.unread += 1
@@ -191,10 +191,10 @@ def _contacts(raw: msgspec.Raw) -> CallbackContacts:
         return CallbackContacts([])
 
 
-def _read_news(reading: _Reading, waba_id: str, change: _Change) -> Iterable[Update]:
+def _read_account_change(reading: _Reading, waba_id: str, change: _Change) -> Iterable[Update]:
     value = parse(bytes(change.value))
     if not isinstance(value, dict):
-        raise TypeError("news must be an object")
+        raise TypeError("the value must be an object")
     if reader := account_updates.OF_ACCOUNT.get(change.field):
         ours = reading.waba_id in (None, waba_id) and _not_of_another(reading, value)
     elif reader := account_updates.OF_NUMBER.get(change.field):

@@ -1,4 +1,4 @@
-"""Our own id inside `biz_opaque_callback_data`: the network echoes it in every status."""
+"""Our message id in `biz_opaque_callback_data`, which the network returns in every status."""
 
 from uuid import UUID
 
@@ -12,7 +12,7 @@ def pack(message_id: UUID, attempt: int) -> str:
 
 
 def unpack(text: str | None) -> tuple[UUID, int] | None:
-    """The message and attempt; None when the data is not ours."""
+    """Return the message and the attempt; None if the data is not ours."""
     if not text or not text.startswith(_PREFIX):
         return None
     id_text, _, attempt = text[len(_PREFIX) :].partition(":")

@@ -1,9 +1,9 @@
-"""From the content that both kinds of channel share to the Cloud API's own JSON.
+"""Converts neutral content into the JSON of the Cloud API.
 
-    text        spliced in as it is: most messages are, and take no detour
-    the rest    content ─► writer of its type ─► (type on the wire, sub-object)
+    text        inserted unchanged, because most messages are texts
+    the rest    content ─► writer of its type ─► (type on the network, sub-object)
 
-Files go by the name that the network gave them (`Outgoing.media`), or by link.
+Files are named by their ids on the network (`Outgoing.media`), or by link.
 """
 
 from collections.abc import Callable
@@ -22,7 +22,7 @@ _decode = msgspec.json.Decoder(dict[str, Any]).decode
 
 
 def request_body(message: Outgoing) -> dict[str, Any]:
-    """The JSON of one send."""
+    """Return the JSON of one send."""
     type_, part = ("text", msgspec.Raw(message.content.encode())) if message.type == "text" else _part(message)
     body: dict[str, Any] = {
         "messaging_product": "whatsapp",

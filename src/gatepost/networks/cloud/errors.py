@@ -1,9 +1,5 @@
-"""The errors of the Cloud API: how the gateway reacts, and its advice. The table is `errors.toml`.
+"""The errors of the Cloud API: how the gateway reacts, and its advice. The table is `errors.toml`."""
 
-python -m gatepost.networks.cloud.errors > docs/reference/network-errors.md
-"""
-
-import sys
 import tomllib
 from collections.abc import Iterator
 from importlib import resources
@@ -74,43 +70,3 @@ def with_advice(code: int, title: str, details: str | None, subcode: int | None 
     entry = (find_entry(subcode) if subcode else None) or find_entry(code)
     advice = (entry.advice, entry.failed) if entry else ()
     return NetworkError(code, title, details, *advice)
-
-
-# -- the page in the docs ----------------------------------------------------------------------------------------------
-
-_HEAD = """# Errors of the official network
-
-When the network rejects a message, `error.code`, `error.title` and `error.details` come from the network, and
-`error.advice` comes from the gateway. The column "reaction" says what the gateway does:
-
-| reaction | effect |
-|---|---|
-| `final` | the message fails; it is not retried |
-| `retry` | the message is retried after a backoff |
-| `hold_recipient` | sending to this recipient pauses; other conversations are not affected |
-| `hold_channel` | sending on the channel pauses |
-| `hold_new` | no new conversations are opened for a while; replies are still sent |
-| `break` | sending stops until the problem is fixed; messages stay in the queue until their `ttl` ends |
-
-A message that the network accepted and that failed later is not retried, whatever its code: its advice says what to do.
-If the code is a `break`, the number pauses for 15 minutes; then one message is sent to check whether it works again.
-
-A code that is not listed is final with HTTP 4xx. It is retried with 5xx or 429, or if the network marks the error as
-`is_transient`.
-
-| code | meaning | reaction | advice |
-|---|---|---|---|
-"""
-
-
-def page() -> str:
-    """Return docs/reference/network-errors.md."""
-    return _HEAD + "".join(_line(entry) for entry in _ENTRIES)
-
-
-def _line(entry: ErrorEntry) -> str:
-    return f"| {entry.codes} | {entry.title} | `{entry.reaction.value}` | {entry.advice} |\n"
-
-
-if __name__ == "__main__":
-    sys.stdout.write(page())

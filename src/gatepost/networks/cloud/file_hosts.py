@@ -1,9 +1,9 @@
-"""Where a channel's token may go for a file: the network's own address, and hosts that the operator lists.
+"""The hosts of files that may get a channel's token: the network's own address, and hosts that the operator lists.
 
-An answer of the network, or a callback, names the address of a file. A forged one must not get the token.
+An answer of the network, or a callback, contains the URL of a file. A forged one must not get the token.
 
-    https, a listed host and port        ─► a client that somebody else checks and pins (the guard)
-    the address that every call goes to  ─► the client of all calls
+    https, a listed host and port        ─► a client that the guard checks and pins
+    the network's own address            ─► the client of all calls
     anything else                        ─► no request
 """
 
@@ -14,19 +14,17 @@ import msgspec
 from pyreqwest.client import Client
 from pyreqwest.http import Url
 
-Dial = Callable[[str], AbstractAsyncContextManager[Client]]  # raises CallFailed where an address may not be called
+Dial = Callable[[str], AbstractAsyncContextManager[Client]]  # raises CallFailed for a forbidden address
 
 
 class FileHosts(msgspec.Struct, frozen=True):
-    """Hosts that give out files, by their exact names (`host`, or `host:port` for another port than 443), and how they
-    are dialled.
-    """
+    """Hosts of files by their exact names (`host`, or `host:port` for another port than 443), and their client."""
 
     names: frozenset[str]
     dial: Dial
 
     def include(self, url: str) -> bool:
-        """Whether the token may go to this URL; it is read as the client that dials it reads it."""
+        """Return whether the token may be sent to this URL. It is parsed as the HTTP client parses it."""
         parsed = read_url(url)
         if parsed is None or parsed.username or parsed.password is not None:
             return False
@@ -35,7 +33,7 @@ class FileHosts(msgspec.Struct, frozen=True):
 
 
 def read_url(url: str) -> Url | None:
-    """A URL in the reading of the HTTP client; None for what it cannot call."""
+    """Return a URL as the HTTP client parses it; None if it is invalid."""
     try:
         return Url(url)
     except ValueError:
@@ -43,7 +41,7 @@ def read_url(url: str) -> Url | None:
 
 
 def same_origin(one: str, other: str) -> bool:
-    """Whether two URLs are at the same server, so that one may get what goes to the other."""
+    """Return whether two URLs have the same origin."""
     first, second = read_url(one), read_url(other)
     if first is None or second is None or not first.host_str or first.username or first.password is not None:
         return False

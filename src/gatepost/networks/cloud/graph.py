@@ -1,4 +1,4 @@
-"""One call to the Graph API: a client for all channels, the token, and what its answers mean outside of sending."""
+"""Calls to the Graph API other than sending: the client, the token, and the meaning of answers."""
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -43,7 +43,7 @@ _decode_object = msgspec.json.Decoder(dict[str, Any]).decode
 
 
 def make_client(timeout: float, connect_timeout: float) -> Client:
-    """One client for all channels of a process: connections are shared, nothing is followed, no proxy is asked."""
+    """Return the client of all channels of a process. It follows no redirects and uses no proxy."""
     return (
         ClientBuilder()
         .timeout(timedelta(seconds=timeout))
@@ -56,13 +56,13 @@ def make_client(timeout: float, connect_timeout: float) -> Client:
 
 
 def never_connected(error: PyreqwestError) -> bool:
-    """The class of the error does not tell: a deadline that passes after sending is a ConnectTimeoutError as well."""
+    """Return whether no connection was made. The class does not tell: a timeout after sending has the same one."""
     causes = error.details["causes"] if isinstance(error, DetailedPyreqwestError) else None
     return any(cause["message"] == "client error (Connect)" for cause in causes or ())
 
 
 def parse_refusal(status: int, body: bytes) -> tuple[NetworkError, ErrorReaction] | None:
-    """The network's no in its own words, and what it asks for; None when there are no such words."""
+    """Return the network's error and the reaction to it; None if the body is not an error."""
     try:
         error = _decode_refusal(clean_json(body)).error
     except UNREADABLE:
@@ -74,7 +74,7 @@ def parse_refusal(status: int, body: bytes) -> tuple[NetworkError, ErrorReaction
 
 
 def failure(status: int, body: bytes) -> CallFailed:
-    """A refusal of a call, and whether the same call may succeed later."""
+    """Return the exception of a rejected call, with whether the same call may succeed later."""
     found = parse_refusal(status, body)
     if found is None:
         words = NetworkError(status, f"The network answered HTTP {status}")
@@ -85,12 +85,12 @@ def failure(status: int, body: bytes) -> CallFailed:
 
 
 def lost(error: PyreqwestError) -> CallFailed:
-    """A call that got no answer."""
+    """Return the exception of a call without an answer."""
     return CallFailed(NetworkError(0, f"The network cannot be reached: {error.message}"), retry=True)
 
 
 def untrusted(url: str) -> CallFailed:
-    """A file at a host that must not get the token. It may be tried again: the operator can list the host."""
+    """Return the exception of a file at a host that must not get the token. The operator can still list the host."""
     parsed = read_url(url)
     host = (parsed.host_str if parsed else None) or "no host"
     return CallFailed(
@@ -99,7 +99,7 @@ def untrusted(url: str) -> CallFailed:
 
 
 class Graph:
-    """Calls by one token."""
+    """Makes calls with one token."""
 
     def __init__(self, client: Client, base_url: str, version: str, token: str, files: FileHosts | None = None) -> None:
         self._client = client
@@ -109,16 +109,16 @@ class Graph:
         self._headers = {"Authorization": f"Bearer {token}"}
 
     def url(self, *parts: str) -> str:
-        """The address of an object, or of a list of it."""
+        """Return the URL of an object, or of one of its lists."""
         return "/".join([self._root, *(quote(part, safe="") for part in parts)])
 
     def trusts(self, url: str) -> bool:
-        """Whether the token may go to an address that the network named: where it goes anyway, or a listed host."""
+        """Return whether the token may be sent to a URL: at the network's own address, or at a listed host."""
         return same_origin(url, self._base) or (self._files is not None and self._files.include(url))
 
     @asynccontextmanager
     async def file_request(self, url: str) -> AsyncIterator[RequestBuilder]:
-        """A request for a file, with the token on it; raises CallFailed where the token must not go."""
+        """Yield a request for a file, with the token; raise CallFailed for a URL that must not get the token."""
         if same_origin(url, self._base):
             yield self.request("GET", url)
         elif self._files is not None and self._files.include(url):
@@ -128,24 +128,24 @@ class Graph:
             raise untrusted(url)
 
     def request(self, method: str, url: str) -> RequestBuilder:
-        """A request to the network with the token on it."""
+        """Return a request with the token."""
         return self._client.request(method, url).headers(self._headers)
 
     async def get(self, *parts: str, query: Mapping[str, str] = {}) -> dict[str, Any]:
-        """Reads an object."""
+        """Read an object."""
         return await self._call(self.request("GET", self.url(*parts)).query(dict(query)))
 
     async def delete(self, *parts: str, query: Mapping[str, str] = {}) -> dict[str, Any]:
-        """Deletes an object."""
+        """Delete an object."""
         return await self._call(self.request("DELETE", self.url(*parts)).query(dict(query)))
 
     async def post(self, *parts: str, body: Mapping[str, Any]) -> dict[str, Any]:
-        """Posts JSON."""
+        """Post JSON."""
         request = self.request("POST", self.url(*parts)).header("Content-Type", "application/json")
         return await self._call(request.body_bytes(_encode(body)))
 
     async def post_form(self, *parts: str, form: FormBuilder, seconds: float) -> dict[str, Any]:
-        """Posts a multipart form, with time of its own."""
+        """Post a multipart form, with its own time limit."""
         request = self.request("POST", self.url(*parts)).multipart(form).timeout(timedelta(seconds=seconds))
         return await self._call(request)
 
@@ -160,5 +160,5 @@ class Graph:
         try:
             return _decode_object(clean_json(body))
         except UNREADABLE:
-            words = NetworkError(0, f"The network answered {response.status} with something that is no JSON object")
+            words = NetworkError(0, f"The network answered {response.status} with something that is not a JSON object")
             raise CallFailed(words, retry=True, status=response.status) from None

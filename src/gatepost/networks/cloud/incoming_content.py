@@ -1,9 +1,9 @@
-"""What a person sent, in the shapes that both kinds of channel share.
+"""Converts the content of incoming messages into the neutral form.
 
-the network's sub-object ─► Read(type, content, media, target)
+the network's sub-object ─► IncomingContent(type, content, media, target)
 
-A reader returns None when the sub-object lacks what its shape promises; the message is then kept as one that could not
-be read, with what came. A type without a reader is kept as it came.
+A reader returns None if a required field is missing; the message is then stored as unsupported, with the original. A
+message of an unknown type is stored unchanged.
 """
 
 from collections.abc import Callable
@@ -31,12 +31,12 @@ from gatepost.networks.json_cleanup import clean_json
 
 _TYPE_MOST = 64
 _FILENAME_MOST = 256
-# What every message has, whatever it says.
+# The fields that every message has.
 _ENVELOPE = frozenset({"from", "from_user_id", "to", "to_user_id", "id", "timestamp", "type", "context", "referral"})
 
 
 class IncomingContent(msgspec.Struct, frozen=True):
-    """What a message says."""
+    """The content of a message."""
 
     type: str
     content: dict[str, Any]
@@ -45,7 +45,7 @@ class IncomingContent(msgspec.Struct, frozen=True):
 
 
 def parse_content(message: dict[str, Any], raw: bytes = b"") -> IncomingContent:
-    """Whatever a message says. `raw` is the message as it came, for numbers that must stay exact."""
+    """Parse the content of a message. `raw` is the original JSON, for numbers that must stay exact."""
     type_ = message["type"]
     if not isinstance(type_, str) or not type_:
         raise TypeError("a message must have a type")
@@ -61,7 +61,7 @@ def parse_content(message: dict[str, Any], raw: bytes = b"") -> IncomingContent:
 
 
 def _as_it_came(message: dict[str, Any], found: Any) -> dict[str, Any]:
-    """All that a message of a new type says: its sub-object, or whatever stands in its place."""
+    """Return the content of a message of an unknown type: its sub-object, or the fields in its place."""
     said = found if isinstance(found, dict) else {name: v for name, v in message.items() if name not in _ENVELOPE}
     return as_dict(limit_depth(said))
 
@@ -80,7 +80,7 @@ def _unsupported(type_: str, message: dict[str, Any]) -> IncomingContent:
 
 
 def _unreadable(type_: str, found: Any) -> IncomingContent:
-    """A shape that is not the one we know: people may still make sense of what came."""
+    """Return a message that does not have the expected form, with the original for people to read."""
     about = {"type": type_[:_TYPE_MOST], "title": "The message could not be read"}
     return IncomingContent("unsupported", {"unsupported": about | without_none(original=limit_depth(found) or None)})
 
@@ -191,7 +191,7 @@ def _reply(type_: str, id_: Any, title: Any, description: str | None = None) -> 
 
 
 def _response(written: Any) -> Any:
-    """JSON within JSON: its own escapes hide from the first mending."""
+    """Parse JSON within JSON. Its escapes were not visible to the first cleaning."""
     if not isinstance(written, str):
         return limit_depth(written)
     try:
@@ -201,7 +201,7 @@ def _response(written: Any) -> Any:
 
 
 def _order(type_: str, found: Any) -> IncomingContent | None:
-    """A cart. Half an order would be another order: one line that makes no sense spoils it."""
+    """Parse a cart. If one line is invalid, so is the order: a part of an order would be another order."""
     order = as_dict(found)
     listed = as_list(order.get("product_items"))
     lines = [_order_line(line) for line in listed] if len(listed) <= LINES_MAX else []

@@ -1,7 +1,7 @@
-"""Files at the network: handing them over, and fetching them before they are forgotten.
+"""Uploads files to the network, and downloads them before the network deletes them.
 
-RemoteMedia.url (lives 5 minutes) ─┬─► bytes, counted and hashed on the way
-             too old, or none ─────┴─► GET /{handle} ─► a fresh one, once
+RemoteMedia.url (valid for 5 minutes) ─┬─► bytes, with limited size and checked sum
+                 expired, or none ─────┴─► GET /{handle} ─► a new one, once
 """
 
 import hashlib
@@ -16,19 +16,19 @@ from gatepost.networks.base import CallFailed, NetworkError, RemoteMedia
 from gatepost.networks.cloud.graph import Graph, failure, lost
 from gatepost.networks.cloud.json_values import as_id, as_str, hex_digest
 
-_SECONDS = 120.0  # for a file of 100 MB on a slow line
-_EXPIRED = (400, 401, 403, 404, 410)  # what the file's address may answer once it is too old
+_SECONDS = 120.0  # for a file of 100 MB over a slow connection
+_EXPIRED = (400, 401, 403, 404, 410)  # responses of an expired URL
 _WORDS_MOST = 65_536
 
 
 async def upload(graph: Graph, number: str, content: bytes, mime_type: str, filename: str | None) -> str:
-    """Hands a file to the network; returns its media id."""
+    """Upload a file; return its media id."""
     part = PartBuilder.from_bytes(content).mime(mime_type).file_name(filename or "file")
     form = FormBuilder().text("messaging_product", "whatsapp").text("type", mime_type).part("file", part)
     answer = await graph.post_form(number, "media", form=form, seconds=_SECONDS)
     handle = as_id(answer.get("id"))
     if handle is None:
-        raise CallFailed(NetworkError(0, "The network took the file without naming it"), retry=True, status=200)
+        raise CallFailed(NetworkError(0, "The network gave the file no id"), retry=True, status=200)
     return handle
 
 
@@ -77,7 +77,7 @@ async def _fetch(graph: Graph, file: RemoteMedia, most: int) -> bytes:
 
 
 async def _read(response: Response, most: int) -> bytes:
-    """The body as long as it keeps to its limit; what it says of its length is not believed."""
+    """Return the body, or raise if it is too large. Its Content-Length is not trusted."""
     content = bytearray()
     while chunk := await response.body_reader.read_chunk():
         content += bytes(chunk)
