@@ -20,7 +20,7 @@ from gatepost.store.pool import Database
 from tests.cli.conftest import Run
 from tests.conftest import run_apart
 from tests.patience import PATIENCE
-from tests.store import told
+from tests.store import delivery_rows
 
 NOW = datetime.now(UTC)
 
@@ -46,9 +46,9 @@ class Scene:
 
     async def _fill(self, db: Database) -> list[UUID]:
         await make_partitions(db, NOW, 7)
-        events = await told.add_events(db, self.channel_id, 3, start=NOW - timedelta(hours=1))
-        await told.add_deliveries(db, self.channel_id, self.hook_id, events[:2], [2, 1], attempts=1)
-        await told.add_attempts(db, self.channel_id, self.hook_id, events[:1], status=503)
+        events = await delivery_rows.add_events(db, self.channel_id, 3, start=NOW - timedelta(hours=1))
+        await delivery_rows.add_deliveries(db, self.channel_id, self.hook_id, events[:2], [2, 1], attempts=1)
+        await delivery_rows.add_attempts(db, self.channel_id, self.hook_id, events[:1], status=503)
         return events
 
     def delivery(self, number: int) -> str:

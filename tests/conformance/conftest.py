@@ -19,7 +19,7 @@ from gatepost_sandbox import SandboxSettings
 from tests.conformance.cloud_line import CloudLine
 from tests.conformance.line import Line
 from tests.conformance.linked_line import LinkedLine
-from tests.conformance.phone_house import Phones, running_phones
+from tests.conformance.phone_gateway import Phones, running_phones
 from tests.conformance.qr_line import QrLine
 from tests.conftest import PostgresServer, copied_database
 from tests.house import House, running_house

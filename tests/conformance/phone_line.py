@@ -7,8 +7,8 @@ from uuid import UUID
 
 from tests.conformance.line import File, Sample, Taken
 from tests.conformance.linked_line import LinkedLine
+from tests.conformance.phone_messages import OWN, SERVER, edited, file_handle, marked, read, said, taken, vote
 from tests.conformance.phone_people import HABITS, People
-from tests.conformance.phone_said import OWN, SERVER, edited, file_handle, marked, read, said, taken, vote
 from tests.house import House
 from tests.networks.qr.phones import Network
 

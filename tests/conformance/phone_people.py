@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from tests.conformance.phone_said import taken
+from tests.conformance.phone_messages import taken
 from tests.networks.qr.phones import Network
 
 HABITS = {"silent": ("delivered",), "offline": (), "in_chat": ("read",)}

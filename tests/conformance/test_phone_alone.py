@@ -14,7 +14,7 @@ import pytest_asyncio
 from gatepost.networks.qr.phone.protos import e2e
 from tests.conformance.conftest import Place
 from tests.conformance.line import new_person, until
-from tests.conformance.phone_house import Phones, running_phones
+from tests.conformance.phone_gateway import Phones, running_phones
 from tests.conformance.phone_line import PhoneLine
 from tests.conformance.test_standing import because, worker
 

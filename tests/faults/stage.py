@@ -31,7 +31,7 @@ from gatepost.store.pool import Database
 from gatepost_sandbox import SandboxSettings
 from gatepost_sandbox import serve as serve_sandbox
 from tests.conftest import Receiver
-from tests.faults.doomed import run
+from tests.faults.killable_gateway import run
 from tests.house import FAST_NETWORK, QUICK, House
 from tests.patience import PATIENCE
 
@@ -56,7 +56,7 @@ SHORT = QUICK | {
 # Started once for all gateways, with everything imported and the web framework set up: a gateway is
 # then a fork away.
 _processes = multiprocessing.get_context("forkserver")
-_processes.set_forkserver_preload(["tests.faults.doomed", "tests.faults.warm"])
+_processes.set_forkserver_preload(["tests.faults.killable_gateway", "tests.faults.warm"])
 
 
 class Node:

@@ -9,9 +9,9 @@ import pytest
 from gatepost.store.embedded import EmbeddedPostgres
 from gatepost.store.migrate import migrate
 from tests.conftest import Receiver, scratch_folder
-from tests.faults.books import check, in_doubt, open_books, until_settled
 from tests.faults.callbacks import post_callback, text
 from tests.faults.clients import Clients, Order, plan
+from tests.faults.run_records import check, in_doubt, open_books, until_settled
 from tests.faults.stage import Stage, set_stage
 from tests.patience import PATIENCE
 

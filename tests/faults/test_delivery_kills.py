@@ -10,8 +10,8 @@ from gatepost.model import ids
 from gatepost.model.endpoint import DeliveryOptions
 from gatepost.store.endpoints import EndpointChange, list_endpoints, update_endpoint
 from tests.conftest import Received, Receiver
-from tests.faults.books import until_settled
 from tests.faults.clients import Clients, plan
+from tests.faults.run_records import until_settled
 from tests.faults.stage import set_stage
 from tests.thorough import every_other
 

@@ -12,8 +12,8 @@ import pytest
 
 from gatepost.admin import channels
 from tests.conftest import Receiver
-from tests.faults.books import read_feed
 from tests.faults.callbacks import body_of, post_callback, post_raw, signed, text
+from tests.faults.run_records import read_feed
 from tests.faults.stage import APP_SECRET, Stage, set_stage
 from tests.house import FAST_NETWORK
 

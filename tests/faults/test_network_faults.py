@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import Receiver
-from tests.faults.books import read_feed
+from tests.faults.run_records import read_feed
 from tests.faults.stage import Stage, set_stage
 from tests.patience import PATIENCE
 

@@ -15,8 +15,8 @@ from gatepost.store.accounts import list_accounts
 from gatepost.store.embedded import EmbeddedPostgres, running_dsn
 from gatepost.store.embedded.postmaster import find_postmaster
 from tests.conftest import Receiver, scratch_folder
-from tests.faults.books import check, in_doubt, open_books, until_settled
 from tests.faults.clients import Clients, Order, plan
+from tests.faults.run_records import check, in_doubt, open_books, until_settled
 from tests.faults.stage import METRICS_TOKEN, SHORT, Node, Stage, set_stage
 from tests.patience import PATIENCE
 

@@ -6,8 +6,8 @@ import random
 import pytest
 
 from tests.conftest import Receiver
-from tests.faults.books import check, in_doubt, open_books, until_settled
 from tests.faults.clients import Clients, plan
+from tests.faults.run_records import check, in_doubt, open_books, until_settled
 from tests.faults.stage import set_stage
 from tests.thorough import choose
 

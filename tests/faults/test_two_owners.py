@@ -5,8 +5,8 @@ import signal
 from typing import Any
 
 from tests.conftest import Answer, Received, Receiver
-from tests.faults.books import check, in_doubt, open_books, picture, until_settled
 from tests.faults.clients import Clients, Order, plan
+from tests.faults.run_records import check, describe_unsettled, in_doubt, open_books, until_settled
 from tests.faults.stage import Node, Stage, set_stage
 from tests.patience import PATIENCE
 
@@ -142,7 +142,7 @@ async def until_only_one_waits(stage: Stage, first: int) -> str:
         tried = [(row["state"], row["attempt"], row["epoch"]) for row in rows]
         if tried == [(0, 2, first + 1)] and not open_["n"]:
             return str(rows[0]["id"].hex)
-        assert asyncio.get_running_loop().time() < give_up, await picture(stage)
+        assert asyncio.get_running_loop().time() < give_up, await describe_unsettled(stage)
         await asyncio.sleep(0.02)
 
 

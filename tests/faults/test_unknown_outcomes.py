@@ -4,8 +4,8 @@ import asyncio
 import signal
 
 from tests.conftest import Receiver
-from tests.faults.books import check, in_doubt, open_books, repeated, until_settled
 from tests.faults.clients import Clients, plan
+from tests.faults.run_records import check, in_doubt, open_books, repeated, until_settled
 from tests.faults.stage import Stage, set_stage
 from tests.patience import PATIENCE
 

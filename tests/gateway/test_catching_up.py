@@ -11,7 +11,7 @@ from gatepost.admin import accounts
 from gatepost.clock import MovableClock
 from gatepost.model.account import API_ACCESS
 from gatepost.store.partitions import drop_old_partitions, make_partitions
-from tests.gateway.listening import listening
+from tests.gateway.event_streams import open_stream
 from tests.house import House, running_house
 
 NOW = datetime(2026, 11, 15, 10, tzinfo=UTC)
@@ -96,10 +96,10 @@ async def test_a_stream_catches_up_as_well(house: House, clock: MovableClock) ->
     await live_through_a_week(house, clock)
     missed, _ = await read_on(house, last)
     assert last is not None
-    async with listening(house, last=last) as ear:
-        assert await ear.events(len(missed)) == missed
+    async with open_stream(house, last=last) as stream:
+        assert await stream.events(len(missed)) == missed
         await send(house, 1)
-        assert (await ear.event())["sequence"] == len(known) + len(missed) + 1
+        assert (await stream.event())["sequence"] == len(known) + len(missed) + 1
 
 
 async def test_longer_away_than_events_are_kept(house: House, clock: MovableClock) -> None:
@@ -121,8 +121,8 @@ async def test_longer_away_than_events_are_kept(house: House, clock: MovableCloc
     rest, _ = await read_on(house, last)
     assert rest[0]["sequence"] > known[-1]["sequence"] + 1  # that is how it shows
     assert [event["sequence"] for event in rest] == list(range(rest[0]["sequence"], everything + 1))
-    async with listening(house, last=last) as ear:
-        assert await ear.event() == rest[0]
+    async with open_stream(house, last=last) as stream:
+        assert await stream.event() == rest[0]
 
 
 async def test_an_old_cursor_with_nothing_lost_goes_on(house: House, clock: MovableClock) -> None:

@@ -8,7 +8,18 @@ import msgspec
 from gatepost.model.event import TYPES
 from tests.conftest import Answer, Receiver
 from tests.gateway.checks import TEXT, check_refused, feed, until
-from tests.gateway.hooked import BROKEN, DAY, HOOKS, LOG, failed, give_up, listed, look, make, settled
+from tests.gateway.failing_webhooks import (
+    BROKEN,
+    DAY,
+    HOOKS,
+    LOG,
+    create_webhook,
+    failed_delivery,
+    give_up,
+    read_log,
+    until_delivery,
+    until_logged,
+)
 from tests.house import House
 
 # -- looking ----------------------------------------------------------------------------------------------------------
@@ -16,8 +27,8 @@ from tests.house import House
 
 async def test_what_is_shown_of_a_delivery(standing: House, receiver: Receiver) -> None:
     secret = {"Authorization": "Bearer hush", "X-Api-Key": "hush", "X-Shop": "7"}
-    hook = await make(standing, receiver.url + "/hook", headers=secret)
-    short = await failed(standing, receiver, hook)
+    hook = await create_webhook(standing, receiver.url + "/hook", headers=secret)
+    short = await failed_delivery(standing, receiver, hook)
     assert short["id"].startswith("dl_")
     assert short["endpoint"] == {"id": hook, "url": receiver.url + "/hook", "state": "active"}
     (event,) = [one for one in await feed(standing) if one["type"] == "message_notification"]
@@ -29,7 +40,7 @@ async def test_what_is_shown_of_a_delivery(standing: House, receiver: Receiver) 
     last = short["last_attempt"]
     assert (last["number"], last["status"]) == (1, 500)
     assert last["error"] == "The endpoint answered 500. Only statuses from 200 to 299 count as received."
-    whole = await look(standing, f"/{short['id']}")
+    whole = await read_log(standing, f"/{short['id']}")
     assert {name: value for name, value in whole.items() if name != "attempts"} == short
     (attempt,) = whole["attempts"]
     (sent,) = receiver.requests
@@ -59,29 +70,29 @@ async def test_what_is_shown_of_a_delivery(standing: House, receiver: Receiver) 
 
 
 async def test_a_failure_has_the_same_words_everywhere(standing: House, receiver: Receiver) -> None:
-    hook = await make(standing, receiver.url)
-    short = await failed(standing, receiver, hook)
+    hook = await create_webhook(standing, receiver.url)
+    short = await failed_delivery(standing, receiver, hook)
     words = short["last_attempt"]["error"]
     assert words == "The endpoint answered 500. Only statuses from 200 to 299 count as received."
     (attempt,) = (await standing.call("GET", f"{HOOKS}/{hook}/attempts")).json()["data"]
     message = receiver.requests[0].json()["data"]["key"]["id"]
     trace = (await standing.call("GET", f"/api/v1/messages/{message}/trace")).json()["data"]
     (traced,) = [one for event in trace["events"] for delivery in event["deliveries"] for one in delivery["attempts"]]
-    (shown,) = (await look(standing, f"/{short['id']}"))["attempts"]
+    (shown,) = (await read_log(standing, f"/{short['id']}"))["attempts"]
     assert [(one["status"], one["error"]) for one in (attempt, traced, shown)] == [(500, words)] * 3
 
 
 async def test_filters(standing: House, receiver: Receiver) -> None:
-    one = await make(standing, receiver.url + "/one")
-    two = await make(standing, receiver.url + "/two", events=dict.fromkeys(TYPES, True))
+    one = await create_webhook(standing, receiver.url + "/one")
+    two = await create_webhook(standing, receiver.url + "/two", events=dict.fromkeys(TYPES, True))
     receiver.answer = lambda request: BROKEN if request.path == "/one" else Answer()
     await standing.until_status(await standing.send(**TEXT), "READ")
-    both = await listed(standing, 7)
+    both = await until_logged(standing, 7)
     assert [item["event"]["sequence"] for item in both] == sorted(
         (item["event"]["sequence"] for item in both), reverse=True
     )
-    await listed(standing, 1, "?status=pending")
-    await listed(standing, 6, "?status=delivered")
+    await until_logged(standing, 1, "?status=pending")
+    await until_logged(standing, 6, "?status=delivered")
     today = standing.clock.now()
     tomorrow, yesterday = (f"{today + DAY:%Y-%m-%d}", f"{today - DAY:%Y-%m-%d}")
     for query, count in (
@@ -96,7 +107,7 @@ async def test_filters(standing: House, receiver: Receiver) -> None:
         (f"?from={tomorrow}&tz=Pacific/Honolulu", 0),
         (f"?to={yesterday}", 0),
     ):
-        assert len(await look(standing, query)) == count, query
+        assert len(await read_log(standing, query)) == count, query
     pages, query = [], "?limit=3"
     while True:
         page = (await standing.call("GET", LOG + query)).json()
@@ -121,22 +132,22 @@ async def test_filters(standing: House, receiver: Receiver) -> None:
 
 
 async def test_a_batch_shows_the_body_that_was_sent(house: House, receiver: Receiver) -> None:
-    hook = await make(house, receiver.url, batch={"most": 3, "wait": 1})
+    hook = await create_webhook(house, receiver.url, batch={"most": 3, "wait": 1})
     for _ in range(3):
         await house.send(**TEXT)
-    log = await listed(house, 3, f"?endpoint={hook}&status=delivered")
+    log = await until_logged(house, 3, f"?endpoint={hook}&status=delivered")
     sent = {request.headers["webhook-id"]: request for request in receiver.requests}
     for short in log:
-        (attempt,) = (await look(house, f"/{short['id']}"))["attempts"]
+        (attempt,) = (await read_log(house, f"/{short['id']}"))["attempts"]
         request = sent[attempt["request"]["headers"]["webhook-id"]]
         assert attempt["request"]["body"].encode() == request.body
         assert short["event"]["id"] in (attempt["batch"] or [short["event"]["id"]])
 
 
 async def test_strangers_and_unknown_ids(house: House, receiver: Receiver) -> None:
-    hook = await make(house, receiver.url)
+    hook = await create_webhook(house, receiver.url)
     await house.send(**TEXT)
-    (mine,) = await listed(house, 1)
+    (mine,) = await until_logged(house, 1)
     stranger = await house.new_stranger()
     assert (await house.call("GET", LOG, key=stranger)).json()["data"] == []
     assert (await house.call("GET", f"{LOG}?endpoint={hook}", key=stranger)).json()["data"] == []
@@ -150,25 +161,25 @@ async def test_strangers_and_unknown_ids(house: House, receiver: Receiver) -> No
         check_refused(await house.call("POST", f"{LOG}/{id_}/retry", key=key), 404, "not_found")
     answer = await house.call("POST", f"{LOG}/retry", {"ids": [mine["id"]]}, key=stranger)
     assert answer.json()["data"]["results"][0]["error"]["code"] == "not_found"
-    await settled(house, mine["id"], "delivered")
+    await until_delivery(house, mine["id"], "delivered")
     async with house.db.connection() as conn:
         await conn.execute("DELETE FROM events")
     check_refused(await house.call("GET", f"{LOG}/{mine['id']}"), 404, "not_found")
     check_refused(await house.call("POST", f"{LOG}/{mine['id']}/retry"), 404, "not_found")
-    assert await look(house) == []
+    assert await read_log(house) == []
 
 
 # -- once more --------------------------------------------------------------------------------------------------------
 
 
 async def test_what_was_given_up_arrives_when_it_is_asked_for(standing: House, receiver: Receiver) -> None:
-    hook = await make(standing, receiver.url)
-    short = await failed(standing, receiver, hook)
+    hook = await create_webhook(standing, receiver.url)
+    short = await failed_delivery(standing, receiver, hook)
     await give_up(standing, hook)
     receiver.answer = Answer()
     answer = await standing.call("POST", f"{LOG}/{short['id']}/retry")
     assert (answer.status, answer.json()["data"]["status"]) == (200, "pending")
-    whole = await settled(standing, short["id"], "delivered")
+    whole = await until_delivery(standing, short["id"], "delivered")
     assert [attempt["number"] for attempt in whole["attempts"]] == [1, 11]
     assert (whole["attempt_count"], whole["next_attempt_at"], whole["waiting"]) == (11, None, None)
     first, second = receiver.requests
@@ -180,13 +191,13 @@ async def test_what_was_given_up_arrives_when_it_is_asked_for(standing: House, r
 
 
 async def test_a_retry_that_fails_begins_the_schedule_anew(standing: House, receiver: Receiver) -> None:
-    hook = await make(standing, receiver.url)
-    short = await failed(standing, receiver, hook)
+    hook = await create_webhook(standing, receiver.url)
+    short = await failed_delivery(standing, receiver, hook)
     await give_up(standing, hook)
     await standing.call("POST", f"{LOG}/{short['id']}/retry")
 
     async def again() -> Any:
-        one = await look(standing, f"/{short['id']}")
+        one = await read_log(standing, f"/{short['id']}")
         return one if one["attempt_count"] == 11 else None
 
     one = await until(again)
@@ -196,19 +207,19 @@ async def test_a_retry_that_fails_begins_the_schedule_anew(standing: House, rece
 
 async def test_what_waits_is_due_now(standing: House, receiver: Receiver) -> None:
     """Twice: what was delivered can be had again, too."""
-    hook = await make(standing, receiver.url)
-    short = await failed(standing, receiver, hook)
+    hook = await create_webhook(standing, receiver.url)
+    short = await failed_delivery(standing, receiver, hook)
     receiver.answer = Answer()
     for count in (2, 3):
         assert (await standing.call("POST", f"{LOG}/{short['id']}/retry")).status == 200
         await receiver.wait_for(count)
-        whole = await settled(standing, short["id"], "delivered")
+        whole = await until_delivery(standing, short["id"], "delivered")
         assert whole["attempt_count"] == count
 
 
 async def test_a_paused_endpoint_is_tried_at_once(standing: House, receiver: Receiver) -> None:
-    hook = await make(standing, receiver.url)
-    short = await failed(standing, receiver, hook)
+    hook = await create_webhook(standing, receiver.url)
+    short = await failed_delivery(standing, receiver, hook)
     async with standing.db.connection() as conn:
         await conn.execute(
             "UPDATE endpoints SET state = 'paused', probe_at = $1, probes = 3, updated_at = $2",
@@ -216,43 +227,43 @@ async def test_a_paused_endpoint_is_tried_at_once(standing: House, receiver: Rec
             standing.clock.now() + timedelta(milliseconds=1),
         )
     receiver.answer = Answer()
-    shown = await look(standing, f"/{short['id']}")
+    shown = await read_log(standing, f"/{short['id']}")
     assert shown["endpoint"]["state"] == "paused"
     assert "is paused" in shown["waiting"]
     assert (await standing.call("POST", f"{LOG}/{short['id']}/retry")).status == 200
-    await settled(standing, short["id"], "delivered")
+    await until_delivery(standing, short["id"], "delivered")
 
 
 async def test_disabled_and_deleted_endpoints(standing: House, receiver: Receiver) -> None:
-    hook = await make(standing, receiver.url)
-    short = await failed(standing, receiver, hook)
+    hook = await create_webhook(standing, receiver.url)
+    short = await failed_delivery(standing, receiver, hook)
     path = f"{LOG}/{short['id']}/retry"
     await standing.call("PATCH", f"{HOOKS}/{hook}", {"active": False})
     refused = await standing.call("POST", path)
     check_refused(refused, 409, "wrong_state")
     assert "Enable it first" in refused.json()["message"]
-    shown = await look(standing, f"/{short['id']}")
+    shown = await read_log(standing, f"/{short['id']}")
     assert (shown["next_attempt_at"], "disabled" in shown["waiting"]) == (None, True)
     await standing.call("DELETE", f"{HOOKS}/{hook}")
     assert "was deleted" in (await standing.call("POST", path)).json()["message"]
     check_refused(await standing.call("POST", path), 409, "wrong_state")
-    for found in (await look(standing, f"/{short['id']}"), *(await look(standing))):
+    for found in (await read_log(standing, f"/{short['id']}"), *(await read_log(standing))):
         assert found["endpoint"] == {"id": hook, "url": None, "state": "deleted"}
         assert found["last_attempt"]["status"] == 500
         assert (found["status"], found["waiting"], found["next_attempt_at"]) == ("canceled", None, None)
-    assert [one["id"] for one in await look(standing, "?status=canceled")] == [short["id"]]
-    assert await look(standing, "?status=pending") == []
+    assert [one["id"] for one in await read_log(standing, "?status=canceled")] == [short["id"]]
+    assert await read_log(standing, "?status=pending") == []
     answer = (await standing.call("POST", f"{LOG}/retry", {"ids": [short["id"]]})).json()["data"]
     assert (answer["accepted"], answer["refused"], answer["results"][0]["error"]["code"]) == (0, 1, "wrong_state")
     assert len(receiver.requests) == 1
 
 
 async def test_a_selection(standing: House, receiver: Receiver) -> None:
-    hook = await make(standing, receiver.url)
+    hook = await create_webhook(standing, receiver.url)
     receiver.answer = BROKEN
     for _ in range(3):
         await standing.send(**TEXT)
-    log = await listed(standing, 3)
+    log = await until_logged(standing, 3)
     await receiver.wait_for(3)
     await until(lambda: _attempted(standing, 3))
     receiver.answer = Answer()
@@ -261,15 +272,15 @@ async def test_a_selection(standing: House, receiver: Receiver) -> None:
     data = answer.json()["data"]
     assert [result["success"] for result in data["results"]] == [True, False, True, False, True]
     assert (data["accepted"], data["refused"]) == (3, 2)
-    await listed(standing, 2, f"?status=delivered&endpoint={hook}")
+    await until_logged(standing, 2, f"?status=delivered&endpoint={hook}")
     assert len(receiver.requests) == 5
     full = await standing.call("POST", f"{LOG}/retry", {"ids": [mine[2]] + [unknown] * 99})
     assert (full.status, full.json()["data"]["accepted"]) == (200, 1)
-    await listed(standing, 3, "?status=delivered")
+    await until_logged(standing, 3, "?status=delivered")
     bad: list[Any] = [{"ids": []}, {"ids": [unknown] * 101}, {"ids": "all"}, {}]
     for body in bad:
         check_refused(await standing.call("POST", f"{LOG}/retry", body), 422, "invalid_field", "ids", about=body)
 
 
 async def _attempted(house: House, count: int) -> bool:
-    return len([one for one in await look(house) if one["last_attempt"]]) == count
+    return len([one for one in await read_log(house) if one["last_attempt"]]) == count

@@ -8,7 +8,7 @@ import pytest
 from gatepost.model.event import TYPES
 from tests.conftest import Answer, Receiver
 from tests.gateway.checks import TEXT, check_refused, feed, until
-from tests.gateway.hooked import HOOKS, failed, give_up, listed, make
+from tests.gateway.failing_webhooks import HOOKS, create_webhook, failed_delivery, give_up, until_logged
 from tests.house import House
 
 
@@ -27,7 +27,7 @@ async def recovered(house: House, hook: str, **wish: Any) -> Any:
 
 @pytest.mark.parametrize("ordered", [False, True])
 async def test_an_endpoint_that_was_off_gets_every_event_once(house: House, receiver: Receiver, ordered: bool) -> None:
-    hook = await make(house, receiver.url, events=dict.fromkeys(TYPES, True), ordered=ordered)
+    hook = await create_webhook(house, receiver.url, events=dict.fromkeys(TYPES, True), ordered=ordered)
     await house.until_status(await house.send(**TEXT), "READ")
     await receiver.wait_for(6)
     await house.call("PATCH", f"{HOOKS}/{hook}", {"active": False})
@@ -62,20 +62,20 @@ async def _none_waits(house: House) -> bool:
 
 
 async def test_what_was_given_up_and_dropped_comes_back(standing: House, receiver: Receiver) -> None:
-    hook = await make(standing, receiver.url)
-    await failed(standing, receiver, hook)
+    hook = await create_webhook(standing, receiver.url)
+    await failed_delivery(standing, receiver, hook)
     await give_up(standing, hook)
     receiver.answer = Answer()
     assert (await recovered(standing, hook, statuses=["dropped", "missing"]))["recovered"] == 0
     assert (await recovered(standing, hook, until="2026-01-02"))["recovered"] == 0
     assert (await recovered(standing, hook, types=["message_notification"]))["recovered"] == 1
-    await listed(standing, 1, "?status=delivered")
+    await until_logged(standing, 1, "?status=delivered")
     assert (await recovered(standing, hook, statuses=["delivered"]))["recovered"] == 1
     await receiver.wait_for(3)
 
 
 async def test_a_recovery_is_begun_once(house: House, receiver: Receiver) -> None:
-    hook = await make(house, receiver.url)
+    hook = await create_webhook(house, receiver.url)
     path, key = f"{HOOKS}/{hook}/recover", {"idempotency-key": "once"}
     first = await house.call("POST", path, {"since": "2026-01-01"}, headers=key)
     again = await house.call("POST", path, {"since": "2026-01-01"}, headers=key)
@@ -89,7 +89,7 @@ async def test_a_recovery_is_begun_once(house: House, receiver: Receiver) -> Non
 
 
 async def test_recoveries_that_cannot_be(house: House, receiver: Receiver) -> None:
-    hook = await make(house, receiver.url)
+    hook = await create_webhook(house, receiver.url)
     path = f"{HOOKS}/{hook}/recover"
     wrong: list[tuple[Any, str]] = [
         ({}, "since"),

@@ -18,7 +18,7 @@ from gatepost.api import hot_routes
 from gatepost.api.app import ROUTES
 from gatepost.clock import MovableClock
 from tests.gateway.checks import TEXT, check_refused, until
-from tests.gateway.listening import listening
+from tests.gateway.event_streams import open_stream
 from tests.gateway.wire import Wire, request
 from tests.house import House, running_house
 from tests.patience import PATIENCE
@@ -165,10 +165,10 @@ async def test_a_pairing_code(short: Short) -> None:
 
 
 async def test_an_event_stream(short: Short) -> None:
-    async with listening(short.house, key=short.key) as ear:
+    async with open_stream(short.house, key=short.key) as stream:
         await short.revoke()
         await add_event(short)
-        blocks = await ear.end()
+        blocks = await stream.end()
     assert "key" in blocks[-1][""]
     assert not any("data" in block for block in blocks)
 

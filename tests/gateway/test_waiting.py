@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.gateway.checks import TEXT, check_refused, feed
-from tests.gateway.listening import another_node
+from tests.gateway.event_streams import another_node
 from tests.house import House
 from tests.patience import PATIENCE
 

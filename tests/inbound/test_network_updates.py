@@ -19,7 +19,17 @@ from gatepost.networks.base import (
     TemplateUpdate,
 )
 from gatepost.store.templates import find_templates, put_template
-from tests.inbound.hearing import ANA, BOB, contact_of, data, hear, said, shown, snapshot, told
+from tests.inbound.incoming_messages import (
+    ANA,
+    BOB,
+    contact_of,
+    contact_view,
+    data,
+    message_from,
+    read_events,
+    receive,
+    snapshot,
+)
 from tests.outbound.stage import Stage
 
 
@@ -29,10 +39,10 @@ def label(stage: Stage, action: Any, name: str | None = "VIP", color: int | None
 
 async def again(stage: Stage, *updates: Any) -> None:
     """Takes in news, and then twice more, which changes nothing."""
-    await hear(stage, *updates)
+    await receive(stage, *updates)
     before = await snapshot(stage)
-    await hear(stage, *updates, *updates)
-    await hear(stage, *updates)
+    await receive(stage, *updates, *updates)
+    await receive(stage, *updates)
     assert await snapshot(stage) == before
 
 
@@ -55,10 +65,10 @@ async def test_the_life_of_a_label(stage: Stage) -> None:
     shown_as = {"id": ids.format_id("lb", row["id"]), "name": "Very important", "color": PALETTE[4]}
     on_ana = {
         "target": "conversation",
-        "contact": shown(stage, contact),
+        "contact": contact_view(stage, contact),
         "conversation": {"id": ids.format_id("cv", contact["id"])},
     }
-    events = [(event["action"], event["data"]) for event in await told(stage, "label")]
+    events = [(event["action"], event["data"]) for event in await read_events(stage, "label")]
     assert events[:4] == [
         ("created", {**shown_as, "name": "VIP", "color": PALETTE[3]}),
         ("updated", shown_as),
@@ -71,7 +81,7 @@ async def test_the_life_of_a_label(stage: Stage) -> None:
 async def test_a_label_that_is_used_before_it_is_named(stage: Stage) -> None:
     await again(stage, label(stage, "assigned", None, None, person=ANA))
     await again(stage, label(stage, "changed", "VIP", 3))
-    assert [e["action"] for e in await told(stage, "label")] == ["created", "assigned", "updated"]
+    assert [e["action"] for e in await read_events(stage, "label")] == ["created", "assigned", "updated"]
     assert [e["name"] for e in await data(stage, "label")] == ["L1", "L1", "VIP"]
 
 
@@ -79,21 +89,21 @@ async def test_a_label_that_is_used_before_it_is_named(stage: Stage) -> None:
 async def test_a_label_that_nobody_knows_is_not_made_to_be_taken_away(stage: Stage, action: str) -> None:
     await again(stage, label(stage, action, person=ANA if action == "removed" else None))
     assert await stage.rows("labels") == []
-    assert await told(stage, "label") == []
+    assert await read_events(stage, "label") == []
 
 
 async def test_a_whole_life_in_one_report(stage: Stage) -> None:
-    await hear(
+    await receive(
         stage,
         label(stage, "changed"),
         label(stage, "assigned", person=ANA),
         label(stage, "removed", person=ANA),
         label(stage, "assigned", person=BOB),
         label(stage, "deleted"),
-        said(stage, ANA),
+        message_from(stage, ANA),
     )
     actions = ["created", "assigned", "removed", "assigned", "deleted"]
-    assert [e["action"] for e in await told(stage, "label")] == actions
+    assert [e["action"] for e in await read_events(stage, "label")] == actions
     assert len(await stage.rows("contacts")) == 2
 
 
@@ -105,11 +115,11 @@ async def test_what_the_network_says_of_a_template_is_noted(stage: Stage) -> Non
     template = Template("hello", "en_US", "UTILITY", body, status="PENDING", network_id="900")
     now = stage.clock.now()
     await put_template(stage.db, stage.channel_id, template, now, now)
-    await hear(stage, TemplateUpdate("900", "hello", "en_US", status="REJECTED", reason="INVALID_FORMAT"))
-    await hear(
+    await receive(stage, TemplateUpdate("900", "hello", "en_US", status="REJECTED", reason="INVALID_FORMAT"))
+    await receive(
         stage, TemplateUpdate("900", "hello", "en_US", quality="RED"), TemplateUpdate("77", "who", "en_US", "PAUSED")
     )
-    await hear(stage, TemplateUpdate("900", "hello", "en_US", category="MARKETING"))
+    await receive(stage, TemplateUpdate("900", "hello", "en_US", category="MARKETING"))
     async with stage.db.connection() as conn:
         (found,) = (await find_templates(conn, stage.channel_id, [("hello", "en_US")])).values()
     assert (found.status, found.reason, found.quality) == ("REJECTED", "INVALID_FORMAT", "RED")
@@ -129,21 +139,21 @@ async def channel(stage: Stage) -> tuple[Any, Any, str, str | None]:
 
 
 async def test_tier_throughput_and_quality_are_noted(stage: Stage) -> None:
-    await hear(stage, NumberUpdate("THROUGHPUT_UPGRADE", throughput=1000), NumberUpdate("ONBOARDING", tier=10_000))
+    await receive(stage, NumberUpdate("THROUGHPUT_UPGRADE", throughput=1000), NumberUpdate("ONBOARDING", tier=10_000))
     stage.clock.advance(60)
-    await hear(stage, NumberUpdate("UPGRADE", tier=0, quality="GREEN"))
+    await receive(stage, NumberUpdate("UPGRADE", tier=0, quality="GREEN"))
     state, limits, _, _ = await channel(stage)
     now = times.format_time(stage.clock.now())
     assert limits == {"throughput": 1000, "tier": 0}
     assert state.pop("number_stale_since") == now, "what else has changed is to be read"
     assert state == {"last_event": "UPGRADE", "quality": "GREEN", "tier_from": "network", "tier_since": now, "at": now}
-    assert await told(stage) == []
+    assert await read_events(stage) == []
 
 
 async def test_a_trouble_of_the_number_is_noted_for_who_sends(stage: Stage) -> None:
     at, later = stage.clock.now(), stage.clock.now() + timedelta(seconds=5)
     unpaid = NetworkError(131042, "Unpaid", advice="Pay.")
-    await hear(
+    await receive(
         stage, StatusUpdate("wamid.1", "failed", at, error=NetworkError(131026, "t"), reaction=ErrorReaction.FINAL)
     )
     assert "trouble" not in (await channel(stage))[0]
@@ -151,19 +161,19 @@ async def test_a_trouble_of_the_number_is_noted_for_who_sends(stage: Stage) -> N
         StatusUpdate(f"wamid.{n}", "failed", when, error=unpaid, reaction=ErrorReaction.BREAK)
         for n, when in ((2, at), (3, later))
     ]
-    await hear(stage, *failed)
+    await receive(stage, *failed)
     assert (await channel(stage))[0]["trouble"] == {"because": "Pay.", "at": times.format_time(later)}
-    await hear(stage, NumberUpdate("error", details={"advice": "Unlock."}, reaction=ErrorReaction.BREAK))
+    await receive(stage, NumberUpdate("error", details={"advice": "Unlock."}, reaction=ErrorReaction.BREAK))
     assert (await channel(stage))[0]["trouble"] == {"because": "Unlock.", "at": times.format_time(at)}
 
 
 async def test_a_ban_and_its_end_are_told_once_each(stage: Stage) -> None:
     before = (await channel(stage))[2]
     for _ in range(3):
-        await hear(stage, NumberUpdate("DISABLED_UPDATE", banned=True), NumberUpdate("DISABLED_UPDATE", banned=True))
+        await receive(stage, NumberUpdate("DISABLED_UPDATE", banned=True), NumberUpdate("DISABLED_UPDATE", banned=True))
     assert (await channel(stage))[2] == "banned"
     for _ in range(2):
-        await hear(stage, NumberUpdate("DISABLED_UPDATE", banned=False))
+        await receive(stage, NumberUpdate("DISABLED_UPDATE", banned=False))
     states = [(e["state"], e["previous"]) for e in await data(stage, "ack", "connection")]
     assert states == [("banned", before), ("connected", "banned")]
     reasons = [e["reason"] for e in await data(stage, "ack", "connection")]
@@ -181,14 +191,14 @@ async def test_a_ban_and_its_end_are_told_once_each(stage: Stage) -> None:
     ],
 )
 async def test_a_status_of_the_number_is_a_state_with_a_reason(stage: Stage, status: str, connection: str) -> None:
-    await hear(stage, NumberUpdate("x", banned=True))
+    await receive(stage, NumberUpdate("x", banned=True))
     for _ in range(2):
-        await hear(stage, NumberUpdate("account_update", status=status))
+        await receive(stage, NumberUpdate("account_update", status=status))
     state, _, found, reason = await channel(stage)
     assert (state["status"], found) == (status, connection)
     assert reason
-    assert len(await told(stage, "ack", "connection")) == 2
-    await hear(stage, NumberUpdate("x", status="SOMETHING_NEW"))
+    assert len(await read_events(stage, "ack", "connection")) == 2
+    await receive(stage, NumberUpdate("x", status="SOMETHING_NEW"))
     assert (await channel(stage))[2] == connection
 
 
@@ -201,16 +211,16 @@ def wish(person: dict[str, Any], value: str, **more: Any) -> NumberUpdate:
 
 
 async def test_somebody_wants_no_marketing_and_then_wants_it_again(stage: Stage) -> None:
-    await hear(stage, said(stage, Person(ANA.phone, user_id="US.1")))
+    await receive(stage, message_from(stage, Person(ANA.phone, user_id="US.1")))
     stop = stage.clock.now()
     for _ in range(3):
-        await hear(stage, wish({"user_id": "US.1"}, "stop"))
+        await receive(stage, wish({"user_id": "US.1"}, "stop"))
         stage.clock.advance(60)
     assert (await contact_of(stage, ANA.phone or ""))["opted_out"] == stop
-    await hear(stage, wish({"phone": ANA.phone}, "later"), wish({"phone": ANA.phone}, "resume", category="other"))
+    await receive(stage, wish({"phone": ANA.phone}, "later"), wish({"phone": ANA.phone}, "resume", category="other"))
     assert (await contact_of(stage, ANA.phone or ""))["opted_out"] == stop
     for _ in range(2):
-        await hear(stage, wish({"phone": ANA.phone}, "resume"))
+        await receive(stage, wish({"phone": ANA.phone}, "resume"))
     assert (await contact_of(stage, ANA.phone or ""))["opted_out"] is None
     events = [(e["changed"], e["opted_out"]) for e in await data(stage, "contact")]
     assert events == [(["opted_out"], True), (["opted_out"], False)]
@@ -218,5 +228,5 @@ async def test_somebody_wants_no_marketing_and_then_wants_it_again(stage: Stage)
 
 
 async def test_a_wish_of_somebody_new_makes_a_contact(stage: Stage) -> None:
-    await hear(stage, wish({"user_id": "US.9"}, "stop"))
+    await receive(stage, wish({"user_id": "US.9"}, "stop"))
     assert (await contact_of(stage, "user:US.9"))["opted_out"] == stage.clock.now()

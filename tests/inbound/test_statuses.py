@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from gatepost.networks.base import NetworkError, Outgoing, SendAccepted, StatusUpdate
-from tests.inbound.hearing import ANA, data, hear, said, snapshot
+from tests.inbound.incoming_messages import ANA, data, message_from, receive, snapshot
 from tests.outbound.stage import Stage
 
 PRICING = {"billable": True, "pricing_model": "PMP", "category": "marketing"}
@@ -34,7 +34,7 @@ async def test_prices_and_conversations_are_kept_and_told_once(stage: Stage) -> 
     id_ = await sent(stage)
     report = status(stage, id_, "delivered", pricing=PRICING, conversation=CONVERSATION)
     for _ in range(3):
-        await hear(stage, report, report)
+        await receive(stage, report, report)
     assert await pricing(stage, id_) == PRICING
     acks = [event for event in await data(stage, "ack") if event["status"] == "DELIVERED"]
     assert [(event["pricing"], event["conversation"]) for event in acks] == [(PRICING, CONVERSATION)]
@@ -43,9 +43,9 @@ async def test_prices_and_conversations_are_kept_and_told_once(stage: Stage) -> 
 
 async def test_a_price_that_comes_late_is_kept_though_its_status_is_old(stage: Stage) -> None:
     id_ = await sent(stage)
-    await hear(stage, status(stage, id_, "read"))
+    await receive(stage, status(stage, id_, "read"))
     told = len(await data(stage))
-    await hear(stage, status(stage, id_, "delivered", pricing=PRICING))
+    await receive(stage, status(stage, id_, "delivered", pricing=PRICING))
     assert await pricing(stage, id_) == PRICING
     assert (await stage.status(id_), len(await data(stage))) == ("READ", told)
 
@@ -53,7 +53,7 @@ async def test_a_price_that_comes_late_is_kept_though_its_status_is_old(stage: S
 async def test_a_price_that_waited_for_its_message_is_not_lost(stage: Stage) -> None:
     async def report_first(message: Outgoing) -> SendAccepted:
         name = f"wamid.{message.id.hex}.1"
-        await hear(
+        await receive(
             stage, StatusUpdate(name, "delivered", stage.clock.now(), pricing=PRICING, conversation=CONVERSATION)
         )
         return SendAccepted(name)
@@ -68,7 +68,7 @@ async def test_a_price_that_waited_for_its_message_is_not_lost(stage: Stage) -> 
 async def test_what_is_held_is_told_with_sent(stage: Stage) -> None:
     stage.network.answer = lambda message: SendAccepted(f"wamid.{message.id.hex}.1", held=True)
     id_ = await sent(stage)
-    await hear(stage, status(stage, id_, "delivered"))
+    await receive(stage, status(stage, id_, "delivered"))
     assert [(e["status"], e.get("held")) for e in await data(stage, "ack")] == [("SENT", True), ("DELIVERED", None)]
 
 
@@ -89,25 +89,25 @@ async def test_a_status_only_moves_forward(stage: Stage, words: list[str], wante
         id_ = await sent(stage)
         reports = [status(stage, id_, word, error=error if word == "failed" else None) for word in words]
         if together:
-            await hear(stage, *reports)
+            await receive(stage, *reports)
         else:
             for report in reports:
-                await hear(stage, report)
+                await receive(stage, report)
         assert (await stage.acks(id_))[2:] == wanted
 
 
 async def test_a_failure_is_told_with_its_advice(stage: Stage) -> None:
     id_ = await sent(stage)
     error = NetworkError(131049, "Not delivered", None, "Wait before you try again")
-    await hear(stage, status(stage, id_, "failed", error=error))
+    await receive(stage, status(stage, id_, "failed", error=error))
     shown = {"code": 131049, "title": "Not delivered", "details": None, "advice": "Wait before you try again"}
     assert (await data(stage, "ack"))[-1]["error"] == shown
 
 
 async def test_a_status_of_what_a_person_wrote_changes_nothing_of_it(stage: Stage) -> None:
-    theirs = said(stage, ANA)
-    await hear(stage, theirs)
+    theirs = message_from(stage, ANA)
+    await receive(stage, theirs)
     before = await snapshot(stage)
-    await hear(stage, StatusUpdate(theirs.network_id, "read", stage.clock.now()))
+    await receive(stage, StatusUpdate(theirs.network_id, "read", stage.clock.now()))
     assert (await snapshot(stage))["messages"] == before["messages"]
     assert (await snapshot(stage))["events"] == before["events"]

@@ -8,7 +8,18 @@ import pytest
 from gatepost.api.contract.messages import Message, Reaction
 from gatepost.model import ids, times
 from gatepost.networks.base import Incoming, Person, RemoteMedia
-from tests.inbound.hearing import ANA, BOB, contact_of, content_of, data, hear, row_of, said, shown, told
+from tests.inbound.incoming_messages import (
+    ANA,
+    BOB,
+    contact_of,
+    contact_view,
+    content_of,
+    data,
+    message_from,
+    read_events,
+    receive,
+    row_of,
+)
 from tests.outbound.stage import Stage
 
 PHONE = "5511999998888"
@@ -21,7 +32,7 @@ def touch(stage: Stage, person: Person, type_: str, target: str, word: str = "Ol
         "edit": {"edit": {"type": "text", "content": {"body": word}}},
         "revoke": {},
     }
-    return said(stage, person, type_, contents[type_], target=target, **more)
+    return message_from(stage, person, type_, contents[type_], target=target, **more)
 
 
 async def reactions(stage: Stage, update: Incoming) -> list[Any]:
@@ -32,18 +43,18 @@ async def reactions(stage: Stage, update: Incoming) -> list[Any]:
 @pytest.mark.parametrize("together", [True, False])
 @pytest.mark.parametrize("type_", NAMES)
 async def test_a_touch_on_ones_own_message_changes_it_and_is_told(stage: Stage, type_: str, together: bool) -> None:
-    target = said(stage, ANA, age=60)
+    target = message_from(stage, ANA, age=60)
     change = touch(stage, ANA, type_, target.network_id)
     for report in [[change, target]] if together else [[target], [change]]:
-        await hear(stage, *report)
+        await receive(stage, *report)
     row, own, contact = (
         await row_of(stage, target),
         await row_of(stage, change),
         await contact_of(stage, "5511999998888"),
     )
-    assert [e["action"] for e in await told(stage)] == ["created", "updated"]
+    assert [e["action"] for e in await read_events(stage)] == ["created", "updated"]
     assert own["target_id"] == row["id"]
-    event_id = ids.parse_id("evt", (await told(stage))[-1]["id"])
+    event_id = ids.parse_id("evt", (await read_events(stage))[-1]["id"])
     assert own["event_ids"] == [event_id]
     assert row["event_ids"][-1] == event_id
     more = {"reaction": {"emoji": "Olá", "from": ids.format_id("ct", contact["id"])}} if type_ == "reaction" else {}
@@ -53,7 +64,7 @@ async def test_a_touch_on_ones_own_message_changes_it_and_is_told(stage: Stage, 
         "type": "text",
         "content": {"body": "Olá" if type_ == "edit" else "Oi"},
         "timestamp": times.format_time(target.at),
-        "contact": shown(stage, contact),
+        "contact": contact_view(stage, contact),
         "conversation": {"id": ids.format_id("cv", contact["id"])},
         "context": None,
         "change": NAMES[type_],
@@ -64,9 +75,9 @@ async def test_a_touch_on_ones_own_message_changes_it_and_is_told(stage: Stage, 
 
 
 async def test_an_edit_keeps_the_old_words_in_its_own_row(stage: Stage) -> None:
-    target = said(stage, ANA)
+    target = message_from(stage, ANA)
     edit = touch(stage, ANA, "edit", target.network_id)
-    await hear(stage, target, edit)
+    await receive(stage, target, edit)
     new = {"type": "text", "content": {"body": "Olá"}}
     assert await content_of(stage, edit) == {"edit": new, "previous": {"body": "Oi"}}
     assert await content_of(stage, target) == {"body": "Olá"}
@@ -75,8 +86,8 @@ async def test_an_edit_keeps_the_old_words_in_its_own_row(stage: Stage) -> None:
 @pytest.mark.parametrize("type_", NAMES)
 async def test_a_touch_on_nothing_known_is_kept_and_told_as_a_message(stage: Stage, type_: str) -> None:
     change = touch(stage, ANA, type_, "wamid.nobody")
-    await hear(stage, change)
-    (event,) = await told(stage)
+    await receive(stage, change)
+    (event,) = await read_events(stage)
     assert (event["action"], event["data"]["type"]) == ("created", type_)
     row = await row_of(stage, change)
     assert (row["target_id"], row["type"]) == (None, type_)
@@ -88,18 +99,18 @@ async def test_a_touch_on_nothing_known_is_kept_and_told_as_a_message(stage: Sta
 @pytest.mark.parametrize("type_", ["edit", "revoke"])
 async def test_nobody_edits_or_deletes_what_another_wrote(stage: Stage, type_: str, from_me: bool) -> None:
     """Not another person; not the person what the business wrote; not the business what the person wrote."""
-    target = said(stage, ANA, from_me=from_me)
-    await hear(stage, target)
+    target = message_from(stage, ANA, from_me=from_me)
+    await receive(stage, target)
     before = await row_of(stage, target)
     tries = [
         touch(stage, ANA, type_, target.network_id, from_me=not from_me),
         touch(stage, BOB, type_, target.network_id),
     ]
     for change in tries:
-        await hear(stage, change)
+        await receive(stage, change)
         assert "previous" not in await content_of(stage, change)
     assert repr(await row_of(stage, target)) == repr(before)
-    assert await told(stage, action="updated") == []
+    assert await read_events(stage, action="updated") == []
 
 
 @pytest.mark.parametrize("type_", NAMES)
@@ -108,7 +119,7 @@ async def test_the_business_changes_its_own_from_its_own_phone(stage: Stage, typ
     id_ = await stage.accept(ANA.phone or "", "Hello", client_ref="mine")
     await stage.settle()
     network_id = (await stage.message(id_)).network_id or ""
-    await hear(stage, touch(stage, ANA, type_, network_id, from_me=True))
+    await receive(stage, touch(stage, ANA, type_, network_id, from_me=True))
     event = (await data(stage, "message", "updated"))[-1]
     assert event["key"]["id"] == ids.message_id(id_)
     assert (event["direction"], event["status"], event["client_ref"]) == ("out", "SENT", "mine")
@@ -122,24 +133,24 @@ async def test_a_person_reacts_to_what_we_sent(stage: Stage) -> None:
     id_ = await stage.accept(ANA.phone or "", "Hello")
     await stage.settle()
     change = touch(stage, ANA, "reaction", (await stage.message(id_)).network_id or "", "❤️")
-    await hear(stage, change)
+    await receive(stage, change)
     assert await content_of(stage, change) == {"reaction": {"emoji": "❤️", "message_id": ids.message_id(id_)}}
     assert (await data(stage))[-1]["reaction"]["emoji"] == "❤️"
 
 
 async def test_one_reaction_per_person_stands_and_an_empty_one_takes_it_back(stage: Stage) -> None:
-    target = said(stage, ANA)
-    await hear(stage, target, touch(stage, ANA, "reaction", target.network_id, "👍"))
-    await hear(stage, touch(stage, ANA, "reaction", target.network_id, "❤️"))
-    await hear(stage, touch(stage, ANA, "reaction", target.network_id, "😀", from_me=True))
-    await hear(stage, touch(stage, BOB, "reaction", target.network_id, "👀"))
+    target = message_from(stage, ANA)
+    await receive(stage, target, touch(stage, ANA, "reaction", target.network_id, "👍"))
+    await receive(stage, touch(stage, ANA, "reaction", target.network_id, "❤️"))
+    await receive(stage, touch(stage, ANA, "reaction", target.network_id, "😀", from_me=True))
+    await receive(stage, touch(stage, BOB, "reaction", target.network_id, "👀"))
     ana, bob = [ids.format_id("ct", (await contact_of(stage, p.phone or ""))["id"]) for p in (ANA, BOB)]
     assert await reactions(stage, target) == [
         Reaction("❤️", ana),
         Reaction("😀", "me"),
         Reaction("👀", bob),
     ]
-    await hear(stage, touch(stage, ANA, "reaction", target.network_id, ""))
+    await receive(stage, touch(stage, ANA, "reaction", target.network_id, ""))
     assert [r.sender for r in await reactions(stage, target)] == ["me", bob]
     assert (await data(stage))[-1]["reaction"] == {"emoji": "", "from": ana}
 
@@ -149,10 +160,10 @@ async def test_an_edit_and_a_reaction_do_not_undo_each_other(stage: Stage, toget
     for order in permutations(["edit", "reaction", "revoke"]):
         if order.index("revoke") < order.index("edit"):
             continue  # what was deleted is not edited any more
-        target = said(stage, ANA)
+        target = message_from(stage, ANA)
         changes = [touch(stage, ANA, type_, target.network_id, "new") for type_ in order]
         for report in [[target, *changes]] if together else [[target], *([change] for change in changes)]:
-            await hear(stage, *report)
+            await receive(stage, *report)
         row = await row_of(stage, target)
         assert await content_of(stage, target) == {"body": "new"}
         assert [r.emoji for r in await reactions(stage, target)] == ["new"]
@@ -163,47 +174,47 @@ async def test_an_edit_and_a_reaction_do_not_undo_each_other(stage: Stage, toget
 
 async def test_what_comes_late_does_not_undo_what_came_after(stage: Stage) -> None:
     for late_first in (True, False):
-        target = said(stage, ANA, age=100)
-        await hear(stage, target)
+        target = message_from(stage, ANA, age=100)
+        await receive(stage, target)
         for type_ in ("edit", "reaction"):
             old = touch(stage, ANA, type_, target.network_id, "old", age=50)
             new = touch(stage, ANA, type_, target.network_id, "new", age=10)
             for change in (new, old) if late_first else (old, new):
-                await hear(stage, change)
+                await receive(stage, change)
         assert await content_of(stage, target) == {"body": "new"}
         assert [r.emoji for r in await reactions(stage, target)] == ["new"]
 
 
 async def test_a_reaction_that_was_taken_back_does_not_return_with_a_late_report(stage: Stage) -> None:
-    target = said(stage, ANA, age=100)
-    await hear(stage, target, touch(stage, ANA, "reaction", target.network_id, "", age=10))
-    await hear(stage, touch(stage, ANA, "reaction", target.network_id, "👍", age=50))
+    target = message_from(stage, ANA, age=100)
+    await receive(stage, target, touch(stage, ANA, "reaction", target.network_id, "", age=10))
+    await receive(stage, touch(stage, ANA, "reaction", target.network_id, "👍", age=50))
     assert await reactions(stage, target) == []
 
 
 async def test_what_was_deleted_is_not_edited_nor_deleted_again(stage: Stage) -> None:
-    target = said(stage, ANA, age=100)
-    await hear(stage, target, touch(stage, ANA, "revoke", target.network_id, age=50))
+    target = message_from(stage, ANA, age=100)
+    await receive(stage, target, touch(stage, ANA, "revoke", target.network_id, age=50))
     before = repr(await row_of(stage, target))
-    await hear(stage, touch(stage, ANA, "edit", target.network_id), touch(stage, ANA, "revoke", target.network_id))
+    await receive(stage, touch(stage, ANA, "edit", target.network_id), touch(stage, ANA, "revoke", target.network_id))
     assert repr(await row_of(stage, target)) == before
 
 
 async def test_an_edited_caption_leaves_the_file_where_it_is(stage: Stage) -> None:
     file = RemoteMedia("handle", "image/png")
-    target = said(stage, ANA, "image", {"media": {"mime_type": "image/png"}, "caption": "old"}, media=file)
-    await hear(stage, target)
+    target = message_from(stage, ANA, "image", {"media": {"mime_type": "image/png"}, "caption": "old"}, media=file)
+    await receive(stage, target)
     media = (await content_of(stage, target))["media"]
     new = {"edit": {"type": "image", "content": {"media": {"mime_type": "image/png"}, "caption": "new"}}}
-    await hear(stage, said(stage, ANA, "edit", new, target=target.network_id, media=file))
+    await receive(stage, message_from(stage, ANA, "edit", new, target=target.network_id, media=file))
     assert await content_of(stage, target) == {"media": media, "caption": "new"}
     assert len(await stage.rows("media")) == 1
 
 
 async def test_an_edit_of_an_unknown_picture_brings_its_file(stage: Stage) -> None:
     new = {"edit": {"type": "image", "content": {"media": {"mime_type": "image/png"}, "caption": "new"}}}
-    edit = said(stage, ANA, "edit", new, target="nobody's", media=RemoteMedia("handle", "image/png"))
-    await hear(stage, edit)
+    edit = message_from(stage, ANA, "edit", new, target="nobody's", media=RemoteMedia("handle", "image/png"))
+    await receive(stage, edit)
     (file,) = await stage.rows("media")
     media = {"id": ids.format_id("med", file["id"]), "mime_type": "image/png"}
     assert (await content_of(stage, edit))["edit"]["content"] == {"caption": "new", "media": media}

@@ -17,7 +17,7 @@ from gatepost.networks.base import (
     StatusUpdate,
     Update,
 )
-from tests.inbound.hearing import ANA, BOB, data, hear, row_of, said
+from tests.inbound.incoming_messages import ANA, BOB, data, message_from, receive, row_of
 from tests.outbound.stage import Stage
 
 NUL, LONE, LONG = "a\x00b", "a\ud800b", "x" * 100_000
@@ -29,28 +29,30 @@ def poisons(stage: Stage) -> dict[str, Update]:
     """What cannot be kept, however often one tries."""
     now = stage.clock.now()
     return {
-        "NUL in a name": said(stage, Person(PLAIN, name=NUL)),
-        "NUL in an id": said(stage, ANA, id=NUL),
-        "NUL in a type": said(stage, ANA, NUL),
-        "NUL in a target": said(stage, ANA, "revoke", {}, target=NUL),
+        "NUL in a name": message_from(stage, Person(PLAIN, name=NUL)),
+        "NUL in an id": message_from(stage, ANA, id=NUL),
+        "NUL in a type": message_from(stage, ANA, NUL),
+        "NUL in a target": message_from(stage, ANA, "revoke", {}, target=NUL),
         "NUL in a content": Incoming("raw", ANA, "text", NUL, now),
-        "NUL in a file": said(stage, ANA, "image", {}, media=RemoteMedia("h", NUL)),
-        "NUL in a file's name": said(stage, ANA, "image", {}, media=RemoteMedia("h", "image/png", filename=NUL)),
-        "NUL in a user id": said(stage, Person(user_id=NUL)),
+        "NUL in a file": message_from(stage, ANA, "image", {}, media=RemoteMedia("h", NUL)),
+        "NUL in a file's name": message_from(
+            stage, ANA, "image", {}, media=RemoteMedia("h", "image/png", filename=NUL)
+        ),
+        "NUL in a user id": message_from(stage, Person(user_id=NUL)),
         "NUL in a label": LabelUpdate("L1", "changed", now, NUL, 1),
         "NUL in a quality": NumberUpdate("x", quality=NUL),
         "NUL in a status": StatusUpdate(NUL, "read", now),
-        "a lone surrogate in a name": said(stage, Person(PLAIN, name=LONE)),
-        "a lone surrogate in an id": said(stage, ANA, id=LONE),
-        "a lone surrogate in a context": said(stage, ANA, context={"forwarded": LONE}),
+        "a lone surrogate in a name": message_from(stage, Person(PLAIN, name=LONE)),
+        "a lone surrogate in an id": message_from(stage, ANA, id=LONE),
+        "a lone surrogate in a context": message_from(stage, ANA, context={"forwarded": LONE}),
         "a lone surrogate in a content": Incoming("raw", ANA, "text", LONE, now),
         "a lone surrogate in a username": ContactUpdate(Person(PLAIN, username=LONE), now),
         "a lone surrogate in a price": StatusUpdate("x", "read", now, pricing={"category": LONE}),
         "a content that is no JSON": Incoming("raw", ANA, "reaction", "{", now),
         "a content that is no object": Incoming("raw", ANA, "image", "[]", now, media=RemoteMedia("h", "image/png")),
-        "an address without end": said(stage, Person(user_id=ENDLESS)),
-        "an id without end": said(stage, ANA, id=ENDLESS),
-        "nobody": said(stage, Person(name="Nobody")),
+        "an address without end": message_from(stage, Person(user_id=ENDLESS)),
+        "an id without end": message_from(stage, ANA, id=ENDLESS),
+        "nobody": message_from(stage, Person(name="Nobody")),
     }
 
 
@@ -66,14 +68,14 @@ KINDS = [
 @pytest.mark.parametrize("kind", KINDS)
 async def test_a_poisoned_update_stands_back_alone(stage: Stage, kind: str) -> None:
     """In the middle of its own report, which the network would otherwise repeat for days."""
-    before, after = said(stage, ANA), said(stage, BOB)
+    before, after = message_from(stage, ANA), message_from(stage, BOB)
     poison = poisons(stage)[kind]
-    await hear(stage, before, poison, after)
+    await receive(stage, before, poison, after)
     assert await row_of(stage, before)
     assert await row_of(stage, after)
     assert len(await data(stage, "message")) == 2
-    await hear(stage, poison)
-    await hear(stage, said(stage, ANA))
+    await receive(stage, poison)
+    await receive(stage, message_from(stage, ANA))
     assert len(await data(stage, "message")) == 3
 
 
@@ -82,19 +84,19 @@ async def test_all_kinds_are_named(stage: Stage) -> None:
 
 
 async def test_every_poison_at_once_spoils_no_neighbour(stage: Stage) -> None:
-    good = [said(stage, person) for person in (ANA, BOB) * 10]
+    good = [message_from(stage, person) for person in (ANA, BOB) * 10]
     reports: list[list[Update]] = [[one] for one in poisons(stage).values()] + [[one] for one in good]
     reports += [[*poisons(stage).values(), good[0]], [good[1], *poisons(stage).values()]]
-    await asyncio.gather(*(hear(stage, *report) for report in reports))
+    await asyncio.gather(*(receive(stage, *report) for report in reports))
     assert {row["network_id"] for row in await stage.rows("messages")} == {one.network_id for one in good}
     assert len(await data(stage, "message")) == 20
 
 
 async def test_long_words_are_kept_whole(stage: Stage) -> None:
     person = Person(PLAIN, name=LONG, username=LONG)
-    update = said(stage, person, LONG, {"body": LONG}, context={"referral": {"body": LONG}})
-    emoji = said(stage, person, "reaction", {"reaction": {"emoji": LONG}}, target=update.network_id)
-    await hear(stage, update, emoji)
+    update = message_from(stage, person, LONG, {"body": LONG}, context={"referral": {"body": LONG}})
+    emoji = message_from(stage, person, "reaction", {"reaction": {"emoji": LONG}}, target=update.network_id)
+    await receive(stage, update, emoji)
     row = await row_of(stage, update)
     assert (row["type"], msgspec.json.decode(row["content"])) == (LONG, {"body": LONG})
     assert (await data(stage))[-1]["reaction"]["emoji"] == LONG
@@ -102,8 +104,10 @@ async def test_long_words_are_kept_whole(stage: Stage) -> None:
 
 async def test_escapes_inside_of_json_are_nobody_s_trouble(stage: Stage) -> None:
     """JSON is kept as text, in which NUL is written and not there."""
-    update = said(stage, ANA, "flow_reply", {"reply": {"response": {"a": NUL}}}, context={"referral": {"x": NUL}})
-    await hear(stage, update)
+    update = message_from(
+        stage, ANA, "flow_reply", {"reply": {"response": {"a": NUL}}}, context={"referral": {"x": NUL}}
+    )
+    await receive(stage, update)
     (event,) = await data(stage)
     assert event["content"] == {"reply": {"response": {"a": NUL}}}
     assert event["context"] == {"referral": {"x": NUL}}
@@ -111,16 +115,16 @@ async def test_escapes_inside_of_json_are_nobody_s_trouble(stage: Stage) -> None
 
 async def test_a_trouble_of_the_database_is_no_fault_of_the_update(stage: Stage) -> None:
     """Then the network must hear no, so that it comes again."""
-    update = said(stage, ANA)
+    update = message_from(stage, ANA)
     await stage.db.close()
     with pytest.raises(GatepostError) as refused:
-        await hear(stage, update, said(stage, BOB))
+        await receive(stage, update, message_from(stage, BOB))
     assert refused.value.code == "database_unavailable"
 
 
 async def test_a_place_that_is_missing_is_no_fault_of_the_update(stage: Stage) -> None:
     """Without a partition nothing can be kept; the update is good, and comes again."""
     stage.clock.advance(300 * 86_400)
-    update: Any = said(stage, ANA)
+    update: Any = message_from(stage, ANA)
     with pytest.raises(Exception, match="partition"):
-        await hear(stage, update)
+        await receive(stage, update)

@@ -63,7 +63,7 @@ async def test_an_address_that_is_too_old_is_asked_for_again(world: Sandboxed) -
 # -- at a server of our own -------------------------------------------------------------------------------------------
 
 
-class Shelf:
+class FileServer:
     """A network with one file: /v25.0/900 says where, /file gives it."""
 
     def __init__(self, receiver: Receiver) -> None:
@@ -89,16 +89,16 @@ class Shelf:
 
 
 @pytest.fixture
-def shelf(receiver: Receiver) -> Shelf:
-    return Shelf(receiver)
+def files(receiver: Receiver) -> FileServer:
+    return FileServer(receiver)
 
 
 FILE = RemoteMedia("900", "image/png")
 
 
-async def test_a_good_address_is_used_at_once(shelf: Shelf) -> None:
-    assert await shelf.get(msgspec.structs.replace(FILE, url=shelf.url + "/file")) == CONTENT
-    assert shelf.asked == ["/file"]
+async def test_a_good_address_is_used_at_once(files: FileServer) -> None:
+    assert await files.get(msgspec.structs.replace(FILE, url=files.url + "/file")) == CONTENT
+    assert files.asked == ["/file"]
 
 
 @pytest.mark.parametrize(
@@ -108,64 +108,64 @@ async def test_a_good_address_is_used_at_once(shelf: Shelf) -> None:
         *("https://evil.example/file", "https://127.0.0.1/file", "https://lookaside.fbsbx.com.evil.example/"),
     ],
 )
-async def test_the_token_goes_nowhere_but_where_it_goes_anyway(shelf: Shelf, url: str) -> None:
-    assert await shelf.get(msgspec.structs.replace(FILE, url=url)) == CONTENT
-    assert shelf.asked == ["/v25.0/900", "/file"]
-    shelf.where["url"] = url
-    failed = await shelf.refusal(FILE)
+async def test_the_token_goes_nowhere_but_where_it_goes_anyway(files: FileServer, url: str) -> None:
+    assert await files.get(msgspec.structs.replace(FILE, url=url)) == CONTENT
+    assert files.asked == ["/v25.0/900", "/file"]
+    files.where["url"] = url
+    failed = await files.refusal(FILE)
     assert failed.retry is True
     assert "is not in cloud.media_hosts" in failed.error.title
-    assert shelf.asked == ["/v25.0/900", "/file", "/v25.0/900"]
+    assert files.asked == ["/v25.0/900", "/file", "/v25.0/900"]
 
 
 @pytest.mark.parametrize("most", [len(CONTENT), len(CONTENT) - 1])
-async def test_a_file_is_never_larger_than_it_may_be(shelf: Shelf, most: int) -> None:
-    del shelf.where["file_size"]
+async def test_a_file_is_never_larger_than_it_may_be(files: FileServer, most: int) -> None:
+    del files.where["file_size"]
     if most == len(CONTENT):
-        assert await shelf.get(FILE, most) == CONTENT
+        assert await files.get(FILE, most) == CONTENT
     else:
-        failed = await shelf.refusal(FILE, most)
+        failed = await files.refusal(FILE, most)
         assert (failed.error.title, failed.retry) == ("The file is too large", False)
 
 
-async def test_a_file_that_is_announced_too_large_is_not_fetched(shelf: Shelf) -> None:
-    assert (await shelf.refusal(FILE, 10_248)).error.title == "The file is too large"
-    assert shelf.asked == ["/v25.0/900"]
-    await shelf.refusal(msgspec.structs.replace(FILE, size=101), 100)
-    assert shelf.asked == ["/v25.0/900"]
+async def test_a_file_that_is_announced_too_large_is_not_fetched(files: FileServer) -> None:
+    assert (await files.refusal(FILE, 10_248)).error.title == "The file is too large"
+    assert files.asked == ["/v25.0/900"]
+    await files.refusal(msgspec.structs.replace(FILE, size=101), 100)
+    assert files.asked == ["/v25.0/900"]
 
 
 @pytest.mark.parametrize("by", ["the callback", "the network"])
-async def test_another_file_than_the_announced_one_is_not_taken(shelf: Shelf, by: str) -> None:
+async def test_another_file_than_the_announced_one_is_not_taken(files: FileServer, by: str) -> None:
     wrong = hashlib.sha256(b"other").hexdigest()
     if by == "the network":
-        shelf.where["sha256"] = wrong
-    failed = await shelf.refusal(FILE if by == "the network" else msgspec.structs.replace(FILE, sha256=wrong))
+        files.where["sha256"] = wrong
+    failed = await files.refusal(FILE if by == "the network" else msgspec.structs.replace(FILE, sha256=wrong))
     assert (failed.error.title, failed.retry) == ("The file is not the one that was announced", True)
 
 
 @pytest.mark.parametrize(("status", "again"), [(404, True), (403, True), (410, True), (500, False), (429, False)])
-async def test_only_an_expired_address_is_asked_for_again(shelf: Shelf, status: int, again: bool) -> None:
-    shelf.file = lambda _: Answer(status) if shelf.asked == ["/file"] else Answer(body=CONTENT)
-    file = msgspec.structs.replace(FILE, url=shelf.url + "/file")
+async def test_only_an_expired_address_is_asked_for_again(files: FileServer, status: int, again: bool) -> None:
+    files.file = lambda _: Answer(status) if files.asked == ["/file"] else Answer(body=CONTENT)
+    file = msgspec.structs.replace(FILE, url=files.url + "/file")
     if again:
-        assert await shelf.get(file) == CONTENT
-        assert shelf.asked == ["/file", "/v25.0/900", "/file"]
+        assert await files.get(file) == CONTENT
+        assert files.asked == ["/file", "/v25.0/900", "/file"]
     else:
-        assert (await shelf.refusal(file)).retry
-        assert shelf.asked == ["/file"]
+        assert (await files.refusal(file)).retry
+        assert files.asked == ["/file"]
 
 
-async def test_a_redirect_is_not_followed(shelf: Shelf) -> None:
-    shelf.file = lambda _: Answer(302, {"location": shelf.url + "/file2"})
-    failed = await shelf.refusal(FILE)
+async def test_a_redirect_is_not_followed(files: FileServer) -> None:
+    files.file = lambda _: Answer(302, {"location": files.url + "/file2"})
+    failed = await files.refusal(FILE)
     assert (failed.status, failed.retry) == (302, False)
 
 
 @pytest.mark.parametrize("where", [{}, {"url": ""}, {"url": 5}])
-async def test_an_answer_without_an_address_may_be_better_next_time(shelf: Shelf, where: Any) -> None:
-    shelf.where = where
-    assert (await shelf.refusal(FILE)).retry
+async def test_an_answer_without_an_address_may_be_better_next_time(files: FileServer, where: Any) -> None:
+    files.where = where
+    assert (await files.refusal(FILE)).retry
 
 
 async def test_a_network_out_of_reach_may_be_back_later(unused_tcp_port: int) -> None:

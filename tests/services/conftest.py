@@ -1,4 +1,4 @@
-"""One database for all of these tests: each has a shelf of its own, as strangers share a real one."""
+"""One database for all of these tests: each has its own channel."""
 
 from pathlib import Path
 
@@ -6,12 +6,12 @@ import pytest
 
 from gatepost.store.pool import Database
 from tests.outbound.conftest import common_url, db
-from tests.services.shelf import Shelf, make_shelf
+from tests.services.media_stage import MediaStage, make_media_stage
 
 __all__ = ["common_url", "db"]
 
 
 @pytest.fixture
-async def shelf(db: Database, tmp_path: Path) -> Shelf:
+async def media_stage(db: Database, tmp_path: Path) -> MediaStage:
     """Give a channel with its own files, network and clock."""
-    return await make_shelf(db, tmp_path)
+    return await make_media_stage(db, tmp_path)

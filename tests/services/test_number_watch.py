@@ -16,7 +16,7 @@ from gatepost.store.network_updates import STALE_NUMBER
 from gatepost.store.pool import Database
 from tests.for_each import for_each
 from tests.patience import PATIENCE
-from tests.services.shelf import Shelf, make_shelf
+from tests.services.media_stage import MediaStage, make_media_stage
 
 NOW = datetime(2026, 11, 15, 10, 0, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -68,14 +68,16 @@ def test_a_status_that_stops_a_number_says_why() -> None:
 class Watched:
     """A watch that reads what the test says."""
 
-    def __init__(self, shelf: Shelf) -> None:
+    def __init__(self, media_stage: MediaStage) -> None:
         self.reads = 0
         self.away = False
-        self._shelf = shelf
+        self._shelf = media_stage
 
     async def begin(self) -> NumberWatch:
-        shelf = self._shelf
-        context = ChannelContext(shelf.db, shelf.clock, await shelf.own(), shelf.ref, lambda: True)
+        media_stage = self._shelf
+        context = ChannelContext(
+            media_stage.db, media_stage.clock, await media_stage.own(), media_stage.ref, lambda: True
+        )
         return NumberWatch(context, self._read, 3600)
 
     async def _read(self) -> None:
@@ -90,17 +92,17 @@ class Watched:
 
 
 @pytest.fixture
-async def watched(db: Database, tmp_path: Path) -> tuple[Watched, Shelf]:
+async def watched(db: Database, tmp_path: Path) -> tuple[Watched, MediaStage]:
     """Give a watch over a channel of its own."""
-    shelf = await make_shelf(db, tmp_path)
-    return Watched(shelf), shelf
+    media_stage = await make_media_stage(db, tmp_path)
+    return Watched(media_stage), media_stage
 
 
-async def test_it_reads_when_due_and_rests_otherwise(watched: tuple[Watched, Shelf]) -> None:
-    one, shelf = watched
+async def test_it_reads_when_due_and_rests_otherwise(watched: tuple[Watched, MediaStage]) -> None:
+    one, media_stage = watched
     watch = await one.begin()
     running = asyncio.create_task(watch.run())
-    watch.look({"checked_at": times.format_time(shelf.clock.now())})
+    watch.look({"checked_at": times.format_time(media_stage.clock.now())})
     await asyncio.sleep(0.02)
     assert (one.reads, watch.idle) == (0, True)
     watch.look({})
@@ -110,14 +112,14 @@ async def test_it_reads_when_due_and_rests_otherwise(watched: tuple[Watched, She
 
 
 async def test_news_keep_the_channel_until_they_were_followed(
-    watched: tuple[Watched, Shelf], monkeypatch: pytest.MonkeyPatch
+    watched: tuple[Watched, MediaStage], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(NumberWatch, "first_wait", 0.01)
-    one, shelf = watched
+    one, media_stage = watched
     one.away = True
-    mark = {STALE_NUMBER: times.format_time(shelf.clock.now())}
-    async with shelf.db.connection() as conn:
-        await conn.execute("UPDATE channels SET state = $2::jsonb WHERE id = $1", shelf.channel_id, _json(mark))
+    mark = {STALE_NUMBER: times.format_time(media_stage.clock.now())}
+    async with media_stage.db.connection() as conn:
+        await conn.execute("UPDATE channels SET state = $2::jsonb WHERE id = $1", media_stage.channel_id, _json(mark))
     watch = await one.begin()
     running = asyncio.create_task(watch.run())
     watch.look(dict(mark))
@@ -127,7 +129,7 @@ async def test_news_keep_the_channel_until_they_were_followed(
     async with asyncio.timeout(PATIENCE):
         while not watch.idle:
             await asyncio.sleep(0.005)
-    config = await get_config(shelf.db, shelf.channel_id)
+    config = await get_config(media_stage.db, media_stage.channel_id)
     assert config is not None
     assert STALE_NUMBER not in config.state
     await watch.stop()

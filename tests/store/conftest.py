@@ -1,17 +1,37 @@
-"""A stage for tests that need a channel: the same as for sending and receiving. And quick new clusters."""
+"""A stage for tests that need a channel, as for sending and receiving; databases that record plans; quick new clusters.
+
+A test module with plans has an `async def fill_database(url)`.
+"""
 
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
 
 from gatepost.store.embedded import place
-from tests.conftest import scratch_folder
+from tests.conftest import PostgresServer, scratch_folder
 from tests.outbound.conftest import common_url, db, stage
+from tests.store.query_plans import Explained, explained_copy, filled_once
 
 __all__ = ["common_url", "db", "stage"]
+
+
+@pytest.fixture(scope="module")
+def filled(request: pytest.FixtureRequest, postgres_server: PostgresServer) -> Iterator[dict[str, str]]:
+    """Yield the names of the databases that the test module fills, without statistics and with them."""
+    with filled_once(postgres_server, request.module.fill_database) as names:
+        yield names
+
+
+@pytest.fixture(params=["fresh", "analyzed"])
+async def explained(
+    request: pytest.FixtureRequest, postgres_server: PostgresServer, filled: dict[str, str]
+) -> AsyncIterator[Explained]:
+    """Yield a copy of each of them that records plans."""
+    async with explained_copy(postgres_server, filled[request.param]) as found:
+        yield found
 
 
 @pytest.fixture(scope="session")

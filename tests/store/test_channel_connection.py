@@ -1,7 +1,7 @@
 """How a channel stands with its network: noted once, and each change told."""
 
 from gatepost.store.channels import get_config, save_connection
-from tests.inbound.hearing import told
+from tests.inbound.incoming_messages import read_events
 from tests.outbound.stage import Stage
 
 
@@ -16,5 +16,7 @@ async def test_the_connection_is_noted_once(stage: Stage) -> None:
     noted = await get_config(stage.db, stage.channel_id)
     assert noted is not None
     assert (noted.connection, noted.reason) == ("banned", "The network banned this number.")
-    events = [(e["action"], e["data"]["state"], e["data"]["previous"]) for e in await told(stage, "ack_notification")]
+    events = [
+        (e["action"], e["data"]["state"], e["data"]["previous"]) for e in await read_events(stage, "ack_notification")
+    ]
     assert events == [("connection", "connected", "disconnected"), ("connection", "banned", "connected")]

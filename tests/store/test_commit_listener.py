@@ -23,7 +23,7 @@ from gatepost.store.messages.cancel import cancel_messages
 from gatepost.store.messages.send import Intent, SendResult, mark_results, mark_sending
 from gatepost.store.pool import Database
 from tests.outbound.stage import NOW, Stage, make_stage
-from tests.store import told
+from tests.store import delivery_rows
 
 PERSON = "5511987654321"
 SENDER, OTHERS = [True], [False]  # what is woken: the sender too, or all but the sender
@@ -80,7 +80,7 @@ async def test_endpoints(stage: Stage) -> None:
 
 async def test_an_endpoint_that_fails(stage: Stage) -> None:
     await stage.take_over()
-    hook = await told.add_endpoint(stage.db, stage.channel_id)
+    hook = await delivery_rows.add_endpoint(stage.db, stage.channel_id)
     change, notice = (
         EndpointStateChange("active", "paused", HealthCounters()),
         EndpointNotice(EndpointPaused, "It fails"),
@@ -93,9 +93,9 @@ async def test_an_endpoint_that_fails(stage: Stage) -> None:
 
 async def test_deliveries_that_are_asked_for_again(stage: Stage) -> None:
     await stage.take_over()
-    hook = await told.add_endpoint(stage.db, stage.channel_id)
-    (event,) = await told.add_events(stage.db, stage.channel_id, 1)
-    await told.add_deliveries(stage.db, stage.channel_id, hook, [event], EXHAUSTED, attempts=10)
+    hook = await delivery_rows.add_endpoint(stage.db, stage.channel_id)
+    (event,) = await delivery_rows.add_events(stage.db, stage.channel_id, 1)
+    await delivery_rows.add_deliveries(stage.db, stage.channel_id, hook, [event], EXHAUSTED, attempts=10)
     await retry_deliveries(stage.db, stage.channel_id, [(hook, event)], check_retry, NOW)
     assert take(stage) == SENDER
     everything = RecoveryFilter(ids.ZERO, UUID(int=(1 << 128) - 1), None, None)

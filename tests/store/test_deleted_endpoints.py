@@ -18,7 +18,7 @@ from gatepost.store.deliveries.retry import retry_deliveries
 from gatepost.store.endpoints import delete_endpoint
 from tests.outbound.stage import NOW, Stage
 from tests.patience import PATIENCE
-from tests.store import told
+from tests.store import delivery_rows
 from tests.store.deliveries.test_recover import begin
 
 LATER = NOW + timedelta(minutes=1)
@@ -74,18 +74,18 @@ LOCKED = """SELECT 1 FROM deliveries WHERE channel_id = $1 AND endpoint_id = $2 
 
 async def test_an_attempt_that_fails_meanwhile_leaves_no_retry(stage: Stage, common_url: str) -> None:
     await stage.take_over()
-    hook = await told.add_endpoint(stage.db, stage.channel_id)
-    (event,) = await told.add_events(stage.db, stage.channel_id, 1)
-    await told.add_deliveries(stage.db, stage.channel_id, hook, [event], PENDING, attempts=0)
+    hook = await delivery_rows.add_endpoint(stage.db, stage.channel_id)
+    (event,) = await delivery_rows.add_events(stage.db, stage.channel_id, 1)
+    await delivery_rows.add_deliveries(stage.db, stage.channel_id, hook, [event], PENDING, attempts=0)
     work = record_attempts(stage.db, stage.lease, [failed(hook, event)], NOW)
     await delete_meanwhile(common_url, stage, hook, event, work, INSERTED)
     assert await stage.rows("delivery_retries") == []
 
 
 async def test_a_retry_that_is_requested_meanwhile_leaves_none(stage: Stage, common_url: str) -> None:
-    hook = await told.add_endpoint(stage.db, stage.channel_id)
-    (event,) = await told.add_events(stage.db, stage.channel_id, 1)
-    await told.add_deliveries(stage.db, stage.channel_id, hook, [event], EXHAUSTED)
+    hook = await delivery_rows.add_endpoint(stage.db, stage.channel_id)
+    (event,) = await delivery_rows.add_events(stage.db, stage.channel_id, 1)
+    await delivery_rows.add_deliveries(stage.db, stage.channel_id, hook, [event], EXHAUSTED)
     work = retry_deliveries(stage.db, stage.channel_id, [(hook, event)], check_retry, NOW)
     await delete_meanwhile(common_url, stage, hook, event, work, LOCKED)
     assert await stage.rows("delivery_retries") == []
@@ -93,9 +93,9 @@ async def test_a_retry_that_is_requested_meanwhile_leaves_none(stage: Stage, com
 
 async def test_a_recovery_meanwhile_leaves_none(stage: Stage, common_url: str) -> None:
     await stage.take_over()
-    hook = await told.add_endpoint(stage.db, stage.channel_id)
-    (event,) = await told.add_events(stage.db, stage.channel_id, 1)
-    await told.add_deliveries(stage.db, stage.channel_id, hook, [event], EXHAUSTED)
+    hook = await delivery_rows.add_endpoint(stage.db, stage.channel_id)
+    (event,) = await delivery_rows.add_events(stage.db, stage.channel_id, 1)
+    await delivery_rows.add_deliveries(stage.db, stage.channel_id, hook, [event], EXHAUSTED)
     recovery = await begin(stage, hook)
     work = recover_next(stage.db, stage.lease, recovery.id, NOW)
     await delete_meanwhile(common_url, stage, hook, event, work, LOCKED)
@@ -105,11 +105,11 @@ async def test_a_recovery_meanwhile_leaves_none(stage: Stage, common_url: str) -
 @pytest.mark.parametrize("ordered", [False, True])
 async def test_an_attempt_after_the_deletion_is_logged_and_not_retried(stage: Stage, ordered: bool) -> None:
     await stage.take_over()
-    gone = await told.add_endpoint(stage.db, stage.channel_id, ordered=ordered)
-    left = await told.add_endpoint(stage.db, stage.channel_id, ordered=ordered)
-    events = await told.add_events(stage.db, stage.channel_id, 2, conversation_id=UUID(int=5))
+    gone = await delivery_rows.add_endpoint(stage.db, stage.channel_id, ordered=ordered)
+    left = await delivery_rows.add_endpoint(stage.db, stage.channel_id, ordered=ordered)
+    events = await delivery_rows.add_events(stage.db, stage.channel_id, 2, conversation_id=UUID(int=5))
     for hook in (gone, left):
-        await told.add_deliveries(stage.db, stage.channel_id, hook, events, PENDING, attempts=0)
+        await delivery_rows.add_deliveries(stage.db, stage.channel_id, hook, events, PENDING, attempts=0)
     assert await delete_endpoint(stage.db, stage.channel_id, gone)
     notes: list[DeliveryRecord] = [failed(hook, events[0]) for hook in (gone, left)]
     if ordered:
@@ -120,10 +120,10 @@ async def test_an_attempt_after_the_deletion_is_logged_and_not_retried(stage: St
 
 
 async def test_retries_are_deleted_with_their_endpoint_and_those_of_others_stay(stage: Stage) -> None:
-    hooks = [await told.add_endpoint(stage.db, stage.channel_id) for _ in range(2)]
-    (event,) = await told.add_events(stage.db, stage.channel_id, 1)
+    hooks = [await delivery_rows.add_endpoint(stage.db, stage.channel_id) for _ in range(2)]
+    (event,) = await delivery_rows.add_events(stage.db, stage.channel_id, 1)
     for hook in hooks:
-        await told.add_retry(stage.db, stage.channel_id, hook, event, LATER)
+        await delivery_rows.add_retry(stage.db, stage.channel_id, hook, event, LATER)
     assert await delete_endpoint(stage.db, stage.channel_id, hooks[0])
     assert not await delete_endpoint(stage.db, stage.channel_id, hooks[0])
     assert {row["endpoint_id"] for row in await stage.rows("delivery_retries")} == {hooks[1]}

@@ -25,8 +25,8 @@ from gatepost.store.partitions import first_kept_event, make_partitions
 from gatepost.store.pool import Database
 from tests.conftest import PostgresServer, copied_database, run_apart
 from tests.outbound.stage import NOW
+from tests.store.query_plans import Plan, explained_database
 from tests.store.test_plans import ENDPOINT, Scene, pretend, set_scene
-from tests.store.watching import Plan, watched_database
 
 Observed = dict[str, list[Plan]]
 LINE = UUID(int=77)
@@ -43,7 +43,7 @@ async def observe(server: PostgresServer, statistics: str) -> Observed:
         plain = await Database.connect(url, connections=2)
         await make_partitions(plain, NOW - timedelta(days=70), 7)
         await make_partitions(plain, NOW, 7)
-        async with watched_database(url) as (db, plans):
+        async with explained_database(url) as (db, plans):
             scene = await set_scene(db, url)
             await scene.stage.take_over()
             await fill_lines(url, scene.stage.channel_id)

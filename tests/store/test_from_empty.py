@@ -72,10 +72,10 @@ from gatepost.store.partitions import first_kept_event, make_partitions
 from gatepost.store.pool import Database
 from tests.conftest import PostgresServer, copied_database, run_apart
 from tests.outbound.stage import NOW, Stage, make_stage
-from tests.store import crowd, told
-from tests.store.crowd import fill_people
-from tests.store.files import fill_files, live_files
-from tests.store.watching import Plan, _Watched, fill, literal, watched_database
+from tests.store import delivery_rows, many_contacts
+from tests.store.many_contacts import fill_people
+from tests.store.many_files import fill_files, live_files
+from tests.store.query_plans import ExplainingConnection, Plan, explained_database, fill, literal
 
 MANY = 5_000
 MOST_ROWS, MOST_PAGES = 120, 600  # of a statement that may be about ten messages and their people
@@ -83,14 +83,14 @@ LINE = UUID(int=78)
 Observed = dict[str, list[Plan]]
 
 
-class Remembering(_Watched):
+class Remembering(ExplainingConnection):
     """A connection that plans each statement once, when it first meets it, and goes on with that plan."""
 
     async def _explain(self, query: str, args: tuple[Any, ...]) -> None:
         known: dict[str, str] = self.__dict__.setdefault("known", {})
         if query not in known:
             known[query] = f"kept_{len(known)}"
-            await super(_Watched, self).execute(f"PREPARE {known[query]} AS {query}")
+            await super(ExplainingConnection, self).execute(f"PREPARE {known[query]} AS {query}")
         values = f"({', '.join(map(literal, args))})" if args else ""
         await self._explain_with(query, f"EXECUTE {known[query]} {values}")
 
@@ -106,8 +106,10 @@ class Scene:
         self, count: int, state: int, conversation_id: UUID | None = None, attempts: int = 1
     ) -> list[UUID]:
         start = self.stage.clock.now() + timedelta(minutes=1)
-        found = await told.add_events(self.db, self.channel_id, count, conversation_id=conversation_id, start=start)
-        await told.add_deliveries(self.db, self.channel_id, self.hook, found, state, attempts=attempts)
+        found = await delivery_rows.add_events(
+            self.db, self.channel_id, count, conversation_id=conversation_id, start=start
+        )
+        await delivery_rows.add_deliveries(self.db, self.channel_id, self.hook, found, state, attempts=attempts)
         return found
 
 
@@ -183,15 +185,17 @@ async def ask_again(s: Scene) -> None:
     line = UUID(int=200 + s.time)
     settled = await s.events(3, EXHAUSTED, line)
     behind = await s.events(3, PENDING, line, attempts=0)
-    for event, at in zip(behind, [NOW + timedelta(hours=1), told.INFINITY, told.INFINITY], strict=True):
-        await told.add_retry(s.db, s.channel_id, s.hook, event, at, line)
+    for event, at in zip(
+        behind, [NOW + timedelta(hours=1), delivery_rows.INFINITY, delivery_rows.INFINITY], strict=True
+    ):
+        await delivery_rows.add_retry(s.db, s.channel_id, s.hook, event, at, line)
     keys = [(s.hook, event) for event in (*settled, *behind[1:])]
     refused = await retry_deliveries(s.db, s.channel_id, keys, check_retry, NOW)
     assert not any(refused.values())
 
 
 async def recover(s: Scene) -> None:
-    s = Scene(s.stage, await told.add_endpoint(s.db, s.channel_id))
+    s = Scene(s.stage, await delivery_rows.add_endpoint(s.db, s.channel_id))
     first = (await s.events(3, EXHAUSTED))[0]
     wish = RecoveryFilter(first, UUID(int=(1 << 128) - 1), None, None)
     made = await add_recovery(s.db, s.channel_id, s.hook, wish, NEVER, NOW)
@@ -213,8 +217,8 @@ async def change_endpoints(s: Scene) -> None:
     assert await release_ordered_waits(s.db, lease, s.hook, NOW + timedelta(hours=9), limit=5) <= 5
     assert await make_retries_due(s.db, lease, s.hook, NOW, limit=5) == 5
     await clear_probe(s.db, lease, s.hook, NOW)
-    gone = await told.add_endpoint(s.db, s.channel_id)
-    await told.add_retry(s.db, s.channel_id, gone, ids.new_id(NOW), NOW)
+    gone = await delivery_rows.add_endpoint(s.db, s.channel_id)
+    await delivery_rows.add_retry(s.db, s.channel_id, gone, ids.new_id(NOW), NOW)
     assert await delete_endpoint(s.db, s.channel_id, gone)
     await count_retries(s.db, 50)
 
@@ -228,12 +232,12 @@ async def read_on(s: Scene) -> None:
 
 async def know_people(s: Scene) -> None:
     mark = f"{s.time}7"
-    await crowd.meet_people(s.stage, mark)
-    await crowd.join_people(s.stage, mark)
-    await crowd.touch_messages(s.stage)
-    await crowd.accept_checked(s.stage)
-    await crowd.write_twice(s.stage, mark)
-    await crowd.watch_the_number(s.stage, mark)
+    await many_contacts.receive_from_contacts(s.stage, mark)
+    await many_contacts.merge_contacts(s.stage, mark)
+    await many_contacts.amend_messages(s.stage)
+    await many_contacts.accept_checked(s.stage)
+    await many_contacts.send_to_two_number_forms(s.stage, mark)
+    await many_contacts.update_number(s.stage, mark)
 
 
 async def keep_files(s: Scene) -> None:
@@ -271,10 +275,10 @@ async def observe(server: PostgresServer, many: int = MANY) -> Observed:
         plain = await Database.connect(url, connections=1)
         await make_partitions(plain, NOW, 7)
         await plain.close()
-        async with watched_database(url, Remembering, connections=1) as (db, plans):
+        async with explained_database(url, Remembering, connections=1) as (db, plans):
             stage = await make_stage(db)
             await stage.take_over()
-            scene = Scene(stage, await told.add_endpoint(db, stage.channel_id, cursor=ids.floor_id(NOW)))
+            scene = Scene(stage, await delivery_rows.add_endpoint(db, stage.channel_id, cursor=ids.floor_id(NOW)))
             found: Observed = {}
             for work in WORKS:
                 await work(scene)

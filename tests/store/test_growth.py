@@ -13,11 +13,11 @@ from gatepost.store.events import read_feed_page
 from gatepost.store.partitions import make_partitions
 from gatepost.store.pool import Database
 from tests.outbound.stage import NOW, Stage, make_stage
-from tests.store import crowd
-from tests.store.crowd import fill_people
-from tests.store.files import fill_files, live_files
+from tests.store import many_contacts
+from tests.store.many_contacts import fill_people
+from tests.store.many_files import fill_files, live_files
+from tests.store.query_plans import fill
 from tests.store.test_plans import ENDPOINT, add_endpoint
-from tests.store.watching import fill
 
 GROWN = 10_000
 
@@ -53,12 +53,12 @@ async def live(stage: Stage, phones: list[str]) -> None:
 
 
 async def live_with_people(stage: Stage, mark: str) -> None:
-    await crowd.meet_people(stage, mark)
-    await crowd.join_people(stage, mark)
-    await crowd.touch_messages(stage)
-    await crowd.accept_checked(stage)
-    await crowd.write_twice(stage, mark)
-    await crowd.watch_the_number(stage, mark)
+    await many_contacts.receive_from_contacts(stage, mark)
+    await many_contacts.merge_contacts(stage, mark)
+    await many_contacts.amend_messages(stage)
+    await many_contacts.accept_checked(stage)
+    await many_contacts.send_to_two_number_forms(stage, mark)
+    await many_contacts.update_number(stage, mark)
 
 
 async def entries_read(db: Database) -> int:

@@ -19,7 +19,7 @@ from gatepost.store.idempotency import (
 )
 from gatepost.store.pool import Database
 from tests.outbound.stage import NOW, Stage, make_stage
-from tests.store.watching import watched_database
+from tests.store.query_plans import explained_database
 
 TINY = timedelta(milliseconds=1)
 KEY = IdempotencyKey("POST /things", "one", b"hash")
@@ -151,7 +151,7 @@ FILL = """INSERT INTO idempotency_keys (channel_id, route, key, body_hash, answe
 
 
 async def test_a_look_reads_one_row_of_many(database_url: str) -> None:
-    async with watched_database(database_url) as (db, plans):
+    async with explained_database(database_url) as (db, plans):
         stage = await make_stage(db)
         for full in (False, True):
             if full:

@@ -7,7 +7,7 @@ from gatepost.model.label import NAME_MOST, PALETTE, numbered, shown_color
 from gatepost.networks.base import LabelUpdate
 from gatepost.store.channel_head import channel_transaction
 from gatepost.store.labels import CONTACT, CONVERSATION, ChannelLabels, get_label, list_labels, read_labels_by_contact
-from tests.inbound.hearing import ANA, contact_of, data, hear, said, told
+from tests.inbound.incoming_messages import ANA, contact_of, data, message_from, read_events, receive
 from tests.outbound.stage import Stage, make_stage
 
 
@@ -27,29 +27,31 @@ async def names(stage: Stage) -> list[str]:
 async def test_a_label_of_the_phone_with_a_name_that_is_here_is_the_same_label(stage: Stage) -> None:
     label_id = await make(stage, "vip")
     for _ in range(2):
-        await hear(stage, news(stage, "L1", "VIP", 2))
+        await receive(stage, news(stage, "L1", "VIP", 2))
     (row,) = await stage.rows("labels")
     assert (row["id"], row["network_id"], row["name"]) == (label_id, "L1", "VIP")
-    assert [event["action"] for event in await told(stage, "label")] == ["created", "updated"]
+    assert [event["action"] for event in await read_events(stage, "label")] == ["created", "updated"]
     assert [event["color"] for event in await data(stage, "label")] == ["#123456", PALETTE[2]]
 
 
 async def test_two_labels_of_the_phone_with_one_name_stay_two(stage: Stage) -> None:
     for _ in range(2):
-        await hear(stage, news(stage, "L1", "VIP"), news(stage, "L2", "vip"), news(stage, "L3", "Vip"))
+        await receive(stage, news(stage, "L1", "VIP"), news(stage, "L2", "vip"), news(stage, "L3", "Vip"))
     assert await names(stage) == ["VIP", "vip (2)", "Vip (3)"]
-    assert [event["action"] for event in await told(stage, "label")] == ["created"] * 3
-    await hear(stage, news(stage, "L2", "late"), news(stage, "L3", "LATE"))
+    assert [event["action"] for event in await read_events(stage, "label")] == ["created"] * 3
+    await receive(stage, news(stage, "L2", "late"), news(stage, "L3", "LATE"))
     assert await names(stage) == ["late", "LATE (2)", "VIP"]
     await make(stage, "mine")
-    await hear(stage, news(stage, "L1", "Mine"))
+    await receive(stage, news(stage, "L1", "Mine"))
     assert await names(stage) == ["late", "LATE (2)", "mine", "Mine (2)"]
 
 
 async def test_a_name_of_any_length_fits(stage: Stage) -> None:
     long = "x" * 10_000
     for _ in range(2):
-        await hear(stage, news(stage, "L1", long), news(stage, "L2", long), news(stage, long, None, action="assigned"))
+        await receive(
+            stage, news(stage, "L1", long), news(stage, "L2", long), news(stage, long, None, action="assigned")
+        )
     assert [len(name) for name in await names(stage)] == [NAME_MOST] * 3
     assert len(set(await names(stage))) == 3
 
@@ -63,7 +65,7 @@ def test_numbers_and_colours() -> None:
 
 
 async def test_labels_of_several_people_by_what_they_are_on(stage: Stage) -> None:
-    await hear(stage, said(stage, ANA))
+    await receive(stage, message_from(stage, ANA))
     contact_id = (await contact_of(stage, ANA.phone or ""))["id"]
     one, two = await make(stage, "b"), await make(stage, "A")
     async with channel_transaction(stage.db, stage.ref, stage.channel_id, stage.clock.now()) as change:

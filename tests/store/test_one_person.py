@@ -12,7 +12,7 @@ from gatepost.model import ids
 from gatepost.model.person import Identity, Person, addresses, identities
 from gatepost.networks.base import ContactUpdate, LabelUpdate, Update
 from gatepost.store.pool import Database
-from tests.inbound.hearing import hear, names, said, told
+from tests.inbound.incoming_messages import message_from, read_aliases, read_events, receive
 from tests.outbound.stage import Stage, make_stage
 
 TRUE = [
@@ -70,7 +70,7 @@ class World:
         await self.flush()
 
     async def flush(self) -> None:
-        await hear(self.stage, *self.batch)
+        await receive(self.stage, *self.batch)
         self.batch = []
 
     async def do(self, deed: Deed) -> None:
@@ -91,7 +91,7 @@ class World:
 
     def say(self, deed: Deed) -> None:
         content: Any = {"order": {"items": []}} if deed.kind == "order" else None
-        update = said(self.stage, deed.person(), deed.kind, content)
+        update = message_from(self.stage, deed.person(), deed.kind, content)
         self.ordered[deed.who] = self.ordered.get(deed.who, 0) + (deed.kind == "order")
         self.writers[update.network_id] = deed.who
         self.last_in[deed.who] = update.at
@@ -115,7 +115,7 @@ class World:
     async def check(self) -> None:
         contacts = {row["phone"]: row["id"] for row in await self.stage.rows("contacts")}
         assert contacts.keys() == {person.phone for person in TRUE}
-        assert await names(self.stage) == {addresses(p)[0]: set(addresses(p)[1:]) for p in TRUE}
+        assert await read_aliases(self.stage) == {addresses(p)[0]: set(addresses(p)[1:]) for p in TRUE}
         of = [contacts[person.phone or ""] for person in TRUE]
         await self.check_history(of)
         await self.check_conversations(of)
@@ -147,7 +147,7 @@ class World:
         """Whoever follows the events knows each contact at any time, and hears of each change once."""
         known: dict[str, tuple[Any, Any]] = {}
         gone: list[str] = []
-        for event in await told(self.stage):
+        for event in await read_events(self.stage):
             shown = event["data"] if event["type"].startswith("contact") else event["data"].get("contact")
             if not shown:
                 continue

@@ -13,7 +13,7 @@ from gatepost.model import ids, times
 from gatepost.store.orders import total_of
 from gatepost.store.pool import Database
 from tests.for_each import for_each
-from tests.inbound.hearing import ANA, contact_of, data, hear, row_of, said, shown
+from tests.inbound.incoming_messages import ANA, contact_of, contact_view, data, message_from, receive, row_of
 from tests.outbound.stage import Stage, make_stage
 
 
@@ -27,9 +27,9 @@ def order(items: Any, **more: Any) -> dict[str, Any]:
 
 async def test_an_order_is_a_message_an_order_and_an_event_of_each(stage: Stage) -> None:
     content = order([item("19.99", 3), item("0.01", 1)])
-    update = said(stage, ANA, "order", content, age=60)
+    update = message_from(stage, ANA, "order", content, age=60)
     for _ in range(2):
-        await hear(stage, update)
+        await receive(stage, update)
     message, contact, (row,) = (
         await row_of(stage, update),
         await contact_of(stage, ANA.phone or ""),
@@ -44,7 +44,7 @@ async def test_an_order_is_a_message_an_order_and_an_event_of_each(stage: Stage)
     assert event == {
         "id": ids.format_id("ord", row["id"]),
         "message": ids.message_id(row["id"]),
-        "contact": shown(stage, contact),
+        "contact": contact_view(stage, contact),
         "conversation": {"id": ids.format_id("cv", contact["id"])},
         "status": "new",
         "catalog_id": "cat",
@@ -89,8 +89,8 @@ SILLY: list[Any] = [
 @for_each("items", SILLY)
 async def test_what_has_no_sum_is_an_order_all_the_same(db: Database, items: Any) -> None:
     stage = await make_stage(db)
-    update = said(stage, ANA, "order", order(items, text="a\x00b", catalog_id=7))
-    await hear(stage, update)
+    update = message_from(stage, ANA, "order", order(items, text="a\x00b", catalog_id=7))
+    await receive(stage, update)
     (row,) = await stage.rows("orders")
     assert (row["total"], row["note"], row["catalog_id"]) == (None, "a\ufffdb", "7")
     assert (await data(stage, "order"))[0]["total"] is None
@@ -98,7 +98,7 @@ async def test_what_has_no_sum_is_an_order_all_the_same(db: Database, items: Any
 
 @pytest.mark.parametrize("content", [{}, {"order": None}, {"order": "x"}, {"order": {}}, []])
 async def test_an_order_without_an_order_is_a_message_alone(stage: Stage, content: Any) -> None:
-    await hear(stage, said(stage, ANA, "order", content))
+    await receive(stage, message_from(stage, ANA, "order", content))
     assert await stage.rows("orders") == []
     assert len(await data(stage)) == 1
 

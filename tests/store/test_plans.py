@@ -37,10 +37,10 @@ from gatepost.store.partitions import make_partitions
 from gatepost.store.pool import Database
 from tests.conftest import PostgresServer, copied_database, run_apart
 from tests.outbound.stage import NOW, Stage, make_stage
-from tests.store import crowd
-from tests.store.crowd import CROWD, fill_people
-from tests.store.files import fill_files, live_files
-from tests.store.watching import BIG, Plan, fill, watched_database
+from tests.store import many_contacts
+from tests.store.many_contacts import CONTACT_TABLES, fill_people
+from tests.store.many_files import fill_files, live_files
+from tests.store.query_plans import BIG, Plan, explained_database, fill
 
 PHONE = "5511999998888"
 ENDPOINT = UUID(int=7)
@@ -67,12 +67,12 @@ async def observe(server: PostgresServer, statistics: str) -> Observed:
         plain = await Database.connect(url, connections=2)
         await make_partitions(plain, NOW - timedelta(days=70), 7)
         await make_partitions(plain, NOW, 7)
-        async with watched_database(url) as (db, plans):
+        async with explained_database(url) as (db, plans):
             scene = await set_scene(db, url)
             if statistics == "huge":
                 async with plain.connection() as conn:
                     await conn.execute("ANALYZE")
-                await pretend(url, [*CROWD, "parked_statuses"])
+                await pretend(url, [*CONTACT_TABLES, "parked_statuses"])
             found: Observed = {}
             for work in WORKS:
                 plans.clear()
@@ -236,29 +236,29 @@ async def fetch_files(s: Scene) -> None:
 
 
 async def meet_people(s: Scene) -> None:
-    await crowd.meet_people(s.stage)
+    await many_contacts.receive_from_contacts(s.stage)
 
 
 async def join_people(s: Scene) -> None:
-    await crowd.join_people(s.stage)
+    await many_contacts.merge_contacts(s.stage)
 
 
 async def touch_messages(s: Scene) -> None:
-    await crowd.touch_messages(s.stage)
+    await many_contacts.amend_messages(s.stage)
 
 
 async def accept_checked(s: Scene) -> None:
-    await crowd.accept_checked(s.stage)
+    await many_contacts.accept_checked(s.stage)
 
 
 async def write_twice(s: Scene) -> None:
     await s.stage.take_over()
-    await crowd.write_twice(s.stage)
+    await many_contacts.send_to_two_number_forms(s.stage)
 
 
 async def watch_the_number(s: Scene) -> None:
     await s.stage.take_over()
-    await crowd.watch_the_number(s.stage)
+    await many_contacts.update_number(s.stage)
 
 
 async def stray_status(s: Scene) -> None:
@@ -330,7 +330,7 @@ def test_people_are_found_by_their_keys(observed: Observed, work: Work) -> None:
     """Nothing that a channel has many of is read but by its channel and its own key."""
     for plan in observed[work.__name__]:
         for node in plan.nodes():
-            if node.get("Relation Name") in CROWD and "Scan" in node["Node Type"]:
+            if node.get("Relation Name") in CONTACT_TABLES and "Scan" in node["Node Type"]:
                 assert node["Node Type"] in ("Index Scan", "Index Only Scan", "Tid Scan"), plan.query
                 assert "channel_id = " in node.get("Index Cond", node.get("TID Cond", "") and "channel_id = "), (
                     plan.query

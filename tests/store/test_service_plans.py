@@ -1,11 +1,9 @@
 """The plans of what a batch asks about templates, and of the newest message of a conversation: by the keys alone."""
 
-from collections.abc import AsyncIterator, Iterator
 from datetime import timedelta
 from uuid import UUID, uuid4
 
 import asyncpg
-import pytest
 
 from gatepost.model import ids
 from gatepost.model.network_update import TemplateUpdate
@@ -13,31 +11,13 @@ from gatepost.store.conversations.changes import find_last_incoming
 from gatepost.store.partitions import make_partitions
 from gatepost.store.pool import Database
 from gatepost.store.templates import apply_template_reports, find_templates
-from tests.conftest import PostgresServer
 from tests.outbound.stage import NOW
-from tests.store.watching import Plan, fill, filled_once, watched_copy
+from tests.store.query_plans import Explained, Plan, fill
 
 CHANNEL, CONTACT = UUID(int=1), UUID(int=2)
-Watched = tuple[Database, list[Plan]]
 
 
-@pytest.fixture(scope="module")
-def filled(postgres_server: PostgresServer) -> Iterator[dict[str, str]]:
-    """Give the databases that each test gets a copy of."""
-    with filled_once(postgres_server, fill_desk) as names:
-        yield names
-
-
-@pytest.fixture(params=["fresh", "analyzed"])
-async def watched(
-    request: pytest.FixtureRequest, postgres_server: PostgresServer, filled: dict[str, str]
-) -> AsyncIterator[Watched]:
-    """Give a database with thousands of templates and messages, without statistics or with them."""
-    async with watched_copy(postgres_server, filled[request.param]) as found:
-        yield found
-
-
-async def fill_desk(url: str) -> None:
+async def fill_database(url: str) -> None:
     """Thousands of templates and messages, and one conversation that is looked at."""
     plain = await Database.connect(url, connections=1)
     await make_partitions(plain, NOW - timedelta(days=70), 7)
@@ -82,8 +62,8 @@ def rows_of(plan: Plan, table: str) -> int:
     return int(sum((n["Actual Rows"] + n.get("Rows Removed by Filter", 0)) * n["Actual Loops"] for n in nodes))
 
 
-async def test_templates_of_a_batch(watched: Watched) -> None:
-    db, plans = watched
+async def test_templates_of_a_batch(explained: Explained) -> None:
+    db, plans = explained
     keys = [(f"name_{number}", "en_US") for number in range(1, 51)]
     async with db.connection() as conn:
         assert len(await find_templates(conn, CHANNEL, [*keys, ("name_1", "pt_BR")])) == 50
@@ -91,16 +71,16 @@ async def test_templates_of_a_batch(watched: Watched) -> None:
     assert 45 <= rows_of(plan, "templates") <= 50  # averages are rounded
 
 
-async def test_news_of_templates(watched: Watched) -> None:
-    db, plans = watched
+async def test_news_of_templates(explained: Explained) -> None:
+    db, plans = explained
     news = [TemplateUpdate(str(number), f"name_{number}", "en_US", status="PAUSED") for number in range(1, 11)]
     async with db.transaction() as conn:
         assert await apply_template_reports(conn, CHANNEL, news, NOW) == []
     assert sum(rows_of(plan, "templates") for plan in plans) <= 30
 
 
-async def test_the_newest_message_of_a_conversation(watched: Watched) -> None:
-    db, plans = watched
+async def test_the_newest_message_of_a_conversation(explained: Explained) -> None:
+    db, plans = explained
     heard = await find_last_incoming(db, CHANNEL, CONTACT, NOW - timedelta(days=30))
     assert heard is not None
     assert (heard.network_id, heard.address) == ("wamid.10", "5511999998888")

@@ -7,7 +7,7 @@ import msgspec
 
 from gatepost.networks.base import Person
 from gatepost.store.usage import DayCount, count_all, count_messages, read_days, uncounted_channels
-from tests.inbound.hearing import ANA, hear, said
+from tests.inbound.incoming_messages import ANA, message_from, receive
 from tests.outbound.stage import NOW, Stage
 
 TODAY = NOW.date()
@@ -18,9 +18,9 @@ async def days(stage: Stage) -> list[DayCount]:
 
 
 async def test_each_message_counts_once_on_its_day(stage: Stage) -> None:
-    message = said(stage, ANA, "text", {"body": 'x\x00 "direction":"out","type":"y"'})
-    await hear(stage, message, said(stage, Person(lid="1", name="Bob"), "image", {}, age=3 * 86_400))
-    await hear(stage, said(stage, ANA, "reaction", {"reaction": {"emoji": "x"}}, target=message.network_id))
+    message = message_from(stage, ANA, "text", {"body": 'x\x00 "direction":"out","type":"y"'})
+    await receive(stage, message, message_from(stage, Person(lid="1", name="Bob"), "image", {}, age=3 * 86_400))
+    await receive(stage, message_from(stage, ANA, "reaction", {"reaction": {"emoji": "x"}}, target=message.network_id))
     await stage.accept("5511999990001")
     stage.clock.advance(86_400)
     await stage.accept("5511999990001")
@@ -53,7 +53,7 @@ async def test_upkeep_counts_what_is_new_and_rests(stage: Stage) -> None:
 
 async def test_the_created_event_is_the_first_of_its_message(stage: Stage) -> None:
     await stage.accept("5511999990001", client_ref='"' * 200)
-    await hear(stage, said(stage, Person(user_id='U"S.\\1', name='"'), "text"))
+    await receive(stage, message_from(stage, Person(user_id='U"S.\\1', name='"'), "text"))
     messages = {row["id"]: row["event_ids"][0] for row in await stage.rows("messages")}
     rows = [row for row in await stage.rows("events") if row["message_id"]]
     assert {row["message_id"]: row["id"] for row in rows} == messages

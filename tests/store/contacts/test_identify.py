@@ -9,31 +9,40 @@ import pytest
 from gatepost.model import ids
 from gatepost.model.person import Person
 from gatepost.networks.base import ContactUpdate, LabelUpdate, Outgoing, SendAccepted
-from tests.inbound.hearing import ANA, contact_of, data, hear, names, row_of, said, told
+from tests.inbound.incoming_messages import (
+    ANA,
+    contact_of,
+    data,
+    message_from,
+    read_aliases,
+    read_events,
+    receive,
+    row_of,
+)
 from tests.outbound.stage import Stage
 
 # -- changes are told once --------------------------------------------------------------------------------------------
 
 
 async def test_a_new_contact_is_no_change(stage: Stage) -> None:
-    await hear(
+    await receive(
         stage,
-        said(stage, Person(lid="7", name="A", username="a")),
-        said(stage, Person("5511", "7", name="B")),
-        said(stage, Person("5511", user_id="u")),
+        message_from(stage, Person(lid="7", name="A", username="a")),
+        message_from(stage, Person("5511", "7", name="B")),
+        message_from(stage, Person("5511", user_id="u")),
     )
-    assert await told(stage, "contact") == []
-    assert await names(stage) == {"5511": {"lid:7", "user:u"}}
+    assert await read_events(stage, "contact") == []
+    assert await read_aliases(stage) == {"5511": {"lid:7", "user:u"}}
     row = await contact_of(stage, "5511")
     assert (row["name"], row["username"]) == ("B", "a")
 
 
 async def test_a_new_name_is_told_once(stage: Stage) -> None:
-    await hear(stage, said(stage, ANA))
+    await receive(stage, message_from(stage, ANA))
     renamed = Person(ANA.phone, name="Ana Maria", username="ana")
     for _ in range(2):
-        await hear(stage, ContactUpdate(renamed, stage.clock.now()), said(stage, renamed))
-        await hear(stage, said(stage, Person(ANA.phone)))
+        await receive(stage, ContactUpdate(renamed, stage.clock.now()), message_from(stage, renamed))
+        await receive(stage, message_from(stage, Person(ANA.phone)))
     contact = await contact_of(stage, ANA.phone or "")
     assert await data(stage, "contact") == [
         {
@@ -49,38 +58,40 @@ async def test_a_new_name_is_told_once(stage: Stage) -> None:
 
 
 async def test_a_number_that_becomes_known_is_told(stage: Stage) -> None:
-    await hear(stage, said(stage, Person(lid="7")))
+    await receive(stage, message_from(stage, Person(lid="7")))
     first = (await data(stage))[0]
     assert (first["contact"]["phone"], first["key"]["remoteJid"]) == (None, "7@lid")
     for _ in range(2):
-        await hear(stage, said(stage, Person("5511", "7")))
+        await receive(stage, message_from(stage, Person("5511", "7")))
     (event,) = await data(stage, "contact")
     assert (event["phone"], event["changed"], event["joined"]) == ("5511", ["phone"], [])
-    assert await names(stage) == {"5511": {"lid:7"}}
+    assert await read_aliases(stage) == {"5511": {"lid:7"}}
 
 
 async def test_two_that_turn_out_to_be_one_are_joined_and_told_once(stage: Stage) -> None:
-    await hear(stage, said(stage, Person("5511")), said(stage, Person(lid="7", name="Ana")))
+    await receive(stage, message_from(stage, Person("5511")), message_from(stage, Person(lid="7", name="Ana")))
     gone = (await contact_of(stage, "lid:7"))["id"]
     for _ in range(2):
-        await hear(stage, ContactUpdate(Person("5511", "7"), stage.clock.now()))
+        await receive(stage, ContactUpdate(Person("5511", "7"), stage.clock.now()))
     (event,) = await data(stage, "contact")
     assert (event["phone"], event["name"], event["changed"]) == ("5511", "Ana", ["history", "name"])
     assert event["joined"] == [ids.format_id("ct", gone)]
 
 
 async def test_what_a_person_is_called_and_wishes_is_not_lost_with_the_join(stage: Stage) -> None:
-    await hear(stage, said(stage, Person("5511")), said(stage, Person(lid="7", name="Ana", username="ana")))
-    target = said(stage, Person("5511"))
-    reaction = said(stage, Person(lid="7"), "reaction", {"reaction": {"emoji": "👍"}}, target=target.network_id)
-    await hear(stage, target, reaction)
+    await receive(
+        stage, message_from(stage, Person("5511")), message_from(stage, Person(lid="7", name="Ana", username="ana"))
+    )
+    target = message_from(stage, Person("5511"))
+    reaction = message_from(stage, Person(lid="7"), "reaction", {"reaction": {"emoji": "👍"}}, target=target.network_id)
+    await receive(stage, target, reaction)
     async with stage.db.connection() as conn:
         await conn.execute(
             "UPDATE contacts SET opted_out = $2 WHERE channel_id = $1 AND phone = 'lid:7'",
             stage.channel_id,
             stage.clock.now(),
         )
-    await hear(stage, said(stage, Person("5511", "7")))
+    await receive(stage, message_from(stage, Person("5511", "7")))
     row = await contact_of(stage, "5511")
     assert (row["name"], row["username"], row["opted_out"]) == ("Ana", "ana", stage.clock.now())
     assert list(msgspec.json.decode((await row_of(stage, target))["reactions"])) == [ids.format_id("ct", row["id"])]
@@ -94,69 +105,73 @@ def moved(stage: Stage, old: str, new: str, age: float = 0, **more: Any) -> Cont
 
 
 async def test_a_new_number_takes_the_contact_along(stage: Stage) -> None:
-    await hear(stage, said(stage, Person("1110000", "7", name="Ana")))
+    await receive(stage, message_from(stage, Person("1110000", "7", name="Ana")))
     before = await contact_of(stage, "1110000")
     for _ in range(2):
-        await hear(
+        await receive(
             stage,
-            said(stage, Person("1110000"), "system", {"system": {}}, id="sys"),
+            message_from(stage, Person("1110000"), "system", {"system": {}}, id="sys"),
             moved(stage, "1110000", "2220000"),
         )
     after = await contact_of(stage, "2220000")
     assert (after["id"], after["name"]) == (before["id"], "Ana")
-    assert await names(stage) == {"2220000": {"lid:7"}}
+    assert await read_aliases(stage) == {"2220000": {"lid:7"}}
     assert [(e["phone"], e["changed"]) for e in await data(stage, "contact")] == [("2220000", ["phone"])]
-    await hear(stage, said(stage, Person("1110000", name="Somebody else")))
-    assert (await names(stage)).keys() == {"2220000", "1110000"}
+    await receive(stage, message_from(stage, Person("1110000", name="Somebody else")))
+    assert (await read_aliases(stage)).keys() == {"2220000", "1110000"}
 
 
 async def test_a_number_change_onto_a_number_that_exists_joins_the_two(stage: Stage) -> None:
-    one, two = said(stage, Person("1110000", "7")), said(stage, Person("2220000", name="Ana"))
-    await hear(stage, one, two)
+    one, two = message_from(stage, Person("1110000", "7")), message_from(stage, Person("2220000", name="Ana"))
+    await receive(stage, one, two)
     gone = (await contact_of(stage, "1110000"))["id"]
     for _ in range(2):
-        await hear(stage, moved(stage, "1110000", "2220000"))
-    assert await names(stage) == {"2220000": {"lid:7"}}
+        await receive(stage, moved(stage, "1110000", "2220000"))
+    assert await read_aliases(stage) == {"2220000": {"lid:7"}}
     assert (await row_of(stage, one))["contact_id"] == (await row_of(stage, two))["contact_id"]
     assert [e["joined"] for e in await data(stage, "contact")] == [[ids.format_id("ct", gone)]]
 
 
 async def test_two_numbers_stay_two_contacts_until_the_network_says_that_they_are_one(stage: Stage) -> None:
     same = {"name": "Ana", "username": "ana"}
-    await hear(stage, said(stage, Person("1110000", "7", **same)), said(stage, Person("2220000", "8", **same)))
-    assert await names(stage) == {"1110000": {"lid:7"}, "2220000": {"lid:8"}}
-    await hear(stage, said(stage, Person("2220000", "7")))
-    assert await names(stage) == {"2220000": {"lid:7", "lid:8", "1110000"}}
+    await receive(
+        stage, message_from(stage, Person("1110000", "7", **same)), message_from(stage, Person("2220000", "8", **same))
+    )
+    assert await read_aliases(stage) == {"1110000": {"lid:7"}, "2220000": {"lid:8"}}
+    await receive(stage, message_from(stage, Person("2220000", "7")))
+    assert await read_aliases(stage) == {"2220000": {"lid:7", "lid:8", "1110000"}}
 
 
 async def test_a_number_change_of_somebody_unknown_changes_nothing(stage: Stage) -> None:
-    await hear(stage, moved(stage, "1110000", "2220000", name="Ana"))
-    await hear(stage, moved(stage, "2220000", "2220000"), moved(stage, "3330000", "2220000"))
-    assert await names(stage) == {"2220000": set()}
-    assert await told(stage, "contact") == []
+    await receive(stage, moved(stage, "1110000", "2220000", name="Ana"))
+    await receive(stage, moved(stage, "2220000", "2220000"), moved(stage, "3330000", "2220000"))
+    assert await read_aliases(stage) == {"2220000": set()}
+    assert await read_events(stage, "contact") == []
 
 
 @pytest.mark.parametrize(("age", "left"), [(86_400, {"2220000"}), (86_401, {"1110000", "2220000"})])
 async def test_old_news_come_again_leave_the_next_owner_of_a_number_alone(
     stage: Stage, age: int, left: set[str]
 ) -> None:
-    await hear(stage, said(stage, Person("2220000")), said(stage, Person("1110000", name="The next owner")))
-    await hear(stage, moved(stage, "1110000", "2220000", age))
-    assert (await names(stage)).keys() == left
+    await receive(
+        stage, message_from(stage, Person("2220000")), message_from(stage, Person("1110000", name="The next owner"))
+    )
+    await receive(stage, moved(stage, "1110000", "2220000", age))
+    assert (await read_aliases(stage)).keys() == left
 
 
 async def test_a_label_and_a_message_under_the_old_number_in_the_same_report_find_their_contact(stage: Stage) -> None:
     label = LabelUpdate("L1", "assigned", stage.clock.now(), "VIP", 1, Person("1110000"))
-    await hear(
+    await receive(
         stage,
-        said(stage, Person("1110000")),
+        message_from(stage, Person("1110000")),
         label,
         moved(stage, "1110000", "2220000"),
         moved(stage, "1110000", "2220000"),
     )
     contact = await contact_of(stage, "2220000")
     assert [row["contact_id"] for row in await stage.rows("label_uses")] == [contact["id"]]
-    assert (await names(stage)).keys() == {"2220000"}
+    assert (await read_aliases(stage)).keys() == {"2220000"}
 
 
 # -- numbers that are written in two ways -----------------------------------------------------------------------------
@@ -177,22 +192,22 @@ async def test_an_answer_from_the_number_as_the_network_writes_it_finds_its_cont
     for _ in range(2):
         await stage.accept("551188887777")
         await stage.settle()
-    answer = said(stage, Person("5511988887777"))
-    await hear(stage, answer)
-    assert await names(stage) == {"551188887777": {"5511988887777"}}
-    assert await told(stage, "contact") == []
+    answer = message_from(stage, Person("5511988887777"))
+    await receive(stage, answer)
+    assert await read_aliases(stage) == {"551188887777": {"5511988887777"}}
+    assert await read_events(stage, "contact") == []
     row = await row_of(stage, answer)
     assert {r["contact_id"] for r in await stage.rows("messages")} == {row["contact_id"]}
 
 
 async def test_somebody_who_wrote_first_is_the_one_we_write_to(stage: Stage) -> None:
     written(stage, "4915188887777")
-    await hear(stage, said(stage, Person("4915188887777", name="Ana")))
+    await receive(stage, message_from(stage, Person("4915188887777", name="Ana")))
     await stage.take_over()
     await stage.accept("49015188887777")
     await stage.accept("49015188887777")
     await stage.settle()
-    assert await names(stage) == {"4915188887777": {"49015188887777"}}
+    assert await read_aliases(stage) == {"4915188887777": {"49015188887777"}}
     (event,) = await data(stage, "contact")
     assert event["changed"] == ["history"]
     assert len({row["contact_id"] for row in await stage.rows("messages")}) == 1
@@ -202,10 +217,10 @@ async def test_somebody_who_wrote_first_is_the_one_we_write_to(stage: Stage) -> 
 
 
 async def test_both_forms_of_a_number_are_one_person_without_a_word_of_the_network(stage: Stage) -> None:
-    await hear(stage, said(stage, Person("553188887777", name="Ana")))
+    await receive(stage, message_from(stage, Person("553188887777", name="Ana")))
     await stage.take_over()
     await stage.accept("5531988887777")
     await stage.settle()
-    assert await names(stage) == {"553188887777": {"5531988887777"}}
+    assert await read_aliases(stage) == {"553188887777": {"5531988887777"}}
     assert await data(stage, "contact") == []
     assert len({row["contact_id"] for row in await stage.rows("messages")}) == 1

@@ -1,6 +1,5 @@
 """The plans of looking contacts and orders up: a page reads about as many rows as it shows, however many there are."""
 
-from collections.abc import AsyncIterator, Iterator
 from datetime import timedelta
 from uuid import UUID, uuid4
 
@@ -18,34 +17,15 @@ from gatepost.store.contacts.read import (
 )
 from gatepost.store.labels import CONTACT, read_labels_by_contact
 from gatepost.store.orders import OrderFilter, list_orders
-from gatepost.store.pool import Database
-from tests.conftest import PostgresServer
 from tests.outbound.stage import NOW
+from tests.store.query_plans import Explained
 from tests.store.test_service_plans import rows_of
-from tests.store.watching import Plan, filled_once, watched_copy
 
 CHANNEL, OTHER, LABEL = UUID(int=1), UUID(int=2), UUID(int=3)
 COUNT = 20_000
-Watched = tuple[Database, list[Plan]]
 
 
-@pytest.fixture(scope="module")
-def filled(postgres_server: PostgresServer) -> Iterator[dict[str, str]]:
-    """Give the databases that each test gets a copy of."""
-    with filled_once(postgres_server, fill_book) as names:
-        yield names
-
-
-@pytest.fixture(params=["fresh", "analyzed"])
-async def watched(
-    request: pytest.FixtureRequest, postgres_server: PostgresServer, filled: dict[str, str]
-) -> AsyncIterator[Watched]:
-    """Give a database with thousands of people on two channels, without statistics or with them."""
-    async with watched_copy(postgres_server, filled[request.param]) as found:
-        yield found
-
-
-async def fill_book(url: str) -> None:
+async def fill_database(url: str) -> None:
     """Thousands of people on two channels, each with a label and an order."""
     conn = await asyncpg.connect(url)
     for channel_id in (CHANNEL, OTHER):
@@ -78,8 +58,8 @@ ALL = ContactFilter()
 
 
 @pytest.mark.parametrize("wanted", [ALL, ContactFilter(opted_out=True), ContactFilter(label_id=LABEL)], ids=repr)
-async def test_a_page_of_contacts(watched: Watched, wanted: ContactFilter) -> None:
-    db, plans = watched
+async def test_a_page_of_contacts(explained: Explained, wanted: ContactFilter) -> None:
+    db, plans = explained
     first = await list_contacts(db, CHANNEL, wanted, None, 10)
     second = await list_contacts(db, CHANNEL, wanted, first[-1].id, 10)
     found = [row.id for row in (*first, *second)]
@@ -98,8 +78,8 @@ async def test_a_page_of_contacts(watched: Watched, wanted: ContactFilter) -> No
         ("nobody", []),
     ],
 )
-async def test_a_page_of_a_search(watched: Watched, words: str, names: list[str]) -> None:
-    db, plans = watched
+async def test_a_page_of_a_search(explained: Explained, words: str, names: list[str]) -> None:
+    db, plans = explained
     found = await search_contacts(db, CHANNEL, words, ALL, None, 3)
     assert [one.contact.name for one in found] == names
     (plan,) = plans
@@ -110,8 +90,8 @@ async def test_a_page_of_a_search(watched: Watched, words: str, names: list[str]
         assert rows_of(plans[-1], "contacts") <= 12
 
 
-async def test_a_search_goes_through_everybody_once(watched: Watched) -> None:
-    db, _ = watched
+async def test_a_search_goes_through_everybody_once(explained: Explained) -> None:
+    db, _ = explained
     after: SearchPosition | None = None
     seen: list[UUID] = []
     while page := await search_contacts(db, CHANNEL, "bob nr1", ALL, after, 1000):
@@ -120,8 +100,8 @@ async def test_a_search_goes_through_everybody_once(watched: Watched) -> None:
     assert len(seen) == len(set(seen)) == sum(str(i).startswith("1") for i in range(2, COUNT + 1, 2))
 
 
-async def test_a_search_begins_where_the_words_do(watched: Watched) -> None:
-    db, plans = watched
+async def test_a_search_begins_where_the_words_do(explained: Explained) -> None:
+    db, plans = explained
     early, late = [await search_contacts(db, CHANNEL, words, ALL, None, 10) for words in ("ana", "bob nr9999")]
     assert (len(early), [one.contact.name for one in late]) == (10, [])
     late = await search_contacts(db, CHANNEL, "bob nr9998", ALL, None, 10)
@@ -129,16 +109,16 @@ async def test_a_search_begins_where_the_words_do(watched: Watched) -> None:
     assert all(plan.buffers <= 60 for plan in plans)  # all names before Bob fill a hundred pages of the index
 
 
-async def test_a_place_before_the_words_is_where_they_begin(watched: Watched) -> None:
-    db, _ = watched
+async def test_a_place_before_the_words_is_where_they_begin(explained: Explained) -> None:
+    db, _ = explained
     whole = await search_contacts(db, CHANNEL, "bob", ALL, None, 10)
     for place in (SearchPosition("ana", UUID(int=2**128 - 1)), SearchPosition("bo", UUID(int=2**128 - 1))):
         assert await search_contacts(db, CHANNEL, "Bob", ALL, place, 10) == whole
     assert await search_contacts(db, CHANNEL, "bob", ALL, SearchPosition("c", ids.ZERO), 10) == []
 
 
-async def test_people_by_their_numbers(watched: Watched) -> None:
-    db, plans = watched
+async def test_people_by_their_numbers(explained: Explained) -> None:
+    db, plans = explained
     numbers = [f"5511{i:07d}" for i in range(1, 101)]
     async with db.connection() as conn:
         found = await find_people(conn, CHANNEL, [*numbers, "999"])
@@ -148,8 +128,8 @@ async def test_people_by_their_numbers(watched: Watched) -> None:
     assert rows_of(plans[1], "label_uses") <= 110
 
 
-async def test_a_page_of_orders(watched: Watched) -> None:
-    db, plans = watched
+async def test_a_page_of_orders(explained: Explained) -> None:
+    db, plans = explained
     whole = IdRange()
     person = (await list_orders(db, CHANNEL, OrderFilter(whole), None, 10))[0].contact_id
     shipped = await list_orders(db, CHANNEL, OrderFilter(whole, "shipped"), None, 10)

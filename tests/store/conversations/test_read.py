@@ -1,7 +1,6 @@
 """Conversations in the store: lists by the right index whatever the statistics say, in bounded steps, none missed."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
@@ -19,35 +18,17 @@ from gatepost.store.conversations.inbox import RARE, STEPS, InboxFilter, list_co
 from gatepost.store.messages.history import HistoryFilter, read_history_page
 from gatepost.store.partitions import make_partitions
 from gatepost.store.pool import Database
-from tests.conftest import PostgresServer
-from tests.inbound.hearing import ANA, contact_of, data, hear, said
+from tests.inbound.incoming_messages import ANA, contact_of, data, message_from, receive
 from tests.outbound.stage import NOW, Stage
+from tests.store.query_plans import Explained
 from tests.store.test_service_plans import rows_of
-from tests.store.watching import Plan, filled_once, watched_copy
 
 CHANNEL, STRANGER = UUID(int=1), UUID(int=2)
 COMMON, SELDOM, LOST = UUID(int=3), UUID(int=4), UUID(int=5)
 COUNT, PAGE = 2 * STEPS + 100, 20
-Watched = tuple[Database, list[Plan]]
 
 
-@pytest.fixture(scope="module")
-def filled(postgres_server: PostgresServer) -> Iterator[dict[str, str]]:
-    """Give the databases that each test gets a copy of."""
-    with filled_once(postgres_server, fill_inboxes) as names:
-        yield names
-
-
-@pytest.fixture(params=["fresh", "analyzed"])
-async def watched(
-    request: pytest.FixtureRequest, postgres_server: PostgresServer, filled: dict[str, str]
-) -> AsyncIterator[Watched]:
-    """Give a channel with thousands of conversations, and a stranger's beside."""
-    async with watched_copy(postgres_server, filled[request.param]) as found:
-        yield found
-
-
-async def fill_inboxes(url: str) -> None:
+async def fill_database(url: str) -> None:
     plain = await Database.connect(url, connections=1)
     await make_partitions(plain, NOW, 7)
     await plain.close()
@@ -98,8 +79,8 @@ def down(first: int, count: int = PAGE) -> list[int]:
     return list(range(first, first - count, -1))
 
 
-async def test_a_page_reads_what_it_shows(watched: Watched) -> None:
-    db, plans = watched
+async def test_a_page_reads_what_it_shows(explained: Explained) -> None:
+    db, plans = explained
     for wanted, first in (
         (InboxFilter(), COUNT),
         (InboxFilter(status="open", archived=False, unread=False), COUNT),
@@ -119,8 +100,8 @@ async def test_a_page_reads_what_it_shows(watched: Watched) -> None:
         assert [plan.query for plan in plans if plan.seq_scans()] == []
 
 
-async def test_a_rare_label_is_looked_up_from_its_own_side(watched: Watched) -> None:
-    db, plans = watched
+async def test_a_rare_label_is_looked_up_from_its_own_side(explained: Explained) -> None:
+    db, plans = explained
     found, following = await numbers(db, InboxFilter(label_id=SELDOM, status="open"))
     assert (found, following is not None) == (down(COUNT), True)
     assert sum(rows_of(plan, "conversations") for plan in plans) <= RARE + 2 * PAGE
@@ -128,8 +109,8 @@ async def test_a_rare_label_is_looked_up_from_its_own_side(watched: Watched) -> 
     assert (found, following) == ([], None)
 
 
-async def test_a_page_takes_so_many_steps_and_the_next_goes_on(watched: Watched) -> None:
-    db, plans = watched
+async def test_a_page_takes_so_many_steps_and_the_next_goes_on(explained: Explained) -> None:
+    db, plans = explained
     wanted, pages, before = InboxFilter(label_id=LOST, unread=False), [], None
     while True:
         plans.clear()
@@ -142,8 +123,8 @@ async def test_a_page_takes_so_many_steps_and_the_next_goes_on(watched: Watched)
     assert [number for page in pages for number in page] == down(RARE + 1, RARE + 1 - 50)
 
 
-async def test_uses_of_a_label_are_read_at_once_for_a_large_page(watched: Watched) -> None:
-    db, plans = watched
+async def test_uses_of_a_label_are_read_at_once_for_a_large_page(explained: Explained) -> None:
+    db, plans = explained
     first = await list_conversations(db, CHANNEL, InboxFilter(label_id=LOST), None, 100)
     assert (first.conversations, first.following is not None) == ([], True)
     looks = [
@@ -155,8 +136,8 @@ async def test_uses_of_a_label_are_read_at_once_for_a_large_page(watched: Watche
     assert phones == down(RARE + 1, 100)
 
 
-async def test_one_persons_conversation_and_since_when(watched: Watched) -> None:
-    db, plans = watched
+async def test_one_persons_conversation_and_since_when(explained: Explained) -> None:
+    db, plans = explained
     found, following = await numbers(db, InboxFilter(phone="4900000077", status="closed"))
     assert (found, following) == ([77], None)
     assert sum(rows_of(plan, "conversations") for plan in plans) <= 1
@@ -168,8 +149,8 @@ async def test_one_persons_conversation_and_since_when(watched: Watched) -> None
     assert (await numbers(db, InboxFilter(since=late)))[0] == down(COUNT, 9)
 
 
-async def test_history_goes_by_the_contact(watched: Watched) -> None:
-    db, plans = watched
+async def test_history_goes_by_the_contact(explained: Explained) -> None:
+    db, plans = explained
     ((one,), _) = await page_of_one(db)
     plans.clear()
     conversation = ids.format_id("cv", one.conversation.contact_id)
@@ -228,7 +209,7 @@ async def page_of_one(db: Database) -> tuple[Any, UUID | None]:
 
 
 async def test_nothing_is_told_when_nothing_changed(stage: Stage) -> None:
-    await hear(stage, said(stage, ANA))
+    await receive(stage, message_from(stage, ANA))
     contact_id = (await contact_of(stage, ANA.phone or ""))["id"]
     for wishes, known in (({"status": "open", "note": None}, True), ({}, True), ({"note": "x"}, True)):
         async with channel_transaction(stage.db, stage.ref, stage.channel_id, stage.clock.now()) as change:
@@ -240,7 +221,7 @@ async def test_nothing_is_told_when_nothing_changed(stage: Stage) -> None:
 
 
 async def test_reading_and_writing_at_once_lose_no_count(stage: Stage) -> None:
-    await hear(stage, said(stage, ANA))
+    await receive(stage, message_from(stage, ANA))
     contact_id = (await contact_of(stage, ANA.phone or ""))["id"]
 
     async def read() -> None:
@@ -248,10 +229,10 @@ async def test_reading_and_writing_at_once_lose_no_count(stage: Stage) -> None:
             assert await mark_read(change, contact_id, NOW - timedelta(days=30)) is not None
 
     await read()
-    await asyncio.gather(*(hear(stage, said(stage, ANA)) for _ in range(30)))
+    await asyncio.gather(*(receive(stage, message_from(stage, ANA)) for _ in range(30)))
     (row,) = await stage.rows("conversations")
     assert row["unread"] == 30
-    await asyncio.gather(*(hear(stage, said(stage, ANA)) for _ in range(10)), read(), read())
+    await asyncio.gather(*(receive(stage, message_from(stage, ANA)) for _ in range(10)), read(), read())
     await read()
     (row,) = await stage.rows("conversations")
     assert row["unread"] == 0
@@ -260,8 +241,8 @@ async def test_reading_and_writing_at_once_lose_no_count(stage: Stage) -> None:
 async def test_two_conversations_become_one(stage: Stage) -> None:
     """Whatever asks for attention wins, and what people wrote down stays."""
     one, two = Person("4915100000001"), Person(lid="77")
-    await hear(stage, said(stage, one), said(stage, two))
-    await hear(stage, said(stage, two, age=-2))
+    await receive(stage, message_from(stage, one), message_from(stage, two))
+    await receive(stage, message_from(stage, two, age=-2))
     stays, goes = await contact_of(stage, "4915100000001"), await contact_of(stage, "lid:77")
     newest = max(row["last_message_id"] for row in await stage.rows("conversations"))
     for contact, wishes in (
@@ -270,7 +251,9 @@ async def test_two_conversations_become_one(stage: Stage) -> None:
     ):
         async with channel_transaction(stage.db, stage.ref, stage.channel_id, stage.clock.now()) as change:
             assert await change_conversation(change, contact["id"], wishes)
-    await hear(stage, said(stage, Person(one.phone, two.lid), "reaction", {"reaction": {"emoji": "x"}}, age=60))
+    await receive(
+        stage, message_from(stage, Person(one.phone, two.lid), "reaction", {"reaction": {"emoji": "x"}}, age=60)
+    )
     (row,) = await stage.rows("conversations")
     assert (row["contact_id"], row["unread"], row["last_message_id"]) == (stays["id"], 3, newest)
     assert (row["status"], row["archived"], row["muted"]) == ("open", False, True)

@@ -4,7 +4,7 @@ import asyncio
 from typing import Any
 
 from gatepost.store.channel_head import lock_head
-from tests.inbound.hearing import ANA, BOB, hear, said, told
+from tests.inbound.incoming_messages import ANA, BOB, message_from, read_events, receive
 from tests.outbound.stage import Stage
 
 
@@ -26,24 +26,24 @@ async def change(stage: Stage, **fields: Any) -> None:
 async def test_somebody_new_is_told_of_once_before_anything_else(stage: Stage) -> None:
     await stage.accept(ANA.phone or "")
     await stage.accept(ANA.phone or "")
-    await hear(stage, said(stage, BOB), said(stage, ANA), said(stage, BOB))
-    events = [(e["type"], e["action"]) for e in await told(stage, greetings=True)]
+    await receive(stage, message_from(stage, BOB), message_from(stage, ANA), message_from(stage, BOB))
+    events = [(e["type"], e["action"]) for e in await read_events(stage, greetings=True)]
     greeting = [("contact_notifications", "created"), ("chat_notification", "created")]
     message = ("message_notification", "created")
     assert events == [*greeting, message, message, *greeting, ("contact_notifications", "updated"), *[message] * 3]
-    met, opened = (await told(stage, "c", "created", greetings=True))[:2]
+    met, opened = (await read_events(stage, "c", "created", greetings=True))[:2]
     assert met["data"]["phone"] == ANA.phone
     assert opened["data"]["contact"]["id"] == met["data"]["id"]
     assert opened["data"]["id"] == met["data"]["conversation"]["id"]
 
 
 async def test_what_people_write_is_unread_and_what_they_do_to_it_is_not(stage: Stage) -> None:
-    first = said(stage, ANA, id="wamid.first")
-    await hear(stage, first, said(stage, ANA))
-    await hear(stage, first)
+    first = message_from(stage, ANA, id="wamid.first")
+    await receive(stage, first, message_from(stage, ANA))
+    await receive(stage, first)
     emoji = {"reaction": {"emoji": "👍"}}
-    await hear(stage, said(stage, ANA, "reaction", emoji, target="wamid.first"))
-    await hear(stage, said(stage, ANA, "system", {"system": {}}), said(stage, ANA, from_me=True))
+    await receive(stage, message_from(stage, ANA, "reaction", emoji, target="wamid.first"))
+    await receive(stage, message_from(stage, ANA, "system", {"system": {}}), message_from(stage, ANA, from_me=True))
     assert (await conversation_of(stage, ANA.phone or ""))["unread"] == 2
 
 
@@ -51,15 +51,15 @@ async def test_the_newest_message_either_way_is_noted(stage: Stage) -> None:
     sent = await stage.accept(ANA.phone or "")
     assert (await conversation_of(stage, ANA.phone or ""))["last_message_id"] == sent
     stage.clock.advance(5)
-    await hear(stage, said(stage, ANA, id="wamid.1"))
+    await receive(stage, message_from(stage, ANA, id="wamid.1"))
     (incoming,) = await stage.rows("messages", "AND incoming")
     assert (await conversation_of(stage, ANA.phone or ""))["last_message_id"] == incoming["id"]
-    await hear(stage, said(stage, ANA, age=3600))
+    await receive(stage, message_from(stage, ANA, age=3600))
     assert (await conversation_of(stage, ANA.phone or ""))["last_message_id"] == incoming["id"]
 
 
 async def test_many_at_once_count_right(stage: Stage) -> None:
-    reports = (hear(stage, said(stage, ANA), said(stage, BOB)) for _ in range(20))
+    reports = (receive(stage, message_from(stage, ANA), message_from(stage, BOB)) for _ in range(20))
     sends = (stage.accept(ANA.phone or "", f"{number}") for number in range(20))
     await asyncio.gather(*reports, *sends)
     for person in (ANA, BOB):
@@ -69,23 +69,23 @@ async def test_many_at_once_count_right(stage: Stage) -> None:
 
 
 async def test_whoever_writes_opens_a_closed_or_archived_conversation_again(stage: Stage) -> None:
-    await hear(stage, said(stage, ANA))
+    await receive(stage, message_from(stage, ANA))
     for fields in ({"status": "closed"}, {"archived": True}, {"status": "closed", "archived": True}):
         await change(stage, **fields)
-        await hear(stage, said(stage, ANA), said(stage, ANA))
+        await receive(stage, message_from(stage, ANA), message_from(stage, ANA))
         found = await conversation_of(stage, ANA.phone or "")
         assert (found["status"], found["archived"]) == ("open", False)
-    events = await told(stage, "chat_notification", "updated")
+    events = await read_events(stage, "chat_notification", "updated")
     assert [event["data"]["status"] for event in events] == ["open"] * 3
     assert [event["data"]["changed"] for event in events] == [["status"], ["archived"], ["status", "archived"]]
-    await hear(stage, said(stage, ANA))
-    assert len(await told(stage, "chat_notification", "updated")) == 3
+    await receive(stage, message_from(stage, ANA))
+    assert len(await read_events(stage, "chat_notification", "updated")) == 3
 
 
 async def test_what_the_business_writes_reopens_nothing(stage: Stage) -> None:
-    await hear(stage, said(stage, ANA))
+    await receive(stage, message_from(stage, ANA))
     await change(stage, status="closed")
     await stage.accept(ANA.phone or "")
-    await hear(stage, said(stage, ANA, from_me=True))
+    await receive(stage, message_from(stage, ANA, from_me=True))
     assert (await conversation_of(stage, ANA.phone or ""))["status"] == "closed"
-    assert await told(stage, "chat_notification") == []
+    assert await read_events(stage, "chat_notification") == []

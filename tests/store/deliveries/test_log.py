@@ -1,7 +1,6 @@
 """The log of deliveries: pages show everything once with any filter, and no query reads a whole channel."""
 
 import random
-from collections.abc import AsyncIterator, Iterator
 from datetime import timedelta
 from itertools import pairwise
 from typing import Any
@@ -28,10 +27,9 @@ from gatepost.store.deliveries.log import (
 from gatepost.store.endpoints import delete_endpoint
 from gatepost.store.partitions import make_partitions
 from gatepost.store.pool import Database
-from tests.conftest import PostgresServer
 from tests.outbound.stage import NOW, Stage
-from tests.store import told
-from tests.store.watching import Plan, fill, filled_once, watched_copy
+from tests.store import delivery_rows
+from tests.store.query_plans import Explained, Plan, fill
 
 CHANNEL, ENDPOINT = UUID(int=1), UUID(int=7)
 Key = tuple[UUID, UUID]
@@ -60,10 +58,10 @@ async def read_all(stage: Stage, wanted: DeliveryFilter, *, scan: int = SCAN, mo
 
 async def test_pending_deliveries_of_a_deleted_endpoint_are_canceled(stage: Stage) -> None:
     """Also what is recorded after the deletion, however long ago that was."""
-    gone, kept = [await told.add_endpoint(stage.db, stage.channel_id) for _ in range(2)]
-    events = await told.add_events(stage.db, stage.channel_id, 3)
+    gone, kept = [await delivery_rows.add_endpoint(stage.db, stage.channel_id) for _ in range(2)]
+    events = await delivery_rows.add_events(stage.db, stage.channel_id, 3)
     for hook in (gone, kept):
-        await told.add_deliveries(stage.db, stage.channel_id, hook, events, [PENDING, DELIVERED, EXHAUSTED])
+        await delivery_rows.add_deliveries(stage.db, stage.channel_id, hook, events, [PENDING, DELIVERED, EXHAUSTED])
     assert await delete_endpoint(stage.db, stage.channel_id, gone)
 
     async def found(*states: int, **more: Any) -> set[Key]:
@@ -82,18 +80,18 @@ async def test_pending_deliveries_of_a_deleted_endpoint_are_canceled(stage: Stag
 @pytest.mark.parametrize(("scan", "most"), [(SCAN, 100), (SCAN, 7), (40, 7), (4, 1)])
 async def test_pages_show_everything_once(stage: Stage, scan: int, most: int) -> None:
     chance = random.Random(5)
-    hooks = [await told.add_endpoint(stage.db, stage.channel_id) for _ in range(3)]
-    first = await told.add_events(stage.db, stage.channel_id, 40)
-    later = await told.add_events(
+    hooks = [await delivery_rows.add_endpoint(stage.db, stage.channel_id) for _ in range(3)]
+    first = await delivery_rows.add_events(stage.db, stage.channel_id, 40)
+    later = await delivery_rows.add_events(
         stage.db, stage.channel_id, 40, type_="ack_notification", start=NOW - timedelta(hours=1)
     )
     kept: dict[Key, int] = {}
     for hook in hooks:
         chosen = [event for event in first + later if chance.random() < 0.7]
         states = [chance.choice([0, 1, 1, 1, 2]) for _ in chosen]
-        await told.add_deliveries(stage.db, stage.channel_id, hook, chosen, states)
+        await delivery_rows.add_deliveries(stage.db, stage.channel_id, hook, chosen, states)
         kept |= {(event, hook): state for event, state in zip(chosen, states, strict=True)}
-    await told.change(stage.db, "DELETE FROM endpoints WHERE id = $1", hooks[1])
+    await delivery_rows.change(stage.db, "DELETE FROM endpoints WHERE id = $1", hooks[1])
     kept = {key: CANCELED if (key[1], state) == (hooks[1], PENDING) else state for key, state in kept.items()}
     span = IdRange(first[10], later[20])
     for wanted in (
@@ -122,9 +120,9 @@ async def test_pages_show_everything_once(stage: Stage, scan: int, most: int) ->
 
 
 async def test_deliveries_of_others_are_not_shown(stage: Stage) -> None:
-    hook = await told.add_endpoint(stage.db, stage.channel_id)
-    (event,) = await told.add_events(stage.db, stage.channel_id, 1)
-    await told.add_deliveries(stage.db, stage.channel_id, hook, [event], 1)
+    hook = await delivery_rows.add_endpoint(stage.db, stage.channel_id)
+    (event,) = await delivery_rows.add_events(stage.db, stage.channel_id, 1)
+    await delivery_rows.add_deliveries(stage.db, stage.channel_id, hook, [event], 1)
     stranger = UUID(int=99)
     assert (await read_page(stage.db, stranger, DeliveryFilter(), None, scan=100, limit=10)).found == []
     assert (await read_page(stage.db, stranger, DeliveryFilter(endpoint_id=hook), None, scan=100, limit=10)).found == []
@@ -133,13 +131,13 @@ async def test_deliveries_of_others_are_not_shown(stage: Stage) -> None:
 
 
 async def test_the_fields_of_a_delivery(stage: Stage) -> None:
-    hook = await told.add_endpoint(stage.db, stage.channel_id, state="paused")
-    event, gone = await told.add_events(stage.db, stage.channel_id, 2)
-    await told.add_deliveries(stage.db, stage.channel_id, hook, [event, gone], 0, attempts=2)
-    await told.add_attempts(stage.db, stage.channel_id, hook, [event], 1, status=500)
-    await told.add_attempts(stage.db, stage.channel_id, hook, [event], 2, status=None, error="It broke.")
-    await told.add_retry(stage.db, stage.channel_id, hook, event, NOW + timedelta(hours=1))
-    await told.change(stage.db, "DELETE FROM events WHERE id = $1", gone)
+    hook = await delivery_rows.add_endpoint(stage.db, stage.channel_id, state="paused")
+    event, gone = await delivery_rows.add_events(stage.db, stage.channel_id, 2)
+    await delivery_rows.add_deliveries(stage.db, stage.channel_id, hook, [event, gone], 0, attempts=2)
+    await delivery_rows.add_attempts(stage.db, stage.channel_id, hook, [event], 1, status=500)
+    await delivery_rows.add_attempts(stage.db, stage.channel_id, hook, [event], 2, status=None, error="It broke.")
+    await delivery_rows.add_retry(stage.db, stage.channel_id, hook, event, NOW + timedelta(hours=1))
+    await delivery_rows.change(stage.db, "DELETE FROM events WHERE id = $1", gone)
     one = await get_logged(stage.db, stage.channel_id, hook, event)
     assert isinstance(one, LoggedDelivery)
     assert (one.type, one.action, one.endpoint_state) == ("message_notification", "created", "paused")
@@ -150,12 +148,14 @@ async def test_the_fields_of_a_delivery(stage: Stage) -> None:
 
 
 async def test_a_batch_shows_what_was_sent_and_answered_with_each_of_its_events(stage: Stage) -> None:
-    hook = await told.add_endpoint(stage.db, stage.channel_id)
-    events = await told.add_events(stage.db, stage.channel_id, 3)
-    await told.add_deliveries(stage.db, stage.channel_id, hook, events, 1)
+    hook = await delivery_rows.add_endpoint(stage.db, stage.channel_id)
+    events = await delivery_rows.add_events(stage.db, stage.channel_id, 3)
+    await delivery_rows.add_deliveries(stage.db, stage.channel_id, hook, events, 1)
     shared: dict[str, Any] = {"status": 200, "answer_headers": '[["x-said","yes"]]', "answer_body": b"ok"}
-    await told.add_attempts(stage.db, stage.channel_id, hook, events, batch=events, **shared)
-    await told.add_attempts(stage.db, stage.channel_id, hook, events[1:], at=NOW + timedelta(seconds=9), number=2)
+    await delivery_rows.add_attempts(stage.db, stage.channel_id, hook, events, batch=events, **shared)
+    await delivery_rows.add_attempts(
+        stage.db, stage.channel_id, hook, events[1:], at=NOW + timedelta(seconds=9), number=2
+    )
     for event in events:
         attempts, bodies = await read_attempts(stage.db, stage.channel_id, hook, event, 50)
         assert attempts[0].batch == tuple(events)
@@ -169,7 +169,7 @@ async def test_a_batch_shows_what_was_sent_and_answered_with_each_of_its_events(
         assert sent == '{"events":[' + ",".join(bodies[id_] for id_ in events) + "]}"
     logged = await list_attempts(stage.db, stage.channel_id, hook, None, 10)
     assert {one.answer_body for one in logged if one.number == 1} == {b"ok"}
-    await told.change(stage.db, "DELETE FROM events WHERE id = $1", events[0])
+    await delivery_rows.change(stage.db, "DELETE FROM events WHERE id = $1", events[0])
     one = await get_logged(stage.db, stage.channel_id, hook, events[1])
     assert one is not None
     shown = await whole(stage, one)
@@ -177,11 +177,11 @@ async def test_a_batch_shows_what_was_sent_and_answered_with_each_of_its_events(
 
 
 async def test_the_newest_fifty_attempts_are_shown(stage: Stage) -> None:
-    hook = await told.add_endpoint(stage.db, stage.channel_id)
-    (event,) = await told.add_events(stage.db, stage.channel_id, 1)
-    await told.add_deliveries(stage.db, stage.channel_id, hook, [event], 2, attempts=51)
+    hook = await delivery_rows.add_endpoint(stage.db, stage.channel_id)
+    (event,) = await delivery_rows.add_events(stage.db, stage.channel_id, 1)
+    await delivery_rows.add_deliveries(stage.db, stage.channel_id, hook, [event], 2, attempts=51)
     for number in range(1, 52):
-        await told.add_attempts(stage.db, stage.channel_id, hook, [event], number)
+        await delivery_rows.add_attempts(stage.db, stage.channel_id, hook, [event], number)
     one = await get_logged(stage.db, stage.channel_id, hook, event)
     assert one is not None
     shown = await whole(stage, one)
@@ -191,26 +191,8 @@ async def test_the_newest_fifty_attempts_are_shown(stage: Stage) -> None:
 
 # -- how much is read -------------------------------------------------------------------------------------------------
 
-Watched = tuple[Database, list[Plan]]
 
-
-@pytest.fixture(scope="module")
-def filled(postgres_server: PostgresServer) -> Iterator[dict[str, str]]:
-    """Give the databases that each test gets a copy of."""
-    with filled_once(postgres_server, fill_log) as names:
-        yield names
-
-
-@pytest.fixture(params=["fresh", "analyzed"])
-async def watched(
-    request: pytest.FixtureRequest, postgres_server: PostgresServer, filled: dict[str, str]
-) -> AsyncIterator[Watched]:
-    """Give a database with ten weeks of deliveries, without statistics or with them."""
-    async with watched_copy(postgres_server, filled[request.param]) as found:
-        yield found
-
-
-async def fill_log(url: str) -> None:
+async def fill_database(url: str) -> None:
     """Ten weeks of deliveries to one endpoint, a few days of them to three more."""
     plain = await Database.connect(url, connections=1)
     await make_partitions(plain, NOW - timedelta(days=70), 7)
@@ -236,9 +218,9 @@ def looked_at(plans: list[Plan], table: str) -> int:
 )
 @pytest.mark.parametrize("endpoint", [None, ENDPOINT])
 async def test_a_filter_without_matches_is_split_into_pages(
-    watched: Watched, wanted: DeliveryFilter, endpoint: UUID | None
+    explained: Explained, wanted: DeliveryFilter, endpoint: UUID | None
 ) -> None:
-    db, plans = watched
+    db, plans = explained
     asked = DeliveryFilter(endpoint_id=endpoint, states=wanted.states, types=wanted.types)
     page = await read_page(db, CHANNEL, asked, None, scan=1_000, limit=20)
     assert page.found == []
@@ -249,8 +231,8 @@ async def test_a_filter_without_matches_is_split_into_pages(
 
 
 @pytest.mark.parametrize("endpoint", [None, ENDPOINT])
-async def test_a_page_reads_what_it_shows(watched: Watched, endpoint: UUID | None) -> None:
-    db, plans = watched
+async def test_a_page_reads_what_it_shows(explained: Explained, endpoint: UUID | None) -> None:
+    db, plans = explained
     page = await read_page(db, CHANNEL, DeliveryFilter(endpoint_id=endpoint), None, scan=SCAN, limit=20)
     assert len(page.found) == 20
     assert all(plan.seq_scans() == [] for plan in plans)
@@ -262,8 +244,8 @@ async def test_a_page_reads_what_it_shows(watched: Watched, endpoint: UUID | Non
             assert len(plan.touched("deliveries")) <= 3, plan.query
 
 
-async def test_one_delivery_is_found_by_its_key(watched: Watched) -> None:
-    db, plans = watched
+async def test_one_delivery_is_found_by_its_key(explained: Explained) -> None:
+    db, plans = explained
     (one, *_) = (await read_page(db, CHANNEL, DeliveryFilter(endpoint_id=ENDPOINT), None, scan=SCAN, limit=1)).found
     plans.clear()
     assert await get_logged(db, CHANNEL, one.endpoint_id, one.event_id) == one
@@ -276,11 +258,11 @@ async def test_one_delivery_is_found_by_its_key(watched: Watched) -> None:
 
 async def test_the_number_of_deleted_endpoints_is_limited(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(delivery_log, "_DELETED", 3)
-    events = await told.add_events(stage.db, stage.channel_id, 1)
+    events = await delivery_rows.add_events(stage.db, stage.channel_id, 1)
     hooks = [ids.new_id(NOW + timedelta(seconds=number)) for number in range(4)]
     assert all(one < two for one, two in pairwise(hooks))
     for hook in hooks:
-        await told.add_deliveries(stage.db, stage.channel_id, hook, events, 1)
+        await delivery_rows.add_deliveries(stage.db, stage.channel_id, hook, events, 1)
     found, _ = await read_all(stage, DeliveryFilter())
     assert [hook for _, hook in found] == hooks[:0:-1]  # the three youngest
     assert len((await read_all(stage, DeliveryFilter(endpoint_id=hooks[0])))[0]) == 1

@@ -36,8 +36,8 @@ from gatepost.store.partitions import make_partitions
 from gatepost.store.pool import Database
 from tests.outbound.stage import NOW, Stage, make_stage
 from tests.patience import PATIENCE
-from tests.store import told
-from tests.store.watching import fill, watched_database
+from tests.store import delivery_rows
+from tests.store.query_plans import explained_database, fill
 
 LONG_AGO = ids.floor_id(NOW - timedelta(days=1))
 END = UUID(int=(1 << 128) - 1)
@@ -76,16 +76,16 @@ async def now_of(stage: Stage, recovery: RecoveryRow) -> RecoveryRow:
 
 
 async def test_only_what_was_not_delivered_is_recovered(stage: Stage) -> None:
-    hook = await told.add_endpoint(stage.db, stage.channel_id, events=["message_notification"])
-    events = await told.add_events(stage.db, stage.channel_id, 5)
-    await told.add_events(stage.db, stage.channel_id, 1, type_="order_notifications")
+    hook = await delivery_rows.add_endpoint(stage.db, stage.channel_id, events=["message_notification"])
+    events = await delivery_rows.add_events(stage.db, stage.channel_id, 5)
+    await delivery_rows.add_events(stage.db, stage.channel_id, 1, type_="order_notifications")
     states = [PENDING, DELIVERED, EXHAUSTED, DROPPED]
-    await told.add_deliveries(stage.db, stage.channel_id, hook, events[:4], states, attempts=4)
+    await delivery_rows.add_deliveries(stage.db, stage.channel_id, hook, events[:4], states, attempts=4)
     done = await work_off(stage, await begin(stage, hook))
-    waiting = await told.retries(stage.db, stage.channel_id)
+    waiting = await delivery_rows.retries(stage.db, stage.channel_id)
     assert list(waiting) == events[2:]  # in the order in which they happened
     assert all(row["next_at"] <= NOW and row["conversation_id"] is None for row in waiting.values())
-    rows = await told.deliveries(stage.db, stage.channel_id)
+    rows = await delivery_rows.deliveries(stage.db, stage.channel_id)
     assert [(rows[event]["state"], rows[event]["attempts"], rows[event]["begun"]) for event in events] == [
         (PENDING, 4, 0),
         (DELIVERED, 4, 0),
@@ -108,47 +108,51 @@ async def test_only_what_was_not_delivered_is_recovered(stage: Stage) -> None:
     ],
 )
 async def test_filters(stage: Stage, wish: Any, expected: set[int]) -> None:
-    hook = await told.add_endpoint(stage.db, stage.channel_id, events=["message_notification", "ack_notification"])
-    events = await told.add_events(stage.db, stage.channel_id, 4)
-    events += await told.add_events(
+    hook = await delivery_rows.add_endpoint(
+        stage.db, stage.channel_id, events=["message_notification", "ack_notification"]
+    )
+    events = await delivery_rows.add_events(stage.db, stage.channel_id, 4)
+    events += await delivery_rows.add_events(
         stage.db, stage.channel_id, 4, type_="ack_notification", start=NOW - timedelta(hours=1)
     )
-    await told.add_deliveries(stage.db, stage.channel_id, hook, [events[0], events[4]], DELIVERED)
-    await told.add_deliveries(stage.db, stage.channel_id, hook, [events[1], events[5]], EXHAUSTED)
-    await told.add_deliveries(stage.db, stage.channel_id, hook, [events[2], events[6]], DROPPED)
+    await delivery_rows.add_deliveries(stage.db, stage.channel_id, hook, [events[0], events[4]], DELIVERED)
+    await delivery_rows.add_deliveries(stage.db, stage.channel_id, hook, [events[1], events[5]], EXHAUSTED)
+    await delivery_rows.add_deliveries(stage.db, stage.channel_id, hook, [events[2], events[6]], DROPPED)
     await work_off(stage, await begin(stage, hook, **wish))
-    assert set(await told.retries(stage.db, stage.channel_id)) == {events[i] for i in expected}
+    assert set(await delivery_rows.retries(stage.db, stage.channel_id)) == {events[i] for i in expected}
 
 
 async def test_pending_retries_are_due_now(stage: Stage) -> None:
     """Those that are due already, deferred, or without an attempt are left unchanged."""
-    hook = await told.add_endpoint(stage.db, stage.channel_id, ordered=True)
-    late, due, behind, fresh = events = await told.add_events(
+    hook = await delivery_rows.add_endpoint(stage.db, stage.channel_id, ordered=True)
+    late, due, behind, fresh = events = await delivery_rows.add_events(
         stage.db, stage.channel_id, 4, conversation_id=UUID(int=3)
     )
-    await told.add_deliveries(stage.db, stage.channel_id, hook, events[:3], PENDING, attempts=4)
-    await told.add_deliveries(stage.db, stage.channel_id, hook, [fresh], PENDING, attempts=0)
+    await delivery_rows.add_deliveries(stage.db, stage.channel_id, hook, events[:3], PENDING, attempts=4)
+    await delivery_rows.add_deliveries(stage.db, stage.channel_id, hook, [fresh], PENDING, attempts=0)
     before = NOW - timedelta(minutes=1)
-    times = {late: NOW + timedelta(hours=5), due: before, behind: told.INFINITY}
+    times = {late: NOW + timedelta(hours=5), due: before, behind: delivery_rows.INFINITY}
     for event, at in times.items():
-        await told.add_retry(stage.db, stage.channel_id, hook, event, at, UUID(int=3))
+        await delivery_rows.add_retry(stage.db, stage.channel_id, hook, event, at, UUID(int=3))
     done = await work_off(stage, await begin(stage, hook))
     assert done.recovered == 1
-    waiting = await told.retries(stage.db, stage.channel_id)
+    waiting = await delivery_rows.retries(stage.db, stage.channel_id)
     assert waiting.keys() == times.keys()
     assert waiting[late]["next_at"] <= NOW
     assert (waiting[due]["next_at"], is_infinite(waiting[behind]["next_at"])) == (before, True)
-    rows = await told.deliveries(stage.db, stage.channel_id)
+    rows = await delivery_rows.deliveries(stage.db, stage.channel_id)
     assert [(rows[event]["state"], rows[event]["begun"]) for event in events] == [(PENDING, 4), *[(PENDING, 0)] * 3]
     assert (await work_off(stage, await begin(stage, hook, states=(PENDING,)))).recovered == 0
 
 
 async def test_retries_due_later_do_not_delay_a_recovery(stage: Stage) -> None:
-    hook = await told.add_endpoint(stage.db, stage.channel_id)
-    events = await told.add_events(stage.db, stage.channel_id, 4)
-    await told.add_deliveries(stage.db, stage.channel_id, hook, events, [PENDING, PENDING, EXHAUSTED, EXHAUSTED])
+    hook = await delivery_rows.add_endpoint(stage.db, stage.channel_id)
+    events = await delivery_rows.add_events(stage.db, stage.channel_id, 4)
+    await delivery_rows.add_deliveries(
+        stage.db, stage.channel_id, hook, events, [PENDING, PENDING, EXHAUSTED, EXHAUSTED]
+    )
     for event in events[:2]:
-        await told.add_retry(stage.db, stage.channel_id, hook, event, NOW + timedelta(hours=5))
+        await delivery_rows.add_retry(stage.db, stage.channel_id, hook, event, NOW + timedelta(hours=5))
     recovery, lease = await begin(stage, hook, states=(EXHAUSTED,)), await own(stage)
     assert await recover_next(stage.db, lease, recovery.id, NOW, waiting_max=2) == "done"
     again = await begin(stage, hook)
@@ -156,30 +160,34 @@ async def test_retries_due_later_do_not_delay_a_recovery(stage: Stage) -> None:
 
 
 async def test_a_recovery_probes_a_paused_endpoint_at_once(stage: Stage) -> None:
-    hook = await told.add_endpoint(stage.db, stage.channel_id, state="paused")
-    await told.change(stage.db, "UPDATE endpoints SET probe_at = $2 WHERE id = $1", hook, NOW + timedelta(hours=1))
+    hook = await delivery_rows.add_endpoint(stage.db, stage.channel_id, state="paused")
+    await delivery_rows.change(
+        stage.db, "UPDATE endpoints SET probe_at = $2 WHERE id = $1", hook, NOW + timedelta(hours=1)
+    )
     await begin(stage, hook)
     assert (await endpoint_of(stage, hook)).health.probe_at == NOW
 
 
 async def test_since_and_until(stage: Stage) -> None:
-    hook = await told.add_endpoint(stage.db, stage.channel_id)
-    events = await told.add_events(stage.db, stage.channel_id, 6)
+    hook = await delivery_rows.add_endpoint(stage.db, stage.channel_id)
+    events = await delivery_rows.add_events(stage.db, stage.channel_id, 6)
     asked = await begin(stage, hook, first_id=events[1], end_id=events[4])
-    later = await told.add_events(stage.db, stage.channel_id, 1, start=NOW)
+    later = await delivery_rows.add_events(stage.db, stage.channel_id, 1, start=NOW)
     assert (await work_off(stage, asked)).recovered == 3
-    assert list(await told.retries(stage.db, stage.channel_id)) == events[1:4]
+    assert list(await delivery_rows.retries(stage.db, stage.channel_id)) == events[1:4]
     second = await begin(stage, hook)
-    await told.add_events(stage.db, stage.channel_id, 1, start=NOW + timedelta(seconds=1))  # not asked for any more
+    await delivery_rows.add_events(
+        stage.db, stage.channel_id, 1, start=NOW + timedelta(seconds=1)
+    )  # not asked for any more
     await work_off(stage, second)
-    assert set(await told.retries(stage.db, stage.channel_id)) == {*events, *later}
+    assert set(await delivery_rows.retries(stage.db, stage.channel_id)) == {*events, *later}
 
 
 async def test_what_is_recovered_is_delivered_once(stage: Stage) -> None:
     """An endpoint that was just enabled reads on from its cursor: it must not find there what it gets as a retry."""
-    hook = await told.add_endpoint(stage.db, stage.channel_id)
-    events = await told.add_events(stage.db, stage.channel_id, 3)
-    await told.add_deliveries(stage.db, stage.channel_id, hook, events[2:], PENDING, attempts=0)
+    hook = await delivery_rows.add_endpoint(stage.db, stage.channel_id)
+    events = await delivery_rows.add_events(stage.db, stage.channel_id, 3)
+    await delivery_rows.add_deliveries(stage.db, stage.channel_id, hook, events[2:], PENDING, attempts=0)
     await work_off(stage, await begin(stage, hook))
     pending = await read_pending(stage.db, stage.channel_id, hook, ids.ZERO, 100)
     again = await read_retries(stage.db, stage.channel_id, hook, NOW, [], 100)
@@ -188,19 +196,19 @@ async def test_what_is_recovered_is_delivered_once(stage: Stage) -> None:
 
 
 async def test_an_ordered_endpoint_gets_each_conversation_in_order(stage: Stage) -> None:
-    hook = await told.add_endpoint(stage.db, stage.channel_id, ordered=True)
-    (mine,) = await told.add_events(stage.db, stage.channel_id, 1, conversation_id=UUID(int=5))
-    (whole,) = await told.add_events(stage.db, stage.channel_id, 1)
+    hook = await delivery_rows.add_endpoint(stage.db, stage.channel_id, ordered=True)
+    (mine,) = await delivery_rows.add_events(stage.db, stage.channel_id, 1, conversation_id=UUID(int=5))
+    (whole,) = await delivery_rows.add_events(stage.db, stage.channel_id, 1)
     await work_off(stage, await begin(stage, hook))
-    waiting = await told.retries(stage.db, stage.channel_id)
+    waiting = await delivery_rows.retries(stage.db, stage.channel_id)
     assert {event: row["conversation_id"] for event, row in waiting.items()} == {mine: UUID(int=5), whole: ids.ZERO}
 
 
 async def test_five_thousand_events_are_recovered_once_under_kills(stage: Stage) -> None:
     """Each chunk has another owner, and the previous one tries to continue."""
-    hook = await told.add_endpoint(stage.db, stage.channel_id)
-    events = await told.add_events(stage.db, stage.channel_id, 5_000, step=timedelta(milliseconds=1))
-    await told.add_deliveries(stage.db, stage.channel_id, hook, events[::3], EXHAUSTED, attempts=10)
+    hook = await delivery_rows.add_endpoint(stage.db, stage.channel_id)
+    events = await delivery_rows.add_events(stage.db, stage.channel_id, 5_000, step=timedelta(milliseconds=1))
+    await delivery_rows.add_deliveries(stage.db, stage.channel_id, hook, events[::3], EXHAUSTED, attempts=10)
     recovery = await begin(stage, hook)
     arrived: Counter[UUID] = Counter()
     pieces = 0
@@ -211,7 +219,7 @@ async def test_five_thousand_events_are_recovered_once_under_kills(stage: Stage)
         if before is not None:
             with pytest.raises(StaleOwner):
                 await recover_next(stage.db, before, recovery.id, NOW)
-        arrived.update(await told.deliver_all(stage.db, stage.channel_id))
+        arrived.update(await delivery_rows.deliver_all(stage.db, stage.channel_id))
         pieces += 1
     assert pieces == 5_000 // CHUNK + 1
     assert arrived == Counter(events)
@@ -219,11 +227,11 @@ async def test_five_thousand_events_are_recovered_once_under_kills(stage: Stage)
 
 
 async def test_a_chunk_that_fails_changes_nothing(stage: Stage) -> None:
-    hook = await told.add_endpoint(stage.db, stage.channel_id)
-    await told.add_events(stage.db, stage.channel_id, 10)
+    hook = await delivery_rows.add_endpoint(stage.db, stage.channel_id)
+    await delivery_rows.add_events(stage.db, stage.channel_id, 10)
     recovery = await begin(stage, hook)
     lease = await own(stage)
-    await told.change(
+    await delivery_rows.change(
         stage.db,
         f"ALTER TABLE recoveries ADD CONSTRAINT broken CHECK (channel_id <> '{stage.channel_id}' OR recovered = 0)",
     )
@@ -231,7 +239,7 @@ async def test_a_chunk_that_fails_changes_nothing(stage: Stage) -> None:
         with pytest.raises(asyncpg.PostgresError):
             await recover_next(stage.db, lease, recovery.id, NOW)
     finally:
-        await told.change(stage.db, "ALTER TABLE recoveries DROP CONSTRAINT broken")
+        await delivery_rows.change(stage.db, "ALTER TABLE recoveries DROP CONSTRAINT broken")
     assert await stage.rows("deliveries") == await stage.rows("delivery_retries") == []
     assert await recover_next(stage.db, lease, recovery.id, NOW) == "done"
     assert len(await stage.rows("delivery_retries")) == 10
@@ -239,11 +247,11 @@ async def test_a_chunk_that_fails_changes_nothing(stage: Stage) -> None:
 
 @pytest.mark.parametrize(("waiting", "step"), [(9, "done"), (10, "held")])
 async def test_it_waits_while_too_many_are_due(stage: Stage, waiting: int, step: str) -> None:
-    hook = await told.add_endpoint(stage.db, stage.channel_id)
-    events = await told.add_events(stage.db, stage.channel_id, 20)
+    hook = await delivery_rows.add_endpoint(stage.db, stage.channel_id)
+    events = await delivery_rows.add_events(stage.db, stage.channel_id, 20)
     for event in events[:waiting]:
-        await told.add_retry(stage.db, stage.channel_id, hook, event, NOW)
-    await told.add_deliveries(stage.db, stage.channel_id, hook, events[:waiting], PENDING)
+        await delivery_rows.add_retry(stage.db, stage.channel_id, hook, event, NOW)
+    await delivery_rows.add_deliveries(stage.db, stage.channel_id, hook, events[:waiting], PENDING)
     recovery = await begin(stage, hook)
     assert await recover_next(stage.db, await own(stage), recovery.id, NOW, waiting_max=10) == step
     assert len(await stage.rows("delivery_retries")) == (waiting if step == "held" else 20)
@@ -251,8 +259,8 @@ async def test_it_waits_while_too_many_are_due(stage: Stage, waiting: int, step:
 
 @pytest.mark.parametrize(("count", "first"), [(CHUNK - 1, "done"), (CHUNK, "more"), (CHUNK + 1, "more")])
 async def test_chunks(stage: Stage, count: int, first: str) -> None:
-    hook = await told.add_endpoint(stage.db, stage.channel_id)
-    await told.add_events(stage.db, stage.channel_id, count, step=timedelta(milliseconds=1))
+    hook = await delivery_rows.add_endpoint(stage.db, stage.channel_id)
+    await delivery_rows.add_events(stage.db, stage.channel_id, count, step=timedelta(milliseconds=1))
     recovery, lease = await begin(stage, hook), await own(stage)
     assert await recover_next(stage.db, lease, recovery.id, NOW) == first
     part = await now_of(stage, recovery)
@@ -264,20 +272,20 @@ async def test_chunks(stage: Stage, count: int, first: str) -> None:
 
 
 async def test_it_waits_for_a_disabled_endpoint_and_ends_with_a_deleted_one(stage: Stage) -> None:
-    hook = await told.add_endpoint(stage.db, stage.channel_id)
-    await told.add_events(stage.db, stage.channel_id, 3)
+    hook = await delivery_rows.add_endpoint(stage.db, stage.channel_id)
+    await delivery_rows.add_events(stage.db, stage.channel_id, 3)
     recovery, lease = await begin(stage, hook), await own(stage)
-    await told.change(stage.db, "UPDATE endpoints SET state = 'disabled' WHERE id = $1", hook)
+    await delivery_rows.change(stage.db, "UPDATE endpoints SET state = 'disabled' WHERE id = $1", hook)
     assert await recover_next(stage.db, lease, recovery.id, NOW) == "off"
     assert await open_recoveries(stage.db, stage.channel_id) == [recovery.id]
-    await told.change(stage.db, "DELETE FROM endpoints WHERE id = $1", hook)
+    await delivery_rows.change(stage.db, "DELETE FROM endpoints WHERE id = $1", hook)
     assert await recover_next(stage.db, lease, recovery.id, NOW) == "done"
     assert await open_recoveries(stage.db, stage.channel_id) == []
     assert await stage.rows("delivery_retries") == []
 
 
 async def test_one_at_a_time(stage: Stage) -> None:
-    hook, other = [await told.add_endpoint(stage.db, stage.channel_id) for _ in range(2)]
+    hook, other = [await delivery_rows.add_endpoint(stage.db, stage.channel_id) for _ in range(2)]
     first = await begin(stage, hook)
     await begin(stage, other)
     with pytest.raises(Conflict, match=ids.format_id("rec", first.id)):
@@ -293,15 +301,17 @@ async def test_one_at_a_time(stage: Stage) -> None:
 
 
 async def test_a_request_wakes_the_channel(stage: Stage) -> None:
-    hook = await told.add_endpoint(stage.db, stage.channel_id)
-    await told.change(stage.db, "UPDATE channel_heads SET work_at = NULL WHERE channel_id = $1", stage.channel_id)
+    hook = await delivery_rows.add_endpoint(stage.db, stage.channel_id)
+    await delivery_rows.change(
+        stage.db, "UPDATE channel_heads SET work_at = NULL WHERE channel_id = $1", stage.channel_id
+    )
     await begin(stage, hook)
     (head,) = await stage.rows("channel_heads")
     assert head["work_at"] == NOW
 
 
 async def test_old_recoveries_are_deleted(stage: Stage) -> None:
-    hook = await told.add_endpoint(stage.db, stage.channel_id)
+    hook = await delivery_rows.add_endpoint(stage.db, stage.channel_id)
     done, running = await work_off(stage, await begin(stage, hook)), await begin(stage, hook)
     await delete_old_recoveries(stage.db, NOW + timedelta(days=30), 30)
     assert len(await stage.rows("recoveries")) == 2
@@ -320,7 +330,7 @@ async def endpoint_of(stage: Stage, hook: UUID) -> Endpoint:
 
 
 async def test_requests_are_checked(stage: Stage) -> None:
-    hook = await told.add_endpoint(stage.db, stage.channel_id, events=["message_notification"])
+    hook = await delivery_rows.add_endpoint(stage.db, stage.channel_id, events=["message_notification"])
     endpoint = await endpoint_of(stage, hook)
     wish = read_recovery_filter(
         RecoverRequest("2026-11-14", statuses=["missing", "exhausted", "missing"]), endpoint, NOW
@@ -347,7 +357,7 @@ async def test_requests_are_checked(stage: Stage) -> None:
 
 
 async def test_a_disabled_endpoint_is_to_be_enabled_first(stage: Stage) -> None:
-    hook = await told.add_endpoint(stage.db, stage.channel_id, state="disabled")
+    hook = await delivery_rows.add_endpoint(stage.db, stage.channel_id, state="disabled")
     with pytest.raises(Conflict, match="Enable it first"):
         await recover(stage.db, await endpoint_of(stage, hook), RecoverRequest("2026-11-14"), NEVER, NOW)
 
@@ -356,8 +366,8 @@ async def test_a_disabled_endpoint_is_to_be_enabled_first(stage: Stage) -> None:
 
 
 async def test_the_task_carries_out_recoveries_and_becomes_idle(stage: Stage) -> None:
-    hook = await told.add_endpoint(stage.db, stage.channel_id)
-    events = await told.add_events(stage.db, stage.channel_id, CHUNK + 1, step=timedelta(milliseconds=1))
+    hook = await delivery_rows.add_endpoint(stage.db, stage.channel_id)
+    events = await delivery_rows.add_events(stage.db, stage.channel_id, CHUNK + 1, step=timedelta(milliseconds=1))
     task = recovering(stage, await own(stage))
     running = asyncio.create_task(task.run())
     async with asyncio.timeout(PATIENCE):
@@ -369,14 +379,14 @@ async def test_the_task_carries_out_recoveries_and_becomes_idle(stage: Stage) ->
         while (await now_of(stage, recovery)).ended_at is None or not task.idle:
             await asyncio.sleep(0.01)
     assert stage.commits[-2:] == [(stage.channel_id, False)] * 2
-    assert set(await told.retries(stage.db, stage.channel_id)) == set(events)
+    assert set(await delivery_rows.retries(stage.db, stage.channel_id)) == set(events)
     await task.stop()
     await asyncio.wait_for(running, PATIENCE)
 
 
 async def test_the_task_ends_with_its_lease(stage: Stage) -> None:
-    hook = await told.add_endpoint(stage.db, stage.channel_id)
-    await told.add_events(stage.db, stage.channel_id, 1)
+    hook = await delivery_rows.add_endpoint(stage.db, stage.channel_id)
+    await delivery_rows.add_events(stage.db, stage.channel_id, 1)
     await begin(stage, hook)
     old = await own(stage)
     await own(stage)
@@ -397,8 +407,8 @@ async def busy(request: pytest.FixtureRequest, database_url: str) -> AsyncIterat
     start = NOW - timedelta(days=70)
     await fill(database_url, stage.channel_id, UUID(int=7), count=8_000, start=start, end=NOW, salt="past")
     if request.param == "analyzed":
-        await told.change(plain, "ANALYZE")
-    async with watched_database(database_url) as (db, plans):
+        await delivery_rows.change(plain, "ANALYZE")
+    async with explained_database(database_url) as (db, plans):
         stage.db = db
         yield stage, plans
     await plain.close()
@@ -406,8 +416,8 @@ async def busy(request: pytest.FixtureRequest, database_url: str) -> AsyncIterat
 
 async def test_a_chunk_reads_only_its_rows(busy: tuple[Stage, list[Any]]) -> None:
     stage, plans = busy
-    hook = await told.add_endpoint(stage.db, stage.channel_id)
-    await told.add_events(stage.db, stage.channel_id, 1)
+    hook = await delivery_rows.add_endpoint(stage.db, stage.channel_id)
+    await delivery_rows.add_events(stage.db, stage.channel_id, 1)
     recovery = await begin(stage, hook, first_id=ids.floor_id(NOW - timedelta(days=60)))
     lease = await own(stage)
     plans.clear()

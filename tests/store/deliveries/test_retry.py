@@ -15,8 +15,8 @@ from gatepost.store.deliveries.retry import ATTEMPTS_MAX, Key, RequestedRetry, i
 from gatepost.store.partitions import make_partitions
 from gatepost.store.pool import Database
 from tests.outbound.stage import NOW, Stage
-from tests.store import told
-from tests.store.watching import Plan, fill, watched_database
+from tests.store import delivery_rows
+from tests.store.query_plans import Plan, explained_database, fill
 
 LATER = NOW + timedelta(hours=5)
 
@@ -35,10 +35,12 @@ async def one_of(stage: Stage, table: str) -> Any:
 @pytest.mark.parametrize("state", [DELIVERED, EXHAUSTED, DROPPED])
 @pytest.mark.parametrize("ordered", [False, True])
 async def test_a_settled_delivery_starts_over(stage: Stage, state: int, ordered: bool) -> None:
-    hook = await told.add_endpoint(stage.db, stage.channel_id, ordered=ordered)
-    (event,) = await told.add_events(stage.db, stage.channel_id, 1, conversation_id=UUID(int=5))
-    await told.add_deliveries(stage.db, stage.channel_id, hook, [event], state, attempts=10)
-    await told.change(stage.db, "UPDATE channel_heads SET work_at = NULL WHERE channel_id = $1", stage.channel_id)
+    hook = await delivery_rows.add_endpoint(stage.db, stage.channel_id, ordered=ordered)
+    (event,) = await delivery_rows.add_events(stage.db, stage.channel_id, 1, conversation_id=UUID(int=5))
+    await delivery_rows.add_deliveries(stage.db, stage.channel_id, hook, [event], state, attempts=10)
+    await delivery_rows.change(
+        stage.db, "UPDATE channel_heads SET work_at = NULL WHERE channel_id = $1", stage.channel_id
+    )
     assert await retry(stage, (hook, event)) == {(hook, event): None}
     row = await one_of(stage, "deliveries")
     assert (row["state"], row["attempts"], row["begun"], row["next_at"], row["settled_at"]) == (0, 10, 10, NOW, None)
@@ -50,18 +52,18 @@ async def test_a_settled_delivery_starts_over(stage: Stage, state: int, ordered:
 
 
 async def test_events_of_the_whole_channel_have_their_own_order(stage: Stage) -> None:
-    hook = await told.add_endpoint(stage.db, stage.channel_id, ordered=True)
-    (event,) = await told.add_events(stage.db, stage.channel_id, 1)
-    await told.add_deliveries(stage.db, stage.channel_id, hook, [event], EXHAUSTED)
+    hook = await delivery_rows.add_endpoint(stage.db, stage.channel_id, ordered=True)
+    (event,) = await delivery_rows.add_events(stage.db, stage.channel_id, 1)
+    await delivery_rows.add_deliveries(stage.db, stage.channel_id, hook, [event], EXHAUSTED)
     await retry(stage, (hook, event))
     assert (await one_of(stage, "delivery_retries"))["conversation_id"] == ids.ZERO
 
 
 async def test_a_scheduled_retry_is_due_now(stage: Stage) -> None:
-    hook = await told.add_endpoint(stage.db, stage.channel_id)
-    (event,) = await told.add_events(stage.db, stage.channel_id, 1)
-    await told.add_deliveries(stage.db, stage.channel_id, hook, [event], PENDING, attempts=3)
-    await told.add_retry(stage.db, stage.channel_id, hook, event, LATER)
+    hook = await delivery_rows.add_endpoint(stage.db, stage.channel_id)
+    (event,) = await delivery_rows.add_events(stage.db, stage.channel_id, 1)
+    await delivery_rows.add_deliveries(stage.db, stage.channel_id, hook, [event], PENDING, attempts=3)
+    await delivery_rows.add_retry(stage.db, stage.channel_id, hook, event, LATER)
     assert await retry(stage, (hook, event)) == {(hook, event): None}
     assert (await one_of(stage, "delivery_retries"))["next_at"] == NOW
     assert (await one_of(stage, "deliveries"))["begun"] == 3
@@ -69,25 +71,25 @@ async def test_a_scheduled_retry_is_due_now(stage: Stage) -> None:
 
 async def test_a_delivery_without_an_attempt_is_due_already(stage: Stage) -> None:
     """A retry would deliver it twice."""
-    hook = await told.add_endpoint(stage.db, stage.channel_id)
-    (event,) = await told.add_events(stage.db, stage.channel_id, 1)
-    await told.add_deliveries(stage.db, stage.channel_id, hook, [event], PENDING, attempts=0)
+    hook = await delivery_rows.add_endpoint(stage.db, stage.channel_id)
+    (event,) = await delivery_rows.add_events(stage.db, stage.channel_id, 1)
+    await delivery_rows.add_deliveries(stage.db, stage.channel_id, hook, [event], PENDING, attempts=0)
     assert await retry(stage, (hook, event)) == {(hook, event): None}
     assert await stage.rows("delivery_retries") == []
     assert (await one_of(stage, "deliveries"))["next_at"] is None
 
 
 async def test_a_deferred_delivery_keeps_its_place(stage: Stage) -> None:
-    hook = await told.add_endpoint(stage.db, stage.channel_id, ordered=True)
+    hook = await delivery_rows.add_endpoint(stage.db, stage.channel_id, ordered=True)
     line = UUID(int=5)
-    events = await told.add_events(stage.db, stage.channel_id, 3, conversation_id=line)
-    others = await told.add_events(stage.db, stage.channel_id, 1, conversation_id=UUID(int=6))
-    await told.add_deliveries(stage.db, stage.channel_id, hook, [*events, *others], PENDING, attempts=0)
-    for event, at in zip(events, [LATER, told.INFINITY, told.INFINITY], strict=True):
-        await told.add_retry(stage.db, stage.channel_id, hook, event, at, line)
-    await told.add_retry(stage.db, stage.channel_id, hook, others[0], LATER, UUID(int=6))
+    events = await delivery_rows.add_events(stage.db, stage.channel_id, 3, conversation_id=line)
+    others = await delivery_rows.add_events(stage.db, stage.channel_id, 1, conversation_id=UUID(int=6))
+    await delivery_rows.add_deliveries(stage.db, stage.channel_id, hook, [*events, *others], PENDING, attempts=0)
+    for event, at in zip(events, [LATER, delivery_rows.INFINITY, delivery_rows.INFINITY], strict=True):
+        await delivery_rows.add_retry(stage.db, stage.channel_id, hook, event, at, line)
+    await delivery_rows.add_retry(stage.db, stage.channel_id, hook, others[0], LATER, UUID(int=6))
     assert await retry(stage, (hook, events[2])) == {(hook, events[2]): None}
-    waiting = await told.retries(stage.db, stage.channel_id)
+    waiting = await delivery_rows.retries(stage.db, stage.channel_id)
     assert waiting[events[0]]["next_at"] == NOW
     assert is_infinite(waiting[events[1]]["next_at"])
     assert is_infinite(waiting[events[2]]["next_at"])
@@ -95,23 +97,23 @@ async def test_a_deferred_delivery_keeps_its_place(stage: Stage) -> None:
 
 
 async def test_a_paused_endpoint_is_probed_at_once(stage: Stage) -> None:
-    hook = await told.add_endpoint(stage.db, stage.channel_id, state="paused")
-    other = await told.add_endpoint(stage.db, stage.channel_id, state="paused")
-    await told.change(stage.db, "UPDATE endpoints SET probe_at = $1", LATER)
-    (event,) = await told.add_events(stage.db, stage.channel_id, 1)
-    await told.add_deliveries(stage.db, stage.channel_id, hook, [event], EXHAUSTED)
+    hook = await delivery_rows.add_endpoint(stage.db, stage.channel_id, state="paused")
+    other = await delivery_rows.add_endpoint(stage.db, stage.channel_id, state="paused")
+    await delivery_rows.change(stage.db, "UPDATE endpoints SET probe_at = $1", LATER)
+    (event,) = await delivery_rows.add_events(stage.db, stage.channel_id, 1)
+    await delivery_rows.add_deliveries(stage.db, stage.channel_id, hook, [event], EXHAUSTED)
     await retry(stage, (hook, event))
     assert {row["id"]: row["probe_at"] for row in await stage.rows("endpoints")} == {hook: NOW, other: LATER}
 
 
 async def test_what_cannot_be_retried(stage: Stage) -> None:
-    good = await told.add_endpoint(stage.db, stage.channel_id)
-    disabled = await told.add_endpoint(stage.db, stage.channel_id, state="disabled")
+    good = await delivery_rows.add_endpoint(stage.db, stage.channel_id)
+    disabled = await delivery_rows.add_endpoint(stage.db, stage.channel_id, state="disabled")
     deleted = uuid4()
-    event, gone, never = await told.add_events(stage.db, stage.channel_id, 3)
+    event, gone, never = await delivery_rows.add_events(stage.db, stage.channel_id, 3)
     for hook in (good, disabled, deleted):
-        await told.add_deliveries(stage.db, stage.channel_id, hook, [event, gone], EXHAUSTED)
-    await told.change(stage.db, "DELETE FROM events WHERE id = $1", gone)
+        await delivery_rows.add_deliveries(stage.db, stage.channel_id, hook, [event, gone], EXHAUSTED)
+    await delivery_rows.change(stage.db, "DELETE FROM events WHERE id = $1", gone)
     verdicts = {
         (good, event): None,
         (disabled, event): "wrong_state",
@@ -129,10 +131,10 @@ async def test_what_cannot_be_retried(stage: Stage) -> None:
 
 @pytest.mark.parametrize(("attempts", "code"), [(ATTEMPTS_MAX - 1, None), (ATTEMPTS_MAX, "wrong_state")])
 async def test_the_number_of_attempts_is_limited(stage: Stage, attempts: int, code: str | None) -> None:
-    hook = await told.add_endpoint(stage.db, stage.channel_id)
-    (event,) = await told.add_events(stage.db, stage.channel_id, 1)
-    await told.add_deliveries(stage.db, stage.channel_id, hook, [event], EXHAUSTED)
-    await told.change(stage.db, "UPDATE deliveries SET attempts = $2 WHERE event_id = $1", event, attempts)
+    hook = await delivery_rows.add_endpoint(stage.db, stage.channel_id)
+    (event,) = await delivery_rows.add_events(stage.db, stage.channel_id, 1)
+    await delivery_rows.add_deliveries(stage.db, stage.channel_id, hook, [event], EXHAUSTED)
+    await delivery_rows.change(stage.db, "UPDATE deliveries SET attempts = $2 WHERE event_id = $1", event, attempts)
     assert await retry(stage, (hook, event)) == {(hook, event): code}
     wanted = [
         RequestedRetry(RetryRow(hook, event, None, NOW), EXHAUSTED if code else PENDING)
@@ -143,9 +145,9 @@ async def test_the_number_of_attempts_is_limited(stage: Stage, attempts: int, co
 
 
 async def test_invalid_ids(stage: Stage) -> None:
-    hook = await told.add_endpoint(stage.db, stage.channel_id)
-    (event,) = await told.add_events(stage.db, stage.channel_id, 1)
-    await told.add_deliveries(stage.db, stage.channel_id, hook, [event], EXHAUSTED)
+    hook = await delivery_rows.add_endpoint(stage.db, stage.channel_id)
+    (event,) = await delivery_rows.add_events(stage.db, stage.channel_id, 1)
+    await delivery_rows.add_deliveries(stage.db, stage.channel_id, hook, [event], EXHAUSTED)
     good = show_delivery_id(hook, event)
     wrong = ["", "dl_", good[3:], good + "0", good[:-1], good.upper(), "dl_" + "g" * 64, "we_" + good[3:]]
     done = await retry_many(stage.db, stage.channel_id, [good, good, *wrong], NOW)
@@ -158,7 +160,7 @@ async def test_invalid_ids(stage: Stage) -> None:
 
 
 @pytest.fixture
-async def watched(database_url: str) -> AsyncIterator[tuple[Database, list[Plan]]]:
+async def explained(database_url: str) -> AsyncIterator[tuple[Database, list[Plan]]]:
     """Give a database with ten weeks of deliveries, and no statistics of them."""
     plain = await Database.connect(database_url, connections=1)
     await make_partitions(plain, NOW - timedelta(days=70), 7)
@@ -166,15 +168,15 @@ async def watched(database_url: str) -> AsyncIterator[tuple[Database, list[Plan]
     await plain.close()
     start = NOW - timedelta(days=70)
     await fill(database_url, UUID(int=1), UUID(int=7), count=8_000, start=start, end=NOW, salt="past")
-    async with watched_database(database_url) as found:
+    async with explained_database(database_url) as found:
         yield found
 
 
-async def test_a_hundred_are_found_by_their_keys(watched: tuple[Database, list[Plan]]) -> None:
-    db, plans = watched
+async def test_a_hundred_are_found_by_their_keys(explained: tuple[Database, list[Plan]]) -> None:
+    db, plans = explained
     async with db.connection() as conn:
         rows = await conn.fetch("SELECT endpoint_id, event_id FROM deliveries ORDER BY event_id DESC LIMIT 100")
-    await told.change(
+    await delivery_rows.change(
         db,
         """INSERT INTO endpoints (channel_id, id, url, events, headers, secret, state, cursor, created_at, updated_at)
            SELECT id, $2, '', '{}', '{}', '', 'active', $3, $4, $4 FROM channels WHERE id = $1""",

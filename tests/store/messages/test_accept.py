@@ -19,7 +19,7 @@ from gatepost.store.idempotency import idempotency_key
 from gatepost.store.messages.accept import AcceptResult
 from gatepost.store.quota import used_in_month
 from gatepost.store.templates import put_template
-from tests.inbound.hearing import hear, said
+from tests.inbound.incoming_messages import message_from, receive
 from tests.outbound.stage import Stage, check_no_link, make_stage
 
 PHONE = "5511999998888"
@@ -53,7 +53,7 @@ async def used(stage: Stage) -> int:
     ("age", "outcome"), [(0, "accepted"), (DAY - 1, "accepted"), (DAY, "window_closed"), (DAY + 1, "window_closed")]
 )
 async def test_free_text_needs_a_message_of_the_last_day(stage: Stage, age: int, outcome: str) -> None:
-    await hear(stage, said(stage, Person(PHONE), age=age))
+    await receive(stage, message_from(stage, Person(PHONE), age=age))
     assert await send(stage, body="Hi") == outcome
     assert await used(stage) == (outcome == "accepted")
 
@@ -62,28 +62,30 @@ async def test_the_refusal_names_the_way_out(stage: Stage) -> None:
     with pytest.raises(GatepostError, match=r"has not written to you yet.*type template") as refused:
         await stage.acceptor.accept(windowed(stage), SendRequest(PHONE, "Hi"))
     assert refused.value.code == "window_closed"
-    await hear(stage, said(stage, Person(PHONE), age=DAY))
+    await receive(stage, message_from(stage, Person(PHONE), age=DAY))
     with pytest.raises(GatepostError, match=r"2026-11-15T10:00:00\.000Z.*type template"):
         await stage.acceptor.accept(windowed(stage), SendRequest(PHONE, "Hi"))
 
 
 @pytest.mark.parametrize(("ahead", "outcome"), [(DAY - 101, "accepted"), (DAY - 100, "window_closed")])
 async def test_what_is_scheduled_is_judged_by_when_it_leaves(stage: Stage, ahead: int, outcome: str) -> None:
-    await hear(stage, said(stage, Person(PHONE), age=100))
+    await receive(stage, message_from(stage, Person(PHONE), age=100))
     assert await send(stage, body="Hi", send_at=stage.clock.now() + timedelta(seconds=ahead)) == outcome
 
 
 async def test_the_window_is_the_persons_whatever_they_are_called(stage: Stage) -> None:
-    await hear(stage, said(stage, Person(PHONE, "7")))
+    await receive(stage, message_from(stage, Person(PHONE, "7")))
     stage.clock.advance(2 * DAY)
     assert await send(stage, body="Hi") == "window_closed"
-    await hear(stage, said(stage, Person(lid="7")))
+    await receive(stage, message_from(stage, Person(lid="7")))
     assert await send(stage, body="Hi") == "accepted"
 
 
 @pytest.mark.parametrize("type_", ["system", "call"])
 async def test_what_a_person_did_not_write_opens_no_window(stage: Stage, type_: str) -> None:
-    await hear(stage, said(stage, Person(PHONE), type_, {type_: {}}), said(stage, Person(PHONE), from_me=True))
+    await receive(
+        stage, message_from(stage, Person(PHONE), type_, {type_: {}}), message_from(stage, Person(PHONE), from_me=True)
+    )
     assert await send(stage, body="Hi") == "window_closed"
 
 
@@ -137,7 +139,7 @@ async def add_file(stage: Stage, mime_type: str = "image/png", state: str = "rea
 
 
 async def test_a_file_must_be_here_be_whole_and_fit(stage: Stage) -> None:
-    await hear(stage, said(stage, Person(PHONE)))
+    await receive(stage, message_from(stage, Person(PHONE)))
     other = await make_stage(stage.db)
 
     async def image(media_id: str) -> str:
@@ -161,7 +163,7 @@ async def test_a_file_must_be_here_be_whole_and_fit(stage: Stage) -> None:
 async def test_a_reaction_and_a_reply_need_a_message_of_this_channel(stage: Stage) -> None:
     other = await make_stage(stage.db)
     mine, theirs = await stage.accept(PHONE), await other.accept(PHONE)
-    await hear(stage, said(stage, Person(PHONE)))
+    await receive(stage, message_from(stage, Person(PHONE)))
 
     async def react(id_: UUID) -> str:
         return await send(stage, type="reaction", reaction={"message_id": ids.message_id(id_), "emoji": "👍"})
@@ -194,7 +196,7 @@ BAD: dict[str, dict[str, Any]] = {
 async def test_good_and_bad_in_one_batch_each_have_their_own_result_and_the_bad_use_nothing(
     stage: Stage, most: int
 ) -> None:
-    await hear(stage, said(stage, Person(PHONE)))
+    await receive(stage, message_from(stage, Person(PHONE)))
     acceptor = limited(stage, most)
     wanted = [code for _ in range(12) for code in ("accepted", *BAD)]
     outcomes = await asyncio.gather(*(send(stage, acceptor, **(BAD.get(code) or GOOD)) for code in wanted))
@@ -208,7 +210,7 @@ async def test_good_and_bad_in_one_batch_each_have_their_own_result_and_the_bad_
 
 async def test_the_count_is_exact_with_two_acceptors_replays_and_refusals_at_once(stage: Stage) -> None:
     """Two processes' worth of acceptors share one account and one month."""
-    await hear(stage, said(stage, Person(PHONE)))
+    await receive(stage, message_from(stage, Person(PHONE)))
     one, two = limited(stage, 50), limited(stage, 50)
     sends = []
     for n in range(60):
@@ -226,7 +228,7 @@ async def test_the_count_is_exact_with_two_acceptors_replays_and_refusals_at_onc
 
 async def test_a_refusal_is_not_remembered_under_its_key(stage: Stage) -> None:
     assert await send(stage, key="k", body="Hi") == "window_closed"
-    await hear(stage, said(stage, Person(PHONE)))
+    await receive(stage, message_from(stage, Person(PHONE)))
     assert await send(stage, key="k", body="Hi") == "accepted"
     request, named = SendRequest(PHONE, "Hi"), idempotency_key("k", repr({"body": "Hi"}).encode(), ROUTE)
     stage.clock.advance(2 * DAY)
@@ -238,9 +240,9 @@ async def test_a_refusal_is_not_remembered_under_its_key(stage: Stage) -> None:
 
 async def test_a_new_month_counts_anew(stage: Stage) -> None:
     acceptor = limited(stage, 1)
-    await hear(stage, said(stage, Person(PHONE)))
+    await receive(stage, message_from(stage, Person(PHONE)))
     assert [await send(stage, acceptor, **GOOD) for _ in range(2)] == ["accepted", "plan_quota_exceeded"]
     end = datetime(2026, 12, 1, tzinfo=stage.clock.now().tzinfo)
     stage.clock.advance((end - stage.clock.now()).total_seconds())
-    await hear(stage, said(stage, Person(PHONE)))
+    await receive(stage, message_from(stage, Person(PHONE)))
     assert [await send(stage, acceptor, **GOOD) for _ in range(2)] == ["accepted", "plan_quota_exceeded"]

@@ -1,7 +1,6 @@
 """Looking back: what is found is what is there, whether in blocks or not, and no question reads a whole channel."""
 
 import random
-from collections.abc import AsyncIterator, Iterator
 from datetime import timedelta
 from uuid import UUID, uuid4
 
@@ -22,9 +21,8 @@ from gatepost.store.pool import Database
 from gatepost.store.search import index as search_index
 from gatepost.store.search.index import forget_blocks
 from gatepost.store.search.query import read_indexed_end, search_blocks
-from tests.conftest import PostgresServer
 from tests.outbound.stage import NOW, Stage, make_stage
-from tests.store.watching import Plan, fill, filled_once, watched_copy
+from tests.store.query_plans import Explained, Plan, fill
 
 PHONE = "5511999998888"
 LATE = NOW - timedelta(hours=1)
@@ -192,26 +190,9 @@ async def test_one_answer_looks_at_so_many_rows_and_no_more(stage: Stage) -> Non
 # -- plans ------------------------------------------------------------------------------------------------------------
 
 CHANNEL = UUID(int=0x5EA7C4)
-Watched = tuple[Database, list[Plan]]
 
 
-@pytest.fixture(scope="module")
-def filled(postgres_server: PostgresServer) -> Iterator[dict[str, str]]:
-    """Give the databases that each test gets a copy of."""
-    with filled_once(postgres_server, fill_weeks) as names:
-        yield names
-
-
-@pytest.fixture(params=["fresh", "analyzed"])
-async def watched(
-    request: pytest.FixtureRequest, postgres_server: PostgresServer, filled: dict[str, str]
-) -> AsyncIterator[Watched]:
-    """Give a channel with ten weeks behind it, without statistics or with them."""
-    async with watched_copy(postgres_server, filled[request.param]) as found:
-        yield found
-
-
-async def fill_weeks(url: str) -> None:
+async def fill_database(url: str) -> None:
     """Ten weeks of messages, the words of each in a block of its own."""
     plain = await Database.connect(url, connections=1)
     await make_partitions(plain, NOW - timedelta(days=70), 7)
@@ -238,8 +219,8 @@ def rows_of(plan: Plan, *tables: str) -> int:
     return int(sum((n["Actual Rows"] + n.get("Rows Removed by Filter", 0)) * n["Actual Loops"] for n in nodes))
 
 
-async def test_a_page_reads_what_it_shows(watched: Watched) -> None:
-    db, plans = watched
+async def test_a_page_reads_what_it_shows(explained: Explained) -> None:
+    db, plans = explained
     piece = await read_history_page(db, CHANNEL, HistoryFilter(), NOW, scan=5_000, limit=20)
     assert len(piece.messages) == 20
     (plan,) = plans
@@ -248,8 +229,8 @@ async def test_a_page_reads_what_it_shows(watched: Watched) -> None:
     assert len(plan.touched("messages")) <= 4
 
 
-async def test_a_page_of_one_person_reads_only_theirs(watched: Watched) -> None:
-    db, plans = watched
+async def test_a_page_of_one_person_reads_only_theirs(explained: Explained) -> None:
+    db, plans = explained
     piece = await read_history_page(db, CHANNEL, HistoryFilter(contact_id=UUID(int=7)), NOW, scan=5_000, limit=20)
     assert len(piece.messages) == 20
     assert rows_of(plans[0], "messages") <= 20
@@ -259,8 +240,8 @@ async def test_a_page_of_one_person_reads_only_theirs(watched: Watched) -> None:
     assert all(rows_of(plan, "messages") == 0 for plan in plans[1:])
 
 
-async def test_a_range_of_time_reads_its_partitions_only(watched: Watched) -> None:
-    db, plans = watched
+async def test_a_range_of_time_reads_its_partitions_only(explained: Explained) -> None:
+    db, plans = explained
     span = IdRange(ids.floor_id(NOW - timedelta(days=30)), ids.floor_id(NOW - timedelta(days=29)))
     await read_history_page(db, CHANNEL, HistoryFilter(span, types=("image",)), NOW, scan=5_000, limit=20)
     assert len(plans) == 2
@@ -274,8 +255,8 @@ def looks(plans: list[Plan]) -> list[tuple[str, int]]:
     return [(name[14:], rows_of(plan, "search_blocks")) for name, plan in zip(used, plans, strict=True)]
 
 
-async def test_rare_words_are_found_by_their_index(watched: Watched) -> None:
-    db, plans = watched
+async def test_rare_words_are_found_by_their_index(explained: Explained) -> None:
+    db, plans = explained
     hits = await search_blocks(db, CHANNEL, read_query("hello rar"), IdRange(), limit=20)
     assert len(hits.ids) == 20
     walked, one, named, looked, ids_read = looks(plans)
@@ -283,22 +264,22 @@ async def test_rare_words_are_found_by_their_index(watched: Watched) -> None:
     assert (named, looked, ids_read) == (("words", 80), ("pkey", 24), ("pkey", 19))
 
 
-async def test_one_rare_word_is_looked_for_in_as_many_blocks_as_messages_are_missing(watched: Watched) -> None:
-    db, plans = watched
+async def test_one_rare_word_is_looked_for_in_as_many_blocks_as_messages_are_missing(explained: Explained) -> None:
+    db, plans = explained
     hits = await search_blocks(db, CHANNEL, read_query("rar"), IdRange(), limit=20)
     assert (len(hits.ids), hits.reached) == (20, hits.ids[-1])
     assert looks(plans) == [("pkey", 8), ("pkey", 1), ("words", 80), ("pkey", 19)]
 
 
-async def test_common_words_are_found_in_the_newest_blocks_without_it(watched: Watched) -> None:
-    db, plans = watched
+async def test_common_words_are_found_in_the_newest_blocks_without_it(explained: Explained) -> None:
+    db, plans = explained
     hits = await search_blocks(db, CHANNEL, read_query("hel"), IdRange(), limit=20)
     assert (len(hits.ids), hits.reached) == (20, hits.ids[-1])
     assert looks(plans) == [("pkey", 8), ("pkey", 8), ("pkey", 42), ("pkey", 12)]  # twice the one it begins behind
 
 
-async def test_newest_blocks_are_those_of_the_span(watched: Watched) -> None:
-    db, plans = watched
+async def test_newest_blocks_are_those_of_the_span(explained: Explained) -> None:
+    db, plans = explained
     span = IdRange(ids.floor_id(NOW - timedelta(days=30)), ids.floor_id(NOW - timedelta(days=29)))
     hits = await search_blocks(db, CHANNEL, read_query("hello"), span, limit=1000)
     assert hits.reached is not None
@@ -309,8 +290,8 @@ async def test_newest_blocks_are_those_of_the_span(watched: Watched) -> None:
     assert {name for name, _ in looks(plans)} == {"pkey"}
 
 
-async def test_one_answer_looks_into_so_many_blocks_and_no_more(watched: Watched) -> None:
-    db, _ = watched
+async def test_one_answer_looks_into_so_many_blocks_and_no_more(explained: Explained) -> None:
+    db, _ = explained
     first = await search_blocks(db, CHANNEL, read_query("rare"), IdRange(), limit=100)
     assert (len(first.ids), first.reached) == (1 + 64, first.ids[-1])
     assert first.reached is not None

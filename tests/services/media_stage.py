@@ -1,9 +1,9 @@
-"""A shelf for one channel's files: a real database, a real folder, a clock that is moved by hand, a network of its own.
+"""The files of one channel: a real database, a real folder, a clock that the test moves, a network of its own.
 
-shelf = await make_shelf(db, tmp_path)
-media = await shelf.store(b"bytes", "image/png")       a file that somebody uploaded
-media = await shelf.expect(b"bytes")                   a file of an incoming message that waits to be fetched
-shelf.bytes_kept()                                     what lies in the folder, by file
+media_stage = await make_media_stage(db, tmp_path)
+media = await media_stage.store(b"bytes", "image/png")       an uploaded file
+media = await media_stage.expect(b"bytes")                   a file of an incoming message that is to be fetched
+media_stage.bytes_kept()                                     the content of the folder, by file
 """
 
 import hashlib
@@ -37,7 +37,7 @@ MOST = 1000
 
 
 class FileNetwork:
-    """A network that takes and gives files, as the test says."""
+    """A network whose uploads and downloads the test controls."""
 
     editor = number_check = None
 
@@ -51,7 +51,7 @@ class FileNetwork:
         return SendNotMade("This network takes files only")
 
     async def mark_read(self, network_id: str, person: Person, *, typing: bool = False) -> None:
-        """Nobody is there to see it."""
+        """Do nothing."""
 
     async def put_media(self, content: bytes, mime_type: str, filename: str | None) -> str:
         self.put.append((content, mime_type, filename))
@@ -64,11 +64,11 @@ class FileNetwork:
         return await content if isawaitable(content) else content
 
     async def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing."""
 
 
 def failing(*, retry: bool, status: int = 500, details: str | None = None) -> Callable[[Any], Any]:
-    """An answer of the network that is a failure."""
+    """Return a callback that fails like a call to the network."""
 
     def fail(_: Any) -> Any:
         raise CallFailed(NetworkError(131, "The network said no", details), retry=retry, status=status)
@@ -76,8 +76,8 @@ def failing(*, retry: bool, status: int = 500, details: str | None = None) -> Ca
     return fail
 
 
-class Shelf:
-    """One channel's files, and the hands to use them."""
+class MediaStage:
+    """The files of one channel, and methods to use them."""
 
     def __init__(self, db: Database, folder: Path, clock: MovableClock, account_id: UUID, channel_id: UUID) -> None:
         self.db = db
@@ -96,8 +96,8 @@ class Shelf:
         return lease
 
     async def store(self, content: bytes, mime_type: str = "image/png", filename: str | None = None) -> MediaRow:
-        """A file as an upload leaves it."""
-        stored = await self.files.upload(self.new(mime_type, filename), pieces([content]))
+        """Upload a file; return its row."""
+        stored = await self.files.upload(self.new(mime_type, filename), body_of([content]))
         return await self.get(msgspec.json.decode(stored.answer)["data"]["id"])
 
     def new(self, mime_type: str = "image/png", filename: str | None = None, **more: Any) -> NewFile:
@@ -111,7 +111,7 @@ class Shelf:
         return media
 
     async def expect(self, content: bytes, *, sha256: str | None = "", message: bool = True, **fields: Any) -> MediaRow:
-        """A file that an incoming message brought and that is to be fetched; its checksum is right unless given."""
+        """Add a file of an incoming message that is to be fetched. Its checksum is right unless given."""
         sum_ = hashlib.sha256(content).hexdigest() if sha256 == "" else sha256
         remote = RemoteMedia("handle", "image/jpeg", sum_, len(content), "photo.jpg")
         remote = msgspec.structs.replace(remote, **fields)
@@ -167,21 +167,21 @@ class Shelf:
         return [msgspec.json.decode(row["body"]) for row in rows]
 
     def bytes_kept(self) -> dict[str, bytes]:
-        """Everything in the folder, finished or not."""
+        """Return all files in the folder, complete or not."""
         return {str(p.relative_to(self.folder)): p.read_bytes() for p in self.folder.rglob("*") if p.is_file()}
 
 
-async def make_shelf(db: Database, folder: Path, clock: MovableClock | None = None) -> Shelf:
-    """A new account with one channel and an empty folder."""
+async def make_media_stage(db: Database, folder: Path, clock: MovableClock | None = None) -> MediaStage:
+    """Create an account with one channel and an empty folder."""
     plans = {"unlimited": Plan("Unlimited")}
     account = await accounts.create_account(db, "Test", "unlimited", plans=plans, trial_days=14, now=NOW)
     phone = f"1555{uuid4().int % 10**7:07d}"
     channel = await channels.create_qr(db, account.id, phone=phone, name="Test", limits={}, now=NOW)
-    return Shelf(db, folder, clock or MovableClock(NOW), account.id, channel.id)
+    return MediaStage(db, folder, clock or MovableClock(NOW), account.id, channel.id)
 
 
-async def pieces(given: Sequence[bytes | Exception]) -> AsyncIterator[bytes]:
-    """A body that comes in pieces, and may break off with an error."""
+async def body_of(given: Sequence[bytes | Exception]) -> AsyncIterator[bytes]:
+    """Yield the chunks of a body, and raise the errors among them."""
     for piece in given:
         if isinstance(piece, Exception):
             raise piece

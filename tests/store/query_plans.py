@@ -1,6 +1,6 @@
-"""A database that explains itself: every statement is first run under EXPLAIN ANALYZE and undone, then run for real.
+"""A database that records query plans: each statement first runs under EXPLAIN ANALYZE, is rolled back, and runs again.
 
-So the SQL stays where it lives, and what is judged is the plan that the program gets, with its own session settings.
+So tests check the plans that the program gets, with its own session settings, and the SQL stays in the store.
 """
 
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
@@ -20,14 +20,14 @@ BIG = ("messages", "events", "deliveries", "delivery_attempts")
 
 
 class Plan(msgspec.Struct, frozen=True):
-    """One statement, and how it was carried out."""
+    """A statement and its plan."""
 
     query: str
     tree: dict[str, Any]
     milliseconds: float
 
     def nodes(self) -> Iterator[dict[str, Any]]:
-        """Every node that did something."""
+        """Yield the nodes that were executed."""
         todo = [self.tree]
         while todo:
             node = todo.pop()
@@ -39,7 +39,7 @@ class Plan(msgspec.Struct, frozen=True):
         return [n["Relation Name"] for n in self.nodes() if n["Node Type"] == "Seq Scan" and is_partition(n)]
 
     def touched(self, table: str) -> set[str]:
-        """The partitions of a table that were read."""
+        """Return the partitions of a table that were read."""
         names = {n["Relation Name"] for n in self.nodes() if "Scan" in n["Node Type"] and is_partition(n)}
         return {name for name in names if name.startswith(table + "_2")}
 
@@ -56,13 +56,16 @@ class Plan(msgspec.Struct, frozen=True):
         return sum(n.get("Rows Removed by Filter", 0) * n["Actual Loops"] for n in self.nodes())
 
 
+Explained = tuple[Database, list[Plan]]  # a database, and the plans of its statements so far
+
+
 def is_partition(node: dict[str, Any]) -> bool:
     name = node.get("Relation Name", "")
     return any(name.startswith(table + "_2") for table in BIG)
 
 
-class _Watched(asyncpg.Connection):
-    """A connection that notes the plan of everything it runs."""
+class ExplainingConnection(asyncpg.Connection):
+    """A connection that records the plan of every statement."""
 
     seen: ClassVar[list[Plan]] = []
 
@@ -96,13 +99,13 @@ class _Watched(asyncpg.Connection):
         return await super().fetchmany(query, given, **options)
 
     async def _explain(self, query: str, args: tuple[Any, ...]) -> None:
-        """Prepared, so that the plan is chosen as for the real thing: `plan_cache_mode` counts here too."""
-        await super().execute(f"PREPARE watched AS {query}")
+        """Record the plan of a prepared statement, so that `plan_cache_mode` applies as in the program."""
+        await super().execute(f"PREPARE explained AS {query}")
         try:
-            with_values = f"EXECUTE watched ({', '.join(map(literal, args))})" if args else "EXECUTE watched"
+            with_values = f"EXECUTE explained ({', '.join(map(literal, args))})" if args else "EXECUTE explained"
             await self._explain_with(query, with_values)
         finally:
-            await super().execute("DEALLOCATE watched")
+            await super().execute("DEALLOCATE explained")
 
     async def _explain_with(self, query: str, execute: str) -> None:
         undone = self.transaction()
@@ -111,12 +114,12 @@ class _Watched(asyncpg.Connection):
             text = await super().fetchval(f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {execute}")
         finally:
             await undone.rollback()
-        (told,) = msgspec.json.decode(text)
-        self.seen.append(Plan(query, told["Plan"], told["Planning Time"] + told["Execution Time"]))
+        (plan,) = msgspec.json.decode(text)
+        self.seen.append(Plan(query, plan["Plan"], plan["Planning Time"] + plan["Execution Time"]))
 
 
 def literal(value: Any) -> str:
-    """A value in SQL; its type is the parameter's."""
+    """Return a value as an SQL literal without a type."""
     return "NULL" if value is None else "'" + _text(value).replace("'", "''") + "'"
 
 
@@ -133,11 +136,11 @@ def _quoted(text: str) -> str:
 
 
 @asynccontextmanager
-async def watched_database(
-    url: str, kind: type[_Watched] = _Watched, connections: int = 4
-) -> AsyncIterator[tuple[Database, list[Plan]]]:
-    """A database with the program's own settings, and the list of the plans it has used so far."""
-    _Watched.seen = []
+async def explained_database(
+    url: str, kind: type[ExplainingConnection] = ExplainingConnection, connections: int = 4
+) -> AsyncIterator[Explained]:
+    """Yield a database with the program's own settings, and the list of the plans so far."""
+    ExplainingConnection.seen = []
     made = await asyncpg.create_pool(
         url,
         min_size=1,
@@ -147,7 +150,7 @@ async def watched_database(
         reset=pool._leave_as_is,
     )
     try:
-        yield Database(made), _Watched.seen
+        yield Database(made), ExplainingConnection.seen
     finally:
         await made.close()
 
@@ -156,7 +159,7 @@ async def watched_database(
 def filled_once(
     server: PostgresServer, fill_it: Callable[[str], Coroutine[Any, Any, None]]
 ) -> Iterator[dict[str, str]]:
-    """A full database to copy from, without statistics ("fresh") and with them ("analyzed"): filling takes seconds."""
+    """Yield the names of two templates with rows: one without statistics ("fresh"), one with them ("analyzed")."""
     names = {statistics: f"filled_{uuid4().hex}" for statistics in ("fresh", "analyzed")}
     try:
         run_apart(_copy(server, "gatepost", names["fresh"]))
@@ -180,9 +183,9 @@ async def _analyze(url: str) -> None:
 
 
 @asynccontextmanager
-async def watched_copy(server: PostgresServer, filled: str) -> AsyncIterator[tuple[Database, list[Plan]]]:
-    """A copy of a full database for one test, watched."""
-    async with copied_database(server, filled) as url, watched_database(url) as found:
+async def explained_copy(server: PostgresServer, filled: str) -> AsyncIterator[Explained]:
+    """Yield a copy of a template that records plans."""
+    async with copied_database(server, filled) as url, explained_database(url) as found:
         yield found
 
 
@@ -193,7 +196,7 @@ _ID = """(lpad(to_hex((extract(epoch FROM at) * 1000)::bigint), 12, '0') || '7' 
 async def fill(
     url: str, channel_id: UUID, endpoint_id: UUID, *, count: int, start: datetime, end: datetime, salt: str
 ) -> None:
-    """A channel's past: settled messages, each with an event that was delivered, spread evenly over the time."""
+    """Add settled messages to a channel, each with a delivered event, evenly spread over a time."""
     conn = await asyncpg.connect(url)
     try:
         moments = """(SELECT i, $2::timestamptz + ($3::timestamptz - $2) * (i::float8 / $4) AS at

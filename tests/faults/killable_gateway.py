@@ -29,7 +29,7 @@ from gatepost.store.pool import Database
 from gatepost.webhooks.http_post import Poster
 
 
-class Doom:
+class KillPoint:
     """The one point at which this process ends or stops."""
 
     def __init__(self, point: str) -> None:
@@ -53,7 +53,7 @@ def run(overrides: dict[str, Any], role: str, point: str | None, log: str, told:
     sys.stdout, sys.stderr = os.fdopen(1, "w", closefd=False), os.fdopen(2, "w", buffering=1, closefd=False)
     ended = point.removeprefix("loop:") if point and point.startswith("loop:") else None
     if point is not None and ended is None:
-        set_trap(Doom(point))
+        set_trap(KillPoint(point))
 
     async def tell(url: str) -> None:
         told.send(url)
@@ -65,7 +65,7 @@ def run(overrides: dict[str, Any], role: str, point: str | None, log: str, told:
         runner.run(serve(load(environ={}, overrides=overrides), role=role, on_ready=tell))
 
 
-def set_trap(doom: Doom) -> None:
+def set_trap(doom: KillPoint) -> None:
     """Wraps every commit, every statement that commits by itself, and every call to the outside."""
     begin, connect, send, post = Database.transaction, Database.connection, CloudNetwork.send, Poster.post
 
@@ -82,7 +82,9 @@ def set_trap(doom: Doom) -> None:
 
 
 @asynccontextmanager
-async def around_commit(doom: Doom, name: str, transaction: AbstractAsyncContextManager[Any]) -> AsyncIterator[Any]:
+async def around_commit(
+    doom: KillPoint, name: str, transaction: AbstractAsyncContextManager[Any]
+) -> AsyncIterator[Any]:
     """One transaction, and the points on both sides of its COMMIT."""
     async with transaction as conn:
         yield conn
@@ -91,7 +93,9 @@ async def around_commit(doom: Doom, name: str, transaction: AbstractAsyncContext
 
 
 @asynccontextmanager
-async def around_statement(doom: Doom, name: str, connection: AbstractAsyncContextManager[Any]) -> AsyncIterator[Any]:
+async def around_statement(
+    doom: KillPoint, name: str, connection: AbstractAsyncContextManager[Any]
+) -> AsyncIterator[Any]:
     """One statement without a transaction around it, and the points on both sides of it."""
     async with connection as conn:
         doom.pass_by(name, "before")
@@ -99,7 +103,7 @@ async def around_statement(doom: Doom, name: str, connection: AbstractAsyncConte
         doom.pass_by(name, "after")
 
 
-def around_call(doom: Doom, name: str, call: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
+def around_call(doom: KillPoint, name: str, call: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
     """One call to the outside, and the points on both sides of it."""
 
     async def called(*given: Any) -> Any:

@@ -21,7 +21,7 @@ from tests.patience import PATIENCE
 FORWARD = ["PENDING", "SENT", "DELIVERED", "READ"]
 
 
-class Books(msgspec.Struct, frozen=True):
+class RunRecords(msgspec.Struct, frozen=True):
     """Everything there is to know after a run."""
 
     messages: list[dict[str, Any]]
@@ -37,11 +37,11 @@ async def until_settled(stage: Stage, count: int, seconds: float = PATIENCE) -> 
     """Waits until so many messages have come to their end, and every event to its receiver."""
     give_up = asyncio.get_running_loop().time() + seconds
     while not await _is_settled(stage, count):
-        assert asyncio.get_running_loop().time() < give_up, await picture(stage)
+        assert asyncio.get_running_loop().time() < give_up, await describe_unsettled(stage)
         await asyncio.sleep(0.05)
 
 
-async def picture(stage: Stage) -> str:
+async def describe_unsettled(stage: Stage) -> str:
     """What is stuck, for whoever has to find out why."""
     messages = await stage.rows("SELECT state, attempt, count(*) FROM messages GROUP BY 1, 2 ORDER BY 1, 2")
     deliveries = await stage.rows("SELECT state, attempts, count(*) FROM deliveries GROUP BY 1, 2 ORDER BY 1, 2")
@@ -69,12 +69,12 @@ async def in_doubt(stage: Stage) -> set[str]:
     return {row["id"].hex for row in await stage.rows("SELECT id FROM messages WHERE state = 1")}
 
 
-async def open_books(stage: Stage) -> Books:
+async def open_books(stage: Stage) -> RunRecords:
     """Reads everything, by the doors that users have where there is one."""
     rows = await stage.rows("SELECT id, state, phone, client_ref, attempt FROM messages WHERE NOT incoming ORDER BY id")
     [usage] = await stage.rows(f"SELECT ({USED})::int AS used")
     [open_] = await stage.rows("SELECT count(*) AS n FROM deliveries WHERE state <> 1")
-    return Books(
+    return RunRecords(
         messages=[dict(row.items()) for row in rows],
         usage=usage["used"],
         events=await read_feed(stage),
@@ -97,7 +97,7 @@ async def read_feed(stage: Stage) -> list[dict[str, Any]]:
         after = f"&after={page['paging']['next']}"
 
 
-def check(books: Books, told: dict[str, str], doubted: Iterable[str]) -> None:
+def check(books: RunRecords, told: dict[str, str], doubted: Iterable[str]) -> None:
     """Every promise at once."""
     check_fates(books, told)
     check_events(books)
@@ -105,7 +105,7 @@ def check(books: Books, told: dict[str, str], doubted: Iterable[str]) -> None:
     check_network(books, set(doubted))
 
 
-def check_fates(books: Books, told: dict[str, str]) -> None:
+def check_fates(books: RunRecords, told: dict[str, str]) -> None:
     """Each 200 has exactly one message, which is read; there is no other; and each was counted once."""
     stored = {row["client_ref"]: row["id"].hex.upper() for row in books.messages}
     assert stored == told
@@ -113,7 +113,7 @@ def check_fates(books: Books, told: dict[str, str]) -> None:
     assert {State(row["state"]) for row in books.messages} == {State.READ}
 
 
-def check_events(books: Books) -> None:
+def check_events(books: RunRecords) -> None:
     """No gap and no double in the numbers; each message goes forward, one event for each real change."""
     assert [event["sequence"] for event in books.events] == list(range(1, len(books.events) + 1))
     assert len({event["id"] for event in books.events}) == len(books.events)
@@ -128,7 +128,7 @@ def check_events(books: Books) -> None:
         assert (told[0], told[-1]) == ("PENDING", "READ"), told
 
 
-def check_greetings(books: Books) -> None:
+def check_greetings(books: RunRecords) -> None:
     """Everybody is told of once, with their conversation, and before anything else that concerns them."""
     met = [event["data"]["id"] for event in books.events if event["type"] == "contact_notifications"]
     opened = [event["data"]["contact"]["id"] for event in books.events if event["type"] == "chat_notification"]
@@ -138,7 +138,7 @@ def check_greetings(books: Books) -> None:
     assert set(spoken) == set(met)
 
 
-def check_webhooks(books: Books) -> None:
+def check_webhooks(books: RunRecords) -> None:
     """Every event came at least once, always under its own id and always with the same words."""
     bodies: dict[str, set[bytes]] = defaultdict(set)
     for request in books.received:
@@ -149,7 +149,7 @@ def check_webhooks(books: Books) -> None:
     assert books.unsettled == 0
 
 
-def check_network(books: Books, doubted: set[str]) -> None:
+def check_network(books: RunRecords, doubted: set[str]) -> None:
     """Each message went out once, in the order of its conversation; once more only where nobody could know."""
     sends: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for row in books.accepted:
@@ -184,7 +184,7 @@ def _first_reports(callbacks: list[dict[str, Any]]) -> dict[str, int]:
     return first
 
 
-def check_order(books: Books) -> None:
+def check_order(books: RunRecords) -> None:
     """Within each conversation the network got the messages in the order in which they were accepted and asked for."""
     wanted: dict[str, list[str]] = defaultdict(list)
     for row in books.messages:
@@ -200,7 +200,7 @@ def check_order(books: Books) -> None:
     assert all(numbers == sorted(numbers) for numbers in texts.values()), texts
 
 
-def repeated(books: Books) -> Counter[str]:
+def repeated(books: RunRecords) -> Counter[str]:
     """How often each message went out, for those that went out more than once."""
     counts = Counter(row["biz_opaque_callback_data"].split(":")[1] for row in books.accepted)
     return Counter({message_id: count for message_id, count in counts.items() if count > 1})

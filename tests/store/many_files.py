@@ -1,4 +1,4 @@
-"""Files by the thousand, and the life of a few of them: what the plans of their statements are looked at with."""
+"""Thousands of files, and all changes of a few of them, for tests of query plans."""
 
 from datetime import datetime, timedelta
 from uuid import UUID
@@ -22,7 +22,7 @@ from tests.outbound.stage import Stage
 
 
 async def fill_files(url: str, channel_id: UUID, *, count: int, now: datetime) -> None:
-    """A channel's files: nine of ten ready, the rest waiting for some later hour."""
+    """Add files to a channel: nine of ten are ready, the others are due in an hour."""
     conn = await asyncpg.connect(url)
     await conn.execute(
         """INSERT INTO media (channel_id, id, state, mime_type, size, next_at, created_at)
@@ -39,7 +39,7 @@ async def fill_files(url: str, channel_id: UUID, *, count: int, now: datetime) -
 
 
 async def expect_files(stage: Stage, message_id: UUID, ids: list[UUID]) -> None:
-    """Some files of a message that are to be fetched now."""
+    """Add files of a message that are due now."""
     async with stage.db.connection() as conn:
         for id_ in ids:
             await conn.execute(
@@ -53,7 +53,7 @@ async def expect_files(stage: Stage, message_id: UUID, ids: list[UUID]) -> None:
 
 
 async def live_files(stage: Stage, lease: Lease, message_id: UUID, ids: list[UUID]) -> None:
-    """The whole life of three files: fetched, given up, sent, forgotten."""
+    """Fetch one file, fail another, upload one to the network, and delete old ones."""
     db, channel_id, now = stage.db, stage.channel_id, stage.clock.now()
     await expect_files(stage, message_id, ids)
     first, second, third = await waiting_media(db, channel_id, now, 3)

@@ -1,7 +1,7 @@
-"""Short words for the tests of receiving: who says what, and what became of it in the tables and in the events.
+"""Incoming messages, and the rows and events that they lead to.
 
-await hear(stage, said(stage, ANA, "text", {"body": "Oi"}))
-await told(stage)              all events so far, as the world sees them
+await receive(stage, message_from(stage, ANA, "text", {"body": "Oi"}))
+await read_events(stage)       all events so far, as webhooks have them
 """
 
 from collections.abc import Iterable
@@ -20,41 +20,43 @@ BOB = Person("4915112345678", name="Bob")
 _numbers = count(1)
 
 
-def said(
+def message_from(
     stage: Stage, person: Person, type_: str = "text", content: Any = None, *, age: float = 0, **more: Any
 ) -> Incoming:
-    """A message of a person, so many seconds old."""
+    """Return a message of a person, `age` seconds old."""
     network_id = more.pop("id", None) or f"wamid.{next(_numbers)}"
     text = msgspec.json.encode({"body": "Oi"} if content is None else content).decode()
     return Incoming(network_id, person, type_, text, stage.clock.now() - timedelta(seconds=age), **more)
 
 
-async def hear(stage: Stage, *updates: Update) -> None:
-    """All of it in one report."""
+async def receive(stage: Stage, *updates: Update) -> None:
+    """Receive updates in one report of the network."""
     await stage.receiver.receive(stage.channel_id, stage.ref, list(updates))
 
 
-def is_greeting(event: dict[str, Any]) -> bool:
-    """Whether an event tells of somebody met for the first time: so in nearly every test, and seldom its point."""
+def is_first_contact(event: dict[str, Any]) -> bool:
+    """Return whether an event reports a new contact or conversation, which few tests are about."""
     return event["action"] == "created" and event["type"] in ("contact_notifications", "chat_notification")
 
 
-async def told(stage: Stage, type_: str = "", action: str = "", *, greetings: bool = False) -> list[dict[str, Any]]:
-    """The events of a type and action so far, in their order; no gap may be in their sequence."""
+async def read_events(
+    stage: Stage, type_: str = "", action: str = "", *, greetings: bool = False
+) -> list[dict[str, Any]]:
+    """Return the events of a type and action in order, and check that their sequence has no gap."""
     rows = await stage.rows("events", "ORDER BY id")
     assert [row["seq"] for row in rows] == list(range(1, len(rows) + 1))
     bodies = [msgspec.json.decode(row["body"]) for row in rows]
     fitting = [b for b in bodies if b["type"].startswith(type_) and action in ("", b["action"])]
-    return fitting if greetings else [b for b in fitting if not is_greeting(b)]
+    return fitting if greetings else [b for b in fitting if not is_first_contact(b)]
 
 
 async def data(stage: Stage, type_: str = "", action: str = "") -> list[dict[str, Any]]:
-    """The data of those events."""
-    return [event["data"] for event in await told(stage, type_, action)]
+    """Return the data of these events."""
+    return [event["data"] for event in await read_events(stage, type_, action)]
 
 
 async def row_of(stage: Stage, update: Incoming) -> Any:
-    """The one row of a message."""
+    """Return the only row of a message."""
     (row,) = await stage.rows("messages", f"AND network_id = '{update.network_id}'")
     return row
 
@@ -68,8 +70,8 @@ async def contact_of(stage: Stage, phone: str) -> Any:
     return row
 
 
-async def names(stage: Stage) -> dict[str, set[str]]:
-    """Every contact by its own address, with its aliases."""
+async def read_aliases(stage: Stage) -> dict[str, set[str]]:
+    """Return the aliases of each contact, by its phone number."""
     contacts = {row["id"]: row["phone"] for row in await stage.rows("contacts")}
     found: dict[str, set[str]] = {phone: set() for phone in contacts.values()}
     for row in await stage.rows("contact_aliases"):
@@ -78,13 +80,13 @@ async def names(stage: Stage) -> dict[str, set[str]]:
 
 
 async def snapshot(stage: Stage) -> dict[str, list[Any]]:
-    """Every row that receiving may write, to be compared."""
+    """Return all rows that receiving may write, for a comparison."""
     tables = ("messages", "contacts", "contact_aliases", "conversations", "media", "orders", "labels", "label_uses")
     return {table: sorted(map(repr, await stage.rows(table))) for table in (*tables, "events", "parked_statuses")}
 
 
-def shown(stage: Stage, contact: Any) -> dict[str, Any]:
-    """A contact as an event names it."""
+def contact_view(stage: Stage, contact: Any) -> dict[str, Any]:
+    """Return a contact as events show it."""
     phone = contact["phone"] if contact["phone"].isdigit() else None
     return {"id": ids.format_id("ct", contact["id"]), "phone": phone, "name": contact["name"]}
 

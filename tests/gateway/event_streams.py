@@ -1,4 +1,4 @@
-"""Ears for event streams: blocks as they come off the wire, read without the client's own reader."""
+"""Reads event streams block by block, without the Python client."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -16,30 +16,30 @@ from tests.patience import PATIENCE
 STREAM = "/api/v1/events/stream"
 
 
-class Ear:
-    """One open stream."""
+class StreamReader:
+    """An open stream."""
 
     def __init__(self, reader: Any, headers: dict[str, str]) -> None:
         self.headers = headers
-        self.last = ""  # as a browser would say it in Last-Event-ID
+        self.last = ""  # as a browser sends it in Last-Event-ID
         self._reader = reader
         self._rest = b""
 
     async def block(self) -> dict[str, str] | None:
-        """The next block, a comment under the name ""; None at the end."""
+        """Return the next block, with a comment under the name ""; None at the end."""
         async with asyncio.timeout(PATIENCE):
             while b"\n\n" not in self._rest:
-                piece = await self._reader.read_chunk()
-                if piece is None:
+                chunk = await self._reader.read_chunk()
+                if chunk is None:
                     return None
-                self._rest += bytes(piece)
+                self._rest += bytes(chunk)
         block, _, self._rest = self._rest.partition(b"\n\n")
         fields = dict(line.split(":", 1) for line in block.decode().split("\n"))
         self.last = fields.get("id", self.last).strip()
         return {name: value.strip() for name, value in fields.items()}
 
     async def event(self) -> Any:
-        """The next event, past everything that is none."""
+        """Return the next event, and skip other blocks."""
         while (block := await self.block()) is not None:
             if "data" in block:
                 event = msgspec.json.decode(block["data"])
@@ -51,7 +51,7 @@ class Ear:
         return [await self.event() for _ in range(count)]
 
     async def end(self) -> list[dict[str, str]]:
-        """All blocks up to the end."""
+        """Return all blocks up to the end."""
         blocks = []
         while (block := await self.block()) is not None:
             blocks.append(block)
@@ -59,25 +59,27 @@ class Ear:
 
 
 @asynccontextmanager
-async def listening(
+async def open_stream(
     house: House, query: str = "", *, last: str | None = None, key: str | None = None, url: str | None = None
-) -> AsyncIterator[Ear]:
-    """An open stream; leaving the block cuts the connection."""
+) -> AsyncIterator[StreamReader]:
+    """Open a stream; close the connection at the end."""
     headers = {"authorization": f"Bearer {key or house.key}"} | ({} if last is None else {"last-event-id": last})
     async with ClientBuilder().no_proxy().build() as client:
         request = client.get((url or house.url) + STREAM + query).headers(headers).streamed_read_buffer_limit(0)
         async with request.build_streamed() as response:
             assert response.status == 200, await response.bytes()
-            ear = Ear(response.body_reader, {name.lower(): value for name, value in response.headers.items()})
-            opening = await ear.block()
+            stream = StreamReader(
+                response.body_reader, {name.lower(): value for name, value in response.headers.items()}
+            )
+            opening = await stream.block()
             assert opening is not None
             assert opening["retry"] == "2000"
-            yield ear
+            yield stream
 
 
 @asynccontextmanager
 async def another_node(house: House, role: str = "api") -> AsyncIterator[tuple[str, Gatepost]]:
-    """A second gateway on the house's database, with its address."""
+    """Run a second gateway on the same database; yield its address."""
     node = Gatepost(house.settings, house.db, house.settings.database.url, house.clock, role)
     await node.start()
     try:

@@ -1,4 +1,4 @@
-"""People by the thousand, and all that is done with a few of them: what the plans of it are looked at with."""
+"""Thousands of contacts, and typical changes of a few of them, for tests of query plans."""
 
 from datetime import datetime, timedelta
 from uuid import UUID, uuid4
@@ -14,14 +14,23 @@ from gatepost.networks.base import ContactUpdate, Incoming, LabelUpdate, NumberU
 from gatepost.store.channels import close_unopened, count_opened, find_open_conversations, raise_tier
 from gatepost.store.messages.send import SendResult, mark_results
 from gatepost.store.templates import put_template
-from tests.inbound.hearing import hear, said
+from tests.inbound.incoming_messages import message_from, receive
 from tests.outbound.stage import Stage
 
-CROWD = ("contacts", "conversations", "contact_aliases", "labels", "label_uses", "orders", "media", "templates")
+CONTACT_TABLES = (
+    "contacts",
+    "conversations",
+    "contact_aliases",
+    "labels",
+    "label_uses",
+    "orders",
+    "media",
+    "templates",
+)
 
 
 async def fill_people(url: str, channel_id: UUID, *, count: int, now: datetime, prefix: str = "4400") -> None:
-    """Contacts with numbers of one kind, each with a conversation, two aliases, an order, a label, a waiting status."""
+    """Add contacts, each with a conversation, two aliases, an order, a label and a parked status."""
     conn = await asyncpg.connect(url)
     people = f"FROM contacts WHERE channel_id = $1 AND phone LIKE '{prefix}%'"
     await conn.execute(
@@ -42,50 +51,56 @@ async def fill_people(url: str, channel_id: UUID, *, count: int, now: datetime, 
             AND $2 < now() + interval '99 years'""",
     ):
         await conn.execute(statement, channel_id, now)
-    await conn.execute("SELECT pg_stat_force_next_flush()")  # what was read here is not to be counted later
+    await conn.execute("SELECT pg_stat_force_next_flush()")  # so that these reads are not counted later
     await conn.execute("SELECT 1")
     await conn.close()
 
 
-async def meet_people(stage: Stage, mark: str = "1") -> None:
-    """Known ones by each of their names, strangers, and some who get further names."""
+async def receive_from_contacts(stage: Stage, mark: str = "1") -> None:
+    """Receive messages from known contacts by each of their ids, from new ones, and from some with new aliases."""
     strangers = [Person(f"4500{mark}{i}", f"9{mark}{i}", f"U{mark}{i}", "New") for i in range(3)]
     known = [Person("44001", name="Ana"), Person(lid="44002", name="Bob"), Person(user_id="44003", username="x")]
-    await hear(stage, *(said(stage, person) for person in (*strangers, *known)))
+    await receive(stage, *(message_from(stage, person) for person in (*strangers, *known)))
     named = [Person("44004", lid=f"8{mark}"), Person(f"4600{mark}", lid="44005")]
-    await hear(stage, *(said(stage, person) for person in named))
-    await hear(stage, ContactUpdate(Person(f"4700{mark}"), stage.clock.now(), old_phone=f"4500{mark}0"))
+    await receive(stage, *(message_from(stage, person) for person in named))
+    await receive(stage, ContactUpdate(Person(f"4700{mark}"), stage.clock.now(), old_phone=f"4500{mark}0"))
 
 
-async def join_people(stage: Stage, mark: str = "1") -> None:
-    """Two who turn out to be one, with history, an order and a label."""
+async def merge_contacts(stage: Stage, mark: str = "1") -> None:
+    """Merge two contacts that have messages, an order and a label."""
     one, two = Person(f"4800{mark}"), Person(lid=f"48{mark}")
     label = LabelUpdate("L1", "assigned", stage.clock.now(), "VIP", 1, two)
-    await hear(stage, said(stage, one), said(stage, two), said(stage, two, "order", {"order": {"text": "x"}}), label)
-    await hear(stage, said(stage, Person(one.phone, two.lid)))
+    await receive(
+        stage,
+        message_from(stage, one),
+        message_from(stage, two),
+        message_from(stage, two, "order", {"order": {"text": "x"}}),
+        label,
+    )
+    await receive(stage, message_from(stage, Person(one.phone, two.lid)))
 
 
-async def touch_messages(stage: Stage) -> None:
-    """A message that is reacted to, edited and deleted; one that the business wrote itself, whose status came first."""
+async def amend_messages(stage: Stage) -> None:
+    """React to, edit and delete a message; receive one that the business wrote elsewhere, after its status."""
     ana = Person("44001")
-    message = said(stage, ana)
-    await hear(stage, message)
+    message = message_from(stage, ana)
+    await receive(stage, message)
     for type_ in ("reaction", "edit", "revoke"):
-        await hear(stage, said(stage, ana, type_, {}, target=message.network_id))
-    echo = said(stage, ana, from_me=True)
-    await hear(stage, StatusUpdate(echo.network_id, "read", stage.clock.now()))
-    await hear(stage, echo)
-    await hear(stage, said(stage, ana, age=3600), said(stage, ana, age=9 * 86_400))
+        await receive(stage, message_from(stage, ana, type_, {}, target=message.network_id))
+    echo = message_from(stage, ana, from_me=True)
+    await receive(stage, StatusUpdate(echo.network_id, "read", stage.clock.now()))
+    await receive(stage, echo)
+    await receive(stage, message_from(stage, ana, age=3600), message_from(stage, ana, age=9 * 86_400))
 
 
 async def accept_checked(stage: Stage) -> None:
-    """Sends that raise every question: window, reply, target, file, template."""
+    """Accept messages that need each check: window, reply, reaction, file, template."""
     now = stage.clock.now()
     template = Template("crowd", "en_US", "UTILITY", [{"type": "BODY", "text": "Hello"}], status="APPROVED")
     await put_template(stage.db, stage.channel_id, template, now, now)
     media_id = await _file(stage)
-    message = said(stage, Person("4400100"))
-    await hear(stage, message)
+    message = message_from(stage, Person("4400100"))
+    await receive(stage, message)
     id_ = ids.message_id(await _id_of(stage, message))
     caller = msgspec.structs.replace(stage.caller, window=True)
     for request in (
@@ -121,27 +136,27 @@ async def _file(stage: Stage) -> str:
     return ids.format_id("med", media_id)
 
 
-async def write_twice(stage: Stage, mark: str = "1") -> None:
-    """Numbers that the network writes in another way: one known in the other way already, one not."""
+async def send_to_two_number_forms(stage: Stage, mark: str = "1") -> None:
+    """Send to numbers that the network writes in another form: one known in that form, one not."""
     for phone, alias in ((f"490000{mark}1", "44006"), (f"490000{mark}2", f"490000{mark}3")):
         id_ = await stage.accept(phone)
         result = SendResult(id_, 0, State.SENT, f"wamid.{id_.hex}", alias=alias)
         await mark_results(stage.db, stage.lease, stage.ref, [result], stage.clock.now())
 
 
-async def watch_the_number(stage: Stage, mark: str = "1") -> None:
-    """Tier, connection, wishes and labels."""
+async def update_number(stage: Stage, mark: str = "1") -> None:
+    """Update the tier, the status and the labels of a number, and the preferences of a person."""
     now, db, channel_id = stage.clock.now(), stage.db, stage.channel_id
     await count_opened(db, channel_id, now - timedelta(days=7), 50)
     await find_open_conversations(db, channel_id, [uuid4() for _ in range(10)], now)
     async with db.transaction() as conn:
         await close_unopened(conn, channel_id, [uuid4() for _ in range(10)])
     await raise_tier(db, stage.lease, 1000, 10_000, now)
-    wish = {"person": {"phone": "44007"}, "value": "stop"}
-    await hear(
+    preference = {"person": {"phone": "44007"}, "value": "stop"}
+    await receive(
         stage,
         NumberUpdate("x", banned=True),
-        NumberUpdate("user_preferences", details={"preferences": [wish]}),
+        NumberUpdate("user_preferences", details={"preferences": [preference]}),
         LabelUpdate(f"N{mark}", "assigned", now, "New", 1, Person("44008")),
         LabelUpdate(f"N{mark}", "removed", now, "New", 1, Person("44008")),
         LabelUpdate(f"N{mark}", "deleted", now),

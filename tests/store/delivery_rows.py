@@ -22,7 +22,7 @@ async def add_endpoint(
     ordered: bool = False,
     cursor: UUID = ids.ZERO,
 ) -> UUID:
-    """An endpoint of a channel."""
+    """Add an endpoint to a channel; return its id."""
     endpoint_id = ids.new_id(NOW)
     async with db.connection() as conn:
         await conn.execute(
@@ -50,7 +50,7 @@ async def add_events(
     start: datetime = NOW - timedelta(hours=2),
     step: timedelta = timedelta(milliseconds=100),
 ) -> list[UUID]:
-    """So many events, one after the other, and the channel's head behind the last of them."""
+    """Add events in order, and move the head of the channel behind the last one. Return their ids."""
     new = [ids.new_id(start + step * i) for i in range(count)]
     bodies = [f'{{"id":"evt_{id_.hex}","type":"{type_}","action":"created","data":{{}}}}' for id_ in new]
     async with db.connection() as conn:
@@ -83,7 +83,7 @@ async def add_deliveries(
     *,
     attempts: int = 1,
 ) -> None:
-    """A delivery of each event, in this state, or each in its own."""
+    """Add a delivery of each event: all in one state, or each in its own."""
     states = [state] * len(events) if isinstance(state, int) else list(state)
     async with db.connection() as conn:
         await conn.execute(
@@ -100,7 +100,7 @@ async def add_deliveries(
 async def add_attempts(
     db: Database, channel_id: UUID, endpoint_id: UUID, events: Sequence[UUID], number: int = 1, **fields: Any
 ) -> None:
-    """An attempt of each event's delivery; fields are those of the first, the rest of a batch has them from it."""
+    """Add an attempt to each delivery. In a batch, only the first has the fields of the response."""
     batch = fields.pop("batch", None)
     async with db.connection() as conn:
         for i, event_id in enumerate(events):
@@ -128,7 +128,7 @@ async def add_attempts(
 async def add_retry(
     db: Database, channel_id: UUID, endpoint_id: UUID, event_id: UUID, at: datetime, conversation_id: UUID | None = None
 ) -> None:
-    """A delivery that waits for its time, or for others."""
+    """Add a delivery that waits for its time, or for earlier deliveries."""
     async with db.connection() as conn:
         await conn.execute(
             """INSERT INTO delivery_retries (channel_id, endpoint_id, event_id, next_at, conversation_id)
@@ -142,21 +142,21 @@ async def add_retry(
 
 
 async def retries(db: Database, channel_id: UUID) -> dict[UUID, Any]:
-    """What waits in delivery_retries, by event."""
+    """Return the rows of delivery_retries by event."""
     async with db.connection() as conn:
         rows = await conn.fetch("SELECT * FROM delivery_retries WHERE channel_id = $1 ORDER BY next_at", channel_id)
     return {row["event_id"]: row for row in rows}
 
 
 async def deliveries(db: Database, channel_id: UUID) -> dict[UUID, Any]:
-    """All deliveries of a channel with one endpoint, by event."""
+    """Return the deliveries of a channel with one endpoint, by event."""
     async with db.connection() as conn:
         rows = await conn.fetch("SELECT * FROM deliveries WHERE channel_id = $1", channel_id)
     return {row["event_id"]: row for row in rows}
 
 
 async def deliver_all(db: Database, channel_id: UUID) -> list[UUID]:
-    """All that waits arrives; returns the events, in the order in which they were due."""
+    """Mark all waiting deliveries as delivered; return their events in the order of their due times."""
     due = list(await retries(db, channel_id))
     async with db.transaction() as conn:
         await conn.execute("DELETE FROM delivery_retries WHERE channel_id = $1", channel_id)
@@ -170,6 +170,6 @@ async def deliver_all(db: Database, channel_id: UUID) -> list[UUID]:
 
 
 async def change(db: Database, statement: str, *values: Any) -> None:
-    """One statement of the test's own."""
+    """Run one statement."""
     async with db.connection() as conn:
         await conn.execute(statement, *values)
