@@ -28,8 +28,7 @@ from gatepost.model.event import ChannelRef
 from gatepost.model.message import check_send
 from gatepost.model.send_request import SendRequest
 from gatepost.outbound.send_answer import send_answer
-from gatepost.store.messages.accept import accept_messages
-from gatepost.store.messages.send_checks import Submission
+from gatepost.store.messages.accept import Submission, accept_messages
 from gatepost.store.pool import Database
 
 Turn = Callable[[], Awaitable[int]]

@@ -18,7 +18,7 @@ from gatepost.outbound import pace
 from gatepost.outbound.number_limits import NumberLimits
 from gatepost.settings import Settings
 from gatepost.store.channels import ChannelConfig
-from gatepost.store.device_role import device_address
+from gatepost.store.devices import device_address
 from gatepost.store.links import LinkRow
 from gatepost.webhooks.guard import Guard
 from gatepost.webhooks.link_fetch import open_network_file

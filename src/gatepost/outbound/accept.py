@@ -16,8 +16,7 @@ from gatepost.networks.kinds import NETWORK_KINDS
 from gatepost.outbound.send_answer import send_answer
 from gatepost.store.batch import Batch
 from gatepost.store.idempotency import IdempotencyKey, check_items, nth
-from gatepost.store.messages.accept import AcceptResult, Outcome, accept_messages, accept_together
-from gatepost.store.messages.send_checks import Submission
+from gatepost.store.messages.accept import AcceptResult, Outcome, Submission, accept_messages, accept_together
 from gatepost.store.pool import Database
 
 ROUTE = "POST /api/v1/message/send"

@@ -102,12 +102,4 @@ async def remove_addon(db: Database, account_id: UUID, addon: str) -> bool:
 
 
 def _account(row: Any) -> Account:
-    return Account(
-        row["id"],
-        row["name"],
-        row["plan"],
-        row["suspended"],
-        row["trial_ends_at"],
-        row["created_at"],
-        tuple(row["addons"]),
-    )
+    return Account(**{**row, "addons": tuple(row["addons"])})

@@ -13,6 +13,7 @@ from gatepost.model.event.acknowledgements import AckConnection
 from gatepost.store.channel_head import ChannelTransaction, Lease, channel_transaction
 from gatepost.store.devices import record_device
 from gatepost.store.pool import Connection, Database
+from gatepost.store.statement import json_text
 
 
 class ChannelConfig(msgspec.Struct, frozen=True):
@@ -69,9 +70,9 @@ async def insert_channel(db: Database, channel: ChannelConfig, now: datetime) ->
             channel.kind,
             channel.phone,
             channel.name,
-            _json(channel.network),
+            json_text(channel.network),
             channel.secrets,
-            _json(channel.limits),
+            json_text(channel.limits),
             channel.connection,
             channel.reason,
             now,
@@ -116,8 +117,8 @@ async def merge_limits(db: Database, account_id: UUID, channel_id: UUID, limits:
            WHERE account_id = $1 AND id = $2 RETURNING 1""",
         account_id,
         channel_id,
-        _json(limits),
-        _json({"tier_from": "hand"} if "tier" in limits else {}),
+        json_text(limits),
+        json_text({"tier_from": "hand"} if "tier" in limits else {}),
     )
 
 
@@ -127,7 +128,7 @@ async def set_network(db: Database, account_id: UUID, channel_id: UUID, network:
         "UPDATE channels SET network = $3 WHERE account_id = $1 AND id = $2 RETURNING 1",
         account_id,
         channel_id,
-        _json(network),
+        json_text(network),
     )
 
 
@@ -149,8 +150,8 @@ async def save_number(db: Database, channel_id: UUID, patch: Mapping[str, Any], 
                  WHEN state->>'tier_from' IN ('network', 'ladder') THEN limits || $3::jsonb ELSE limits END
                WHERE id = $1""",
             channel_id,
-            _json(patch),
-            _json({} if tier is None else {"tier": tier}),
+            json_text(patch),
+            json_text({} if tier is None else {"tier": tier}),
         )
 
 
@@ -181,10 +182,6 @@ async def delete_channel(db: Database, account_id: UUID, channel_id: UUID) -> bo
                 slice_["slice_left"],
             )
     return True
-
-
-def _json(value: Mapping[str, Any]) -> str:
-    return msgspec.json.encode(value).decode()
 
 
 def _channel(row: Any) -> ChannelConfig:
@@ -277,6 +274,6 @@ async def raise_tier(db: Database, lease: Lease, before: int, tier: int, now: da
         lease.channel_id,
         lease.epoch,
         before,
-        msgspec.json.encode({"tier": tier}).decode(),
-        msgspec.json.encode({"tier_since": times.format_time(now), "tier_from": "ladder"}).decode(),
+        json_text({"tier": tier}),
+        json_text({"tier_since": times.format_time(now), "tier_from": "ladder"}),
     )

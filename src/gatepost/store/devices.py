@@ -1,18 +1,31 @@
-"""Linked devices of deleted channels: their rows are deleted wherever devices are stored.
+"""Linked devices: who may use their tables, and what remains of those of deleted channels.
+
+The process that links phones has a database role that may use the schema qr_devices and nothing else:
+
+embedded server ─► gatepost_qr, created with the server (embedded/roles)
+other server ────► <database>_qr, created here if the gateway's role may create roles; otherwise the gateway's own role
+
+The rows of a deleted channel's device are deleted wherever devices are stored:
 
 delete a channel ─► its device into forgotten_devices (same commit) ─► rows of the device deleted, at once and for an
 hour after: the process that held the link stops a moment later, and may write until then
 """
 
+import base64
+import hashlib
+import hmac
+import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
+from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
 from uuid import UUID
 
 import asyncpg
 import structlog
 
 from gatepost.model.errors import GatepostError
+from gatepost.store.embedded import device_dsn
 from gatepost.store.pool import DRIVER_ERRORS, Connection, Database
 
 log = structlog.get_logger("gatepost.store")
@@ -85,3 +98,87 @@ async def _delete_rows(conn: Any, device: str) -> None:
     async with conn.transaction():
         for row in await conn.fetch(_DELETIONS):
             await conn.execute(row[0], device)
+
+
+# -- the role ----------------------------------------------------------------------------------------------------------
+
+_ONE_AT_A_TIME = int.from_bytes(b"gp_roles", "big")
+_ITERATIONS = 4096
+_LONGEST_NAME = 63
+# Tables that were created before the role, or by the gateway's role.
+_TABLES = """
+SELECT format('ALTER TABLE %s OWNER TO %I', oid::regclass, $1::text) FROM pg_class
+WHERE relnamespace = to_regnamespace('qr_devices') AND relkind = 'r'
+  AND relowner = (SELECT oid FROM pg_roles WHERE rolname = current_user)"""
+
+
+async def device_address(dsn: str, secret: bytes) -> str:
+    """Return the address for the process that links phones, given the gateway's; the same if there is no role."""
+    try:
+        conn = await asyncpg.connect(dsn, timeout=5)
+        try:
+            async with conn.transaction():
+                await conn.execute("SELECT pg_advisory_xact_lock($1)", _ONE_AT_A_TIME)
+                address = await _prepared(conn, dsn, secret)
+        finally:
+            await conn.close()
+        await (await asyncpg.connect(address, timeout=5)).close()
+    except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError) as error:
+        if isinstance(error, OSError | TimeoutError) and (own := device_dsn(dsn)):
+            return own  # the server is unavailable for a moment; the role was created with it
+        log.warning(
+            "the process that links phones uses the gateway's own database role: it could not have one of its own",
+            reason=str(error) or type(error).__name__,
+            docs="docs/explanation/linked-phones.md",
+        )
+        return dsn
+    return address
+
+
+async def _prepared(conn: "asyncpg.Connection[Any]", dsn: str, secret: bytes) -> str:
+    own = device_dsn(dsn)
+    if own is not None:
+        await _hand_over(conn, urlsplit(own).username or "")
+        return own
+    role = f"{await conn.fetchval('SELECT current_database()')}"[: _LONGEST_NAME - 3] + "_qr"
+    password = base64.urlsafe_b64encode(secret).decode().rstrip("=")
+    await _make_role(conn, role, scram_verifier(password, os.urandom(16)))
+    await _hand_over(conn, role)
+    return with_user(dsn, role, password)
+
+
+async def _make_role(conn: "asyncpg.Connection[Any]", role: str, verifier: str) -> None:
+    """Create the role, or set the password that all nodes with this key know."""
+    known = await conn.fetchval("SELECT 1 FROM pg_roles WHERE rolname = $1", role)
+    name = '"' + role.replace('"', '""') + '"'
+    await conn.execute(f"{'ALTER' if known else 'CREATE'} ROLE {name} LOGIN PASSWORD '{verifier}'")
+    await conn.execute(f"GRANT {name} TO CURRENT_USER")
+
+
+async def _hand_over(conn: "asyncpg.Connection[Any]", role: str) -> None:
+    owner = await conn.fetchval("SELECT nspowner::regrole::text FROM pg_namespace WHERE nspname = 'qr_devices'")
+    name = '"' + role.replace('"', '""') + '"'
+    if owner not in (role, name):
+        await conn.execute(f"ALTER SCHEMA qr_devices OWNER TO {name}")
+    for row in await conn.fetch(_TABLES, role):
+        await conn.execute(row[0])
+    if not await conn.fetchval("SELECT has_schema_privilege('qr_devices', 'CREATE')"):
+        raise asyncpg.InsufficientPrivilegeError("the gateway's role does not inherit the rights of its roles")
+
+
+def with_user(dsn: str, user: str, password: str) -> str:
+    """Return the address of the same database for another user."""
+    parts = urlsplit(dsn)
+    host = parts.netloc.rpartition("@")[2]
+    asked = [(key, value) for key, value in parse_qsl(parts.query) if key not in ("user", "password", "passfile")]
+    named = f"{quote(user, safe='')}:{quote(password, safe='')}@{host}"
+    return urlunsplit(parts._replace(netloc=named, query=urlencode(asked)))
+
+
+def scram_verifier(password: str, salt: bytes) -> str:
+    """Return a password's verifier, so that no statement and no log of statements holds the password."""
+    salted = hashlib.pbkdf2_hmac("sha256", password.encode(), salt, _ITERATIONS)
+    stored = hashlib.sha256(hmac.digest(salted, b"Client Key", "sha256")).digest()
+    server = hmac.digest(salted, b"Server Key", "sha256")
+    shown = [base64.b64encode(part).decode() for part in (salt, stored, server)]
+    return f"SCRAM-SHA-256${_ITERATIONS}:{shown[0]}${shown[1]}:{shown[2]}"

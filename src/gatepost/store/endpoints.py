@@ -20,7 +20,7 @@ from gatepost.store.channel_head import (
 from gatepost.store.deliveries.retry import schedule_work
 from gatepost.store.idempotency import NEVER, IdempotentRequest
 from gatepost.store.pool import Connection, Database
-from gatepost.store.statement import statement
+from gatepost.store.statement import json_text, statement
 
 
 class Endpoint(msgspec.Struct, frozen=True):
@@ -111,7 +111,7 @@ async def insert_endpoint(
                 id=endpoint_id,
                 url=url,
                 events=list(events),
-                headers=_json(headers),
+                headers=json_text(headers),
                 secret=secret,
                 now=now,
                 limit=limit,
@@ -218,7 +218,7 @@ async def _update(
             id=endpoint_id,
             url=change.url,
             events=None if change.events is None else list(change.events),
-            headers=None if change.headers is None else _json(change.headers),
+            headers=None if change.headers is None else json_text(change.headers),
             state=change.state,
             reason=change.reason,
             now=now,
@@ -263,7 +263,7 @@ async def replace_headers(db: Database, endpoint_id: UUID, before: str, after: M
         "UPDATE endpoints SET headers = $3 WHERE id = $1 AND headers = $2 RETURNING 1",
         endpoint_id,
         before,
-        _json(after),
+        json_text(after),
     )
 
 
@@ -375,10 +375,6 @@ async def clear_probe(db: Database, lease: Lease, endpoint_id: UUID, at: datetim
         endpoint_id,
         at,
     )
-
-
-def _json(value: Mapping[str, str]) -> str:
-    return msgspec.json.encode(value).decode()
 
 
 def _endpoint(row: Any) -> Endpoint:

@@ -115,7 +115,7 @@ class ChannelLabels:
             self._channel_id,
             contact_id,
         )
-        return KnownContact(**dict(row.items())) if row else None
+        return KnownContact(**row) if row else None
 
     # -- changing ------------------------------------------------------------------------------------------------------
 

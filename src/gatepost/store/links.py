@@ -33,7 +33,7 @@ _WISHES = {"wanted", "logout", "pair_phone", "pairing_code"}
 async def get_link(db: Database, channel_id: UUID) -> LinkRow:
     """Return the link of a channel; one that was never requested has default values."""
     row = await db.fetchrow(f"SELECT {_COLUMNS} FROM channel_links WHERE channel_id = $1", channel_id)
-    return LinkRow(**dict(row.items())) if row else LinkRow()
+    return LinkRow(**row) if row else LinkRow()
 
 
 async def request_link(db: Database, channel_id: UUID, now: datetime, **wishes: Any) -> None:

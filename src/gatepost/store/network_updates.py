@@ -15,6 +15,7 @@ from gatepost.store.channels import record_connection
 from gatepost.store.contacts.identify import ContactResolver
 from gatepost.store.labels import ChannelLabels, LabelRow
 from gatepost.store.pool import Connection, Database
+from gatepost.store.statement import json_text
 from gatepost.store.templates import apply_template_reports
 
 STALE_TEMPLATES = "templates_stale_since"
@@ -107,8 +108,8 @@ async def _write_number(transaction: ChannelTransaction, about: NumberReport) ->
         await transaction.conn.execute(
             "UPDATE channels SET state = state || $2::jsonb, limits = limits || $3::jsonb WHERE id = $1",
             transaction.channel_id,
-            msgspec.json.encode(about.state).decode(),
-            msgspec.json.encode(about.limits).decode(),
+            json_text(about.state),
+            json_text(about.limits),
         )
     if about.connection is not None:
         await record_connection(transaction, about.connection, about.reason)
@@ -116,7 +117,7 @@ async def _write_number(transaction: ChannelTransaction, about: NumberReport) ->
 
 async def _mark_stale(conn: "Connection[Any]", channel_id: UUID, now: datetime, what: str) -> None:
     """Request that the channel's owner reads the templates, or the number, again."""
-    mark = msgspec.json.encode({what: times.format_time(now)}).decode()
+    mark = json_text({what: times.format_time(now)})
     await conn.execute("UPDATE channels SET state = state || $2::jsonb WHERE id = $1", channel_id, mark)
     await conn.execute("UPDATE channel_heads SET work_at = $2 WHERE channel_id = $1", channel_id, now)
 

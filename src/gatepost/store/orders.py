@@ -18,7 +18,7 @@ from gatepost.store.channel_head import ChannelTransaction, channel_transaction
 from gatepost.store.contacts.rows import KnownContact
 from gatepost.store.messages.amend import json_object
 from gatepost.store.pool import Database, Queryable
-from gatepost.store.statement import statement
+from gatepost.store.statement import json_text, statement
 
 
 class OrderRow(msgspec.Struct, frozen=True):
@@ -127,7 +127,7 @@ def _event(event: type[_Event], order: OrderRow, **change: Any) -> _Event:
 
 
 def _order(row: Any) -> OrderRow:
-    fields = dict(row.items())
+    fields = dict(row)
     return OrderRow(**fields | {"items": msgspec.json.decode(fields["items"]), "address": fields["address"] or ""})
 
 
@@ -159,7 +159,7 @@ async def write_order(
         contact.id,
         catalog_id,
         note,
-        msgspec.json.encode(items).decode(),
+        json_text(items),
         total,
         currency,
         at,

@@ -99,7 +99,7 @@ async def _read_usage(conn: "Connection[Any]", quota: Quota) -> MonthUsage:
         quota.account_id,
         quota.month,
     )
-    return MonthUsage(**dict(row.items())) if row else MonthUsage()
+    return MonthUsage(**row) if row else MonthUsage()
 
 
 async def take_slice(db: Database, channel_id: UUID, quota: Quota, wanted: int) -> None:

@@ -5,6 +5,8 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
+import msgspec
+
 _PARAMETER = re.compile(r"(?<!:):([a-z_][a-z0-9_]*)")  # and no cast such as ::uuid[]
 
 
@@ -20,6 +22,16 @@ def statement_rows(text: str, rows: Sequence[Mapping[str, Any]]) -> tuple[str, l
     """Return the text with positions and the arguments of each row, for `fetchmany` and `executemany`."""
     sql, names = _compile(text)
     return sql, [tuple(row[name] for name in names) for row in rows]
+
+
+def columns_of(rows: Sequence[Any], *names: str) -> dict[str, list[Any]]:
+    """Return the values of these attributes as parameters: `unnest(:name::type[], …)`."""
+    return {name: [getattr(row, name) for row in rows] for name in names}
+
+
+def json_text(value: Any) -> str:
+    """Return a value as JSON, for a column or a parameter."""
+    return msgspec.json.encode(value).decode()
 
 
 @cache

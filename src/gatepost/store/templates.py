@@ -21,7 +21,7 @@ from gatepost.model.template.values import Template
 from gatepost.store.channel_head import lock_head
 from gatepost.store.idempotency import NEVER, IdempotentRequest
 from gatepost.store.pool import Connection, Database
-from gatepost.store.statement import statement, statement_rows
+from gatepost.store.statement import json_text, statement, statement_rows
 
 Key = tuple[str, str]  # name and language
 
@@ -345,7 +345,7 @@ def _facts(template: Template) -> dict[str, str | None]:
         "reason": None if template.reason in (None, "", "NONE") else template.reason,
         "quality": (template.quality or "UNKNOWN").upper(),
         "parameter_format": template.parameter_format.upper(),
-        "components": msgspec.json.encode(template.components).decode(),
+        "components": json_text(template.components),
     }
 
 

@@ -98,4 +98,4 @@ async def read_days(db: Database, channel_id: UUID, since: date) -> list[DayCoun
         channel_id,
         since,
     )
-    return [DayCount(**dict(row.items())) for row in rows]
+    return [DayCount(**row) for row in rows]

@@ -20,8 +20,7 @@ from gatepost.store.contacts.read import ContactRow, find_people, get_contact
 from gatepost.store.contacts.rows import add_number_forms, merge_contact_rows
 from gatepost.store.idempotency import IdempotentRequest
 from gatepost.store.pool import Connection, Database
-
-_encode = msgspec.json.Encoder().encode
+from gatepost.store.statement import json_text
 
 
 class ContactFields(msgspec.Struct, frozen=True):
@@ -240,7 +239,7 @@ async def _insert(conn: "Connection[Any]", channel_id: UUID, rows: Sequence[Cont
         [row.phone for row in rows],
         [row.given_name for row in rows],
         [row.opted_out for row in rows],
-        [_encode(row.custom).decode() for row in rows],
+        [json_text(row.custom) for row in rows],
         now,
     )
     await add_number_forms(conn, channel_id, {row.phone: row.id for row in rows})
@@ -251,7 +250,7 @@ async def _update(conn: "Connection[Any]", channel_id: UUID, rows: Sequence[Cont
         await conn.executemany(
             """UPDATE contacts SET given_name = $3, opted_out = $4, custom = $5, updated_at = $6
                WHERE channel_id = $1 AND id = $2""",
-            [(channel_id, r.id, r.given_name, r.opted_out, _encode(r.custom).decode(), r.updated_at) for r in rows],
+            [(channel_id, r.id, r.given_name, r.opted_out, json_text(r.custom), r.updated_at) for r in rows],
         )
 
 

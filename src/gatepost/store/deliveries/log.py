@@ -43,9 +43,9 @@ class LastAttempt(msgspec.Struct, frozen=True):
 
     number: int
     at: datetime
+    latency_ms: float
     status: int | None
     error: str | None
-    latency_ms: float
 
 
 class LoggedDelivery(msgspec.Struct, frozen=True):
@@ -223,7 +223,7 @@ async def _with_details(conn: "Connection[Any]", channel_id: UUID, rows: Sequenc
 
 
 def _logged(row: Any, detail: Any) -> LoggedDelivery:
-    fields = dict(row.items())
+    fields = dict(row)
     fields["state"] = state_now(row["state"], deleted=detail["endpoint_state"] is None)
     fields["next_at"] = None if fields["state"] else detail["due_at"] or row["next_at"]
     details = {name: detail[name] for name in ("type", "action", "seq", "url", "endpoint_state", "probe_at")}
@@ -241,36 +241,27 @@ _FIRST_OF_BATCH = """LEFT JOIN LATERAL (
                    AND a.batch_first <> a.event_id LIMIT 1) f ON true"""
 
 
-class LoggedAttempt(msgspec.Struct, frozen=True):
-    """An attempt with its request and its response, and the state of its delivery."""
+class WholeAttempt(LastAttempt, frozen=True):
+    """An attempt with the headers of its request, and its response."""
 
-    event_id: UUID
-    number: int
-    at: datetime
-    latency_ms: float
-    status: int | None
-    error: str | None
     url: str
     request_headers: str
-    request_body: str | None
     answer_headers: str | None
     answer_body: bytes | None
+
+
+class LoggedAttempt(WholeAttempt, frozen=True):
+    """An attempt with its request, and the state of its delivery."""
+
+    event_id: UUID
+    request_body: str | None
     state: int
     next_at: datetime | None
 
 
-class DeliveryAttempt(msgspec.Struct, frozen=True):
+class DeliveryAttempt(WholeAttempt, frozen=True):
     """An attempt of a delivery; its body is put together from the events of the POST."""
 
-    number: int
-    at: datetime
-    latency_ms: float
-    status: int | None
-    error: str | None
-    url: str
-    request_headers: str
-    answer_headers: str | None
-    answer_body: bytes | None
     batch: tuple[UUID, ...]  # the events of the POST, in their order; empty: only this one
 
 
@@ -298,7 +289,7 @@ async def list_attempts(
         number=number,
         limit=limit,
     )
-    return [LoggedAttempt(**dict(row.items())) for row in rows]
+    return [LoggedAttempt(**row) for row in rows]
 
 
 async def read_attempts(

@@ -20,7 +20,7 @@ from gatepost.model.delivery import DeliveryState
 from gatepost.store.channel_head import Lease, StaleOwner, fence_epoch, owner_transaction
 from gatepost.store.deliveries.queue import first_of_conversation, retry_by_key
 from gatepost.store.pool import Connection, Database
-from gatepost.store.statement import statement, statement_rows
+from gatepost.store.statement import columns_of, statement, statement_rows
 
 
 class AttemptRecord(msgspec.Struct, frozen=True):
@@ -135,7 +135,7 @@ async def _log_attempts(
             last=max(a.event_id for a in attempts),
             now=now,
             batch=[f"{{{','.join(map(str, a.batch))}}}" if a.batch else None for a in attempts],
-            **{name: [getattr(a, name) for a in attempts] for name in _ATTEMPT_COLUMNS},
+            **columns_of(attempts, *_ATTEMPT_COLUMNS),
         )
     )
     if held is None:
@@ -155,18 +155,17 @@ async def save_retries(conn: "Connection[Any]", channel_id: UUID, retries: Seque
     """Write deliveries to be retried. An endpoint that was deleted meanwhile gets none."""
     if retries:
         await conn.execute(
-            """INSERT INTO delivery_retries (channel_id, endpoint_id, event_id, next_at, conversation_id)
-               SELECT $1, a.endpoint_id, a.event_id, COALESCE(a.next_at, 'infinity'), a.conversation_id
-               FROM unnest($2::uuid[], $3::uuid[], $4::timestamptz[], $5::uuid[])
-                 AS a (endpoint_id, event_id, next_at, conversation_id)
-               WHERE EXISTS (SELECT 1 FROM endpoints WHERE channel_id = $1 AND id = a.endpoint_id)
-               ON CONFLICT (channel_id, endpoint_id, event_id)
-               DO UPDATE SET next_at = excluded.next_at, conversation_id = excluded.conversation_id""",
-            channel_id,
-            [retry.endpoint_id for retry in retries],
-            [retry.event_id for retry in retries],
-            [retry.next_at for retry in retries],
-            [retry.order_key for retry in retries],
+            *statement(
+                """INSERT INTO delivery_retries (channel_id, endpoint_id, event_id, next_at, conversation_id)
+                   SELECT :channel_id, a.endpoint_id, a.event_id, COALESCE(a.next_at, 'infinity'), a.order_key
+                   FROM unnest(:endpoint_id::uuid[], :event_id::uuid[], :next_at::timestamptz[], :order_key::uuid[])
+                     AS a (endpoint_id, event_id, next_at, order_key)
+                   WHERE EXISTS (SELECT 1 FROM endpoints WHERE channel_id = :channel_id AND id = a.endpoint_id)
+                   ON CONFLICT (channel_id, endpoint_id, event_id)
+                   DO UPDATE SET next_at = excluded.next_at, conversation_id = excluded.conversation_id""",
+                channel_id=channel_id,
+                **columns_of(retries, "endpoint_id", "event_id", "next_at", "order_key"),
+            )
         )
 
 

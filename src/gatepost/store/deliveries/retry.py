@@ -134,7 +134,7 @@ async def _read(conn: "Connection[Any]", channel_id: UUID, keys: Sequence[Key]) 
             last=last,
         )
     )
-    return [RetryCandidate(**dict(row.items())) for row in rows]
+    return [RetryCandidate(**row) for row in rows]
 
 
 async def requeue(conn: "Connection[Any]", channel_id: UUID, retries: Sequence[RequestedRetry], now: datetime) -> int:

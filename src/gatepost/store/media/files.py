@@ -17,6 +17,7 @@ from gatepost.model.message import State
 from gatepost.store.channel_head import Lease, lock_channel, no_such_channel, owner_transaction, with_events
 from gatepost.store.idempotency import IdempotentRequest
 from gatepost.store.pool import Connection, Database
+from gatepost.store.statement import json_text
 
 _CHUNK = 500
 _EVER = datetime.max.replace(tzinfo=UTC)
@@ -168,7 +169,7 @@ async def known_media(db: Database, keys: Sequence[tuple[UUID, UUID]]) -> set[tu
 
 
 def _media(row: Any) -> MediaRow:
-    return MediaRow(**dict(row.items()))
+    return MediaRow(**row)
 
 
 # The condition is negated on purpose: "state = 'waiting'" would lead a planner without statistics to the index of all
@@ -274,7 +275,7 @@ def _data(message: Any, change: dict[str, Any], found: dict[str, Any]) -> Messag
         name=message["name"],
         incoming=message["incoming"],
         type_=message["type"],
-        content=msgspec.json.encode(content).decode(),
+        content=json_text(content),
         timestamp=message["sent_at"] or message["created_at"],
         reply_to=message["reply_to"],
         client_ref=message["client_ref"],

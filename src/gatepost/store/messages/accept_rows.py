@@ -15,7 +15,7 @@ from gatepost.store.contacts.rows import FIND, KnownContact
 from gatepost.store.conversations.changes import newest_by_contact
 from gatepost.store.pool import Connection, Database
 from gatepost.store.quota import QuotaSlice
-from gatepost.store.statement import statement
+from gatepost.store.statement import columns_of, statement
 
 
 class LockedChannel(msgspec.Struct, frozen=True):
@@ -143,16 +143,8 @@ async def write_accepted(conn: "Connection[Any]", written: Sequence[AcceptedRows
             channel_ids=[one.head.channel_id for one in written for _ in one.drafts],
             ids=[id_ for one in written for id_ in one.new_ids],
             contact_ids=[id_ for one in written for id_ in one.contact_ids],
-            phones=[d.phone for d in drafts],
-            types=[d.type for d in drafts],
-            contents=[d.content for d in drafts],
-            bulks=[d.bulk for d in drafts],
-            fail_unknowns=[d.fail_unknown for d in drafts],
-            client_refs=[d.client_ref for d in drafts],
-            reply_tos=[d.reply_to for d in drafts],
-            send_ats=[d.send_at for d in drafts],
+            **columns_of(drafts, *_DRAFT_COLUMNS),
             expires_ats=[d.expires_at(now) for d in drafts],
-            target_ids=[d.target for d in drafts],
             created_event_ids=[id_ for one in written for id_ in one.event_ids],
             newest_channel_ids=[channel_id for channel_id, _, _ in newest],
             newest_contact_ids=[contact_id for _, contact_id, _ in newest],
@@ -173,14 +165,15 @@ async def write_accepted(conn: "Connection[Any]", written: Sequence[AcceptedRows
     )
 
 
+_DRAFT_COLUMNS = ("phone", "type", "content", "bulk", "fail_unknown", "client_ref", "reply_to", "send_at", "target")
 _WRITE = """WITH changed AS (
        INSERT INTO messages (incoming, state, created_at, channel_id, id, contact_id, phone, type, content, bulk,
                              fail_unknown, client_ref, reply_to, send_at, expires_at, target_id, event_ids)
        SELECT false, 0, :now, channel_id, id, contact_id, phone, type, content, bulk,
               fail_unknown, client_ref, reply_to, send_at, expires_at, target_id, ARRAY[event_id]
-       FROM unnest(:channel_ids::uuid[], :ids::uuid[], :contact_ids::uuid[], :phones::text[], :types::text[],
-                   :contents::text[], :bulks::boolean[], :fail_unknowns::boolean[], :client_refs::text[],
-                   :reply_tos::uuid[], :send_ats::timestamptz[], :expires_ats::timestamptz[], :target_ids::uuid[],
+       FROM unnest(:channel_ids::uuid[], :ids::uuid[], :contact_ids::uuid[], :phone::text[], :type::text[],
+                   :content::text[], :bulk::boolean[], :fail_unknown::boolean[], :client_ref::text[],
+                   :reply_to::uuid[], :send_at::timestamptz[], :expires_ats::timestamptz[], :target::uuid[],
                    :created_event_ids::uuid[])
          AS m (channel_id, id, contact_id, phone, type, content, bulk,
                fail_unknown, client_ref, reply_to, send_at, expires_at, target_id, event_id)

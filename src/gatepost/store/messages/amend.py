@@ -13,6 +13,7 @@ from gatepost.model.message import State
 from gatepost.store.channel_head import ChannelTransaction, channel_transaction
 from gatepost.store.contacts.rows import KnownContact
 from gatepost.store.pool import Connection, Database
+from gatepost.store.statement import json_text
 
 CHANGES = {"reaction": "reaction", "edit": "edited", "revoke": "deleted"}
 
@@ -126,7 +127,7 @@ def amended(amendment: Amendment, target: AmendTarget) -> AmendTarget:
         **_reactions(target),
         _author(amendment): {"emoji": _emoji(amendment), "at": times.format_time(amendment.at)},
     }
-    return msgspec.structs.replace(target, reactions=_encode(standing))
+    return msgspec.structs.replace(target, reactions=json_text(standing))
 
 
 def _edited(amendment: Amendment, target: AmendTarget) -> tuple[str, str]:
@@ -134,7 +135,7 @@ def _edited(amendment: Amendment, target: AmendTarget) -> tuple[str, str]:
     edit = json_object(amendment.content, "edit")
     type_, content = str(edit.get("type") or target.type), json_object(edit, "content")
     file = json_object(msgspec.json.decode(target.content), "media")
-    return type_, _encode({**content, "media": file} if file and type_ == target.type else content)
+    return type_, json_text({**content, "media": file} if file and type_ == target.type else content)
 
 
 def json_object(value: object, name: str) -> dict[str, Any]:
@@ -182,10 +183,6 @@ def _updated(amendment: Amendment, target: AmendTarget) -> MessageUpdated:
     )
 
 
-def _encode(value: dict[str, Any]) -> str:
-    return msgspec.json.encode(value).decode()
-
-
 async def amend_own(
     db: Database,
     channel: ChannelRef,
@@ -205,7 +202,7 @@ async def amend_own(
             channel_id,
             target.contact_id,
         )
-        contact = KnownContact(**dict(row.items())) if row else KnownContact(target.contact_id, target.phone, None)
+        contact = KnownContact(**row) if row else KnownContact(target.contact_id, target.phone, None)
         amendment = Amendment(type_, content, contact, True, now)
         if not may_amend(amendment, target):
             return False

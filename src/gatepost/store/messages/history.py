@@ -67,7 +67,7 @@ async def get_message(db: Database, channel_id: UUID, message_id: UUID) -> Store
     )
     if row is None:
         return None
-    fields = dict(row.items())
+    fields = dict(row)
     fields["state"] = State(fields["state"])
     return StoredMessage(**fields)
 
@@ -137,7 +137,7 @@ async def read_trace(db: Database, channel_id: UUID, event_ids: list[UUID]) -> T
 
 
 def _structs(kind: Any, rows: Any) -> list[Any]:
-    return [kind(**dict(row.items())) for row in rows]
+    return [kind(**row) for row in rows]
 
 
 PAGE_SIZE = 4 * 1024 * 1024  # bytes of contents after which a page ends

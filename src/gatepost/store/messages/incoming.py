@@ -30,6 +30,7 @@ from gatepost.store.messages.amend import (
     may_amend,
 )
 from gatepost.store.orders import write_order
+from gatepost.store.statement import json_text
 
 _ABOUT = {
     "reaction": "reaction",
@@ -201,8 +202,8 @@ def complete_content(
         about["message_id"] = ids.message_id(target.id) if target else None
     if amends and target and message.type == "edit":
         content["previous"] = msgspec.json.decode(target.content)
-    return msgspec.json.encode(content).decode()
+    return json_text(content)
 
 
 def _json(value: Mapping[str, Any] | None) -> str | None:
-    return msgspec.json.encode(value).decode() if value else None
+    return json_text(value) if value else None

@@ -76,7 +76,7 @@ async def read_queued_states(db: Database, channel_id: UUID, message_ids: Sequen
         first=first,
         last=last,
     )
-    return [QueuedState(**{**dict(row.items()), "state": State(row["state"])}) for row in rows]
+    return [QueuedState(**{**row, "state": State(row["state"])}) for row in rows]
 
 
 _LINE = 200  # messages of the conversation that are read
@@ -150,7 +150,7 @@ async def read_wait_facts(db: Database, channel_id: UUID, message: StoredMessage
             _LINE,
             now - timedelta(hours=1),
         )
-    ahead = [MessageAhead(**{**dict(row.items()), "state": State(row["state"])}) for row in (*line, *due)]
+    ahead = [MessageAhead(**{**row, "state": State(row["state"])}) for row in (*line, *due)]
     times = [row["sending_at"] for row in sent]
     return WaitFacts(head["pace"], head["owned"], head["last_in_at"], head["opened_at"], ahead, times)
 

@@ -330,7 +330,7 @@ async def _queued(db: Database, channel_id: UUID, rows: Sequence[Any]) -> list[Q
     quoted = await _quoted(db, channel_id, named)
     queue = []
     for row in rows:
-        fields = dict(row.items())
+        fields = dict(row)
         fields["state"] = State(fields["state"])
         fields["reply_to"] = quoted.get(fields["reply_to"])
         fields["target"] = quoted.get(fields["target"])

@@ -15,6 +15,7 @@ from gatepost.model.event.acknowledgements import AckMessage
 from gatepost.model.message import STATUS, State, may_follow
 from gatepost.store.channel_head import ChannelTransaction, EventBuffer, with_events
 from gatepost.store.pool import Connection, Database
+from gatepost.store.statement import columns_of, json_text
 
 _ENDS = (State.FAILED, State.EXPIRED, State.CANCELED)
 
@@ -38,7 +39,7 @@ class ParkedStatus(msgspec.Struct, frozen=True):
 
 def park(state: State, error: dict[str, Any] | None, told: dict[str, Any] | None) -> str:
     """Return a status as JSON, to be stored until its message is known."""
-    return msgspec.json.encode(ParkedStatus(state, error, told)).decode()
+    return json_text(ParkedStatus(state, error, told))
 
 
 async def take_parked(
@@ -167,13 +168,13 @@ _UPDATE = with_events(
                read_at = COALESCE(m.read_at, c.read_at), played_at = COALESCE(m.played_at, c.played_at),
                ended_at = COALESCE(m.ended_at, c.ended_at), pricing = COALESCE(c.pricing, m.pricing),
                event_ids = m.event_ids || string_to_array(c.event_ids, ',')::uuid[]
-           FROM unnest(:ids::uuid[], :states::smallint[], :network_ids::text[], :next_ats::timestamptz[],
+           FROM unnest(:id::uuid[], :state::smallint[], :network_id::text[], :next_at::timestamptz[],
                        :errors::text[], :histories::text[], :sent_ats::timestamptz[], :delivered_ats::timestamptz[],
                        :read_ats::timestamptz[], :played_ats::timestamptz[], :ended_ats::timestamptz[],
                        :own_event_ids::text[], :pricings::text[])
              AS c (id, state, network_id, next_at, error, history,
                    sent_at, delivered_at, read_at, played_at, ended_at, event_ids, pricing)
-           WHERE m.channel_id = :channel_id AND m.id = c.id AND m.id = ANY (:ids)
+           WHERE m.channel_id = :channel_id AND m.id = c.id AND m.id = ANY (:id)
              AND m.id BETWEEN :first_id AND :last_id"""
 )
 
@@ -182,10 +183,7 @@ def _columns(changes: Sequence[StatusChange], now: datetime) -> dict[str, Any]:
     """Return the parameters of `_UPDATE`, in key order."""
     changes = sorted(changes, key=lambda change: change.id)
     return {
-        "ids": [c.id for c in changes],
-        "states": [c.state for c in changes],
-        "network_ids": [c.network_id for c in changes],
-        "next_ats": [c.next_at for c in changes],
+        **columns_of(changes, "id", "state", "network_id", "next_at"),
         "errors": [_json(c.error) for c in changes],
         "histories": [_json(c.history) for c in changes],
         "sent_ats": [c.reached(State.SENT, now) for c in changes],
@@ -201,4 +199,4 @@ def _columns(changes: Sequence[StatusChange], now: datetime) -> dict[str, Any]:
 
 
 def _json(value: dict[str, Any] | None) -> str | None:
-    return msgspec.json.encode(value).decode() if value is not None else None
+    return json_text(value) if value is not None else None

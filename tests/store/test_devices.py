@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 import asyncpg
 import pytest
 
-from gatepost.store.device_role import device_address, with_user
+from gatepost.store.devices import device_address, with_user
 from gatepost.store.embedded import EmbeddedPostgres, admin_dsn, device_dsn
 from gatepost.store.migrate import migrate
 from tests.conftest import scratch_folder
