@@ -29,6 +29,7 @@ from gatepost.model.limits import maximum
 from gatepost.model.problem_collector import joined
 
 TTL_MAX = maximum("send.ttl")
+_SEND_AT = Meta(description="When to send it, at most 30 days ahead.", extra_json_schema={"format": "date-time"})
 _PREVIEW = Meta(description="Let the network show a preview of the first link.")
 _TEXT = MessageType(
     "A text",
@@ -73,7 +74,7 @@ class SendRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=Fa
         | None
     ) = None
     client_ref: Annotated[str, text("send.client_ref")] | None = None
-    send_at: Annotated[datetime, Meta(description="When to send it, at most 30 days ahead.")] | None = None
+    send_at: Annotated[datetime, _SEND_AT] | None = None
     ttl: Annotated[
         int,
         Meta(
