@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gatepost.model.send_request import KINDS
+from gatepost.model.send_request import MESSAGE_TYPES
 from gatepost_client import File, Gatepost, compose
 from gatepost_client.errors import NotFound, Refused, WindowClosed, WrongState
 from tests.client.driver import Driver, Kind, driving
@@ -57,7 +57,7 @@ async def test_every_type_has_a_function(gp: Driver, house: House) -> None:
         sent = await gp.do("send", PERSON, type=kind, **fields)
         assert (await gp.do("message", sent.id)).type == kind
     # A template needs one that is approved, a reaction a message, a poll a linked phone: tested below.
-    assert SAMPLES.keys() | {"template", "reaction", "poll"} == set(KINDS) | {"text"}
+    assert SAMPLES.keys() | {"template", "reaction", "poll"} == set(MESSAGE_TYPES) | {"text"}
 
 
 async def test_each_function_sends_what_it_composes(gp: Driver) -> None:

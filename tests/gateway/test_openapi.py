@@ -14,11 +14,14 @@ from gatepost.api.hot_routes import hot_route
 from gatepost.api.openapi.document import build_document
 from gatepost.api.openapi.error_codes import REASONS, STATUS
 from gatepost.api.openapi.routes import CALLBACKS, SEND, list_operations
+from gatepost.model import ids
 from gatepost.model.message import check_send
 from gatepost.model.send_request import TYPES, SendRequest
 from gatepost.networks.kinds import NETWORK_KINDS
+from gatepost.outbound.send_answer import send_answer
 from tests.gateway.reference import Route, routes_of, served
 from tests.house import House
+from tests.model.sends import FULLEST, PHONE, SMALLEST
 
 OPERATIONS = list_operations([*ROUTES, *REFERENCE, *HEALTH])
 DOCUMENT = msgspec.json.decode(msgspec.json.encode(build_document(OPERATIONS)))
@@ -70,6 +73,29 @@ def test_there_is_a_send_of_every_type_and_each_passes() -> None:
         assert draft.type == body.type
 
 
+def test_sends_of_every_type_and_their_answers_fit_the_schemas() -> None:
+    (send,) = (route for route in routes_of(DOCUMENT) if route.key == SEND.key)
+    now = datetime(2026, 11, 15, tzinfo=UTC)
+    asked = _validator(send.spec["requestBody"]["content"]["application/json"]["schema"])
+    answered = _validator(send.spec["responses"]["200"]["content"]["application/json"]["schema"])
+    for type_ in TYPES:
+        for fields in (SMALLEST[type_], FULLEST[type_]):
+            request = {"phone": PHONE, "type": type_, "send_at": "2026-11-16T10:00:00Z", **fields}
+            assert not list(asked.iter_errors(request)), request
+            draft = check_send(msgspec.convert(request, SendRequest), now)
+            for name, kind in NETWORK_KINDS.items():
+                if type_ in kind.capabilities.types:
+                    answer = msgspec.json.decode(send_answer(name, draft, ids.new_id(now), now))
+                    assert not list(answered.iter_errors(answer)), answer
+    bad: list[dict[str, Any]] = [{"media": {"id": 7}}, {"media": {}}, {"buttons": []}, {"header": {"type": "text"}}]
+    for wrong in bad:
+        assert list(asked.iter_errors({"phone": PHONE, **wrong})), wrong
+
+
+def _validator(schema: Any) -> jsonschema_rs.Draft202012Validator:
+    return jsonschema_rs.Draft202012Validator({"components": DOCUMENT["components"], **schema})
+
+
 def test_every_answer_has_an_example_that_fits() -> None:
     checked = set()
     for route in routes_of(DOCUMENT):
@@ -79,8 +105,11 @@ def test_every_answer_has_an_example_that_fits() -> None:
                 if (encoded := msgspec.json.encode(content)) in checked:  # most routes share their errors
                     continue
                 checked.add(encoded)
-                whole = jsonschema_rs.Draft202012Validator({"components": DOCUMENT["components"], **content["schema"]})
-                assert not list(whole.iter_errors(content["example"])), (route.key, status, kind)
+                assert not list(_validator(content["schema"]).iter_errors(content["example"])), (
+                    route.key,
+                    status,
+                    kind,
+                )
 
 
 def _follow(answer: Any) -> Any:

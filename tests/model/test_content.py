@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from gatepost.model.content.emoji import is_emoji
 from gatepost.model.errors import Invalid
 from gatepost.model.message import check_send
-from gatepost.model.send_request import KINDS, TYPES, SendRequest
+from gatepost.model.send_request import MESSAGE_TYPES, TYPES, SendRequest
 from gatepost.networks.kinds import CLOUD, QR
 from tests.for_each import for_each
 
@@ -69,11 +69,11 @@ TEXTS = [(t, p) for t, fields in FULLEST.items() for p in leaves(fields) if isin
 
 
 def test_the_examples_are_of_every_type_and_use_every_field() -> None:
-    assert set(SMALLEST) == set(FULLEST) == set(TYPES) == set(KINDS)
-    for type_, kind in KINDS.items():
+    assert set(SMALLEST) == set(FULLEST) == set(TYPES) == set(MESSAGE_TYPES)
+    for type_, kind in MESSAGE_TYPES.items():
         assert set(SMALLEST[type_]) == set(kind.required)
         assert set(FULLEST[type_]) == set(kind.fields) - {"fallback"}
-    assert {field for kind in KINDS.values() for field in kind.fields} | {"preview_url"} == set(OWN)
+    assert {field for kind in MESSAGE_TYPES.values() for field in kind.fields} | {"preview_url"} == set(OWN)
     assert set(TYPES) == CLOUD.capabilities.types | QR.capabilities.types
 
 
@@ -108,7 +108,7 @@ def test_what_is_required_is_asked_for_by_name(type_: str) -> None:
 @for_each("type_", TYPES)
 def test_fields_of_other_types_are_refused(type_: str) -> None:
     anything = {field: value for fields in FULLEST.values() for field, value in fields.items()} | {"fallback": "text"}
-    own = KINDS[type_].fields if type_ in KINDS else ("body", "preview_url")
+    own = MESSAGE_TYPES[type_].fields if type_ in MESSAGE_TYPES else ("body", "preview_url")
     for field in set(OWN) - set(own):
         refused = refusal(type_, FULLEST[type_] | {field: anything[field]})
         assert refused.message == f"{field}: does not belong to type {type_}, which has {', '.join(own)}"

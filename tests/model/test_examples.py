@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from gatepost.model.send_request import KINDS, TYPES
+from gatepost.model.send_request import MESSAGE_TYPES, TYPES
 from tests.for_each import for_each
 
 from .sends import check
@@ -33,6 +33,6 @@ def test_the_table_of_types_tells_the_fields_of_each() -> None:
     rows = dict(re.findall(r"^\| (`\w+`(?:, `\w+`)*) \| (\*\*.*?) \|", PAGE, re.MULTILINE))
     told = {name: fields for names, fields in rows.items() for name in re.findall(r"`(\w+)`", names)}
     assert set(told) == set(TYPES)
-    for type_, kind in KINDS.items():
+    for type_, kind in MESSAGE_TYPES.items():
         assert tuple(re.findall(r"`(\w+)`", told[type_])) == kind.fields
         assert tuple(re.findall(r"\*\*`(\w+)`\*\*", told[type_])) == tuple(kind.required)

@@ -37,7 +37,7 @@ _TEXT = MessageType(
     optional={"preview_url": Annotated[bool, _PREVIEW]},
     example={"body": "Hello from Gatepost", "client_ref": "order-1001"},
 )
-KINDS: Mapping[str, MessageType] = {
+MESSAGE_TYPES: Mapping[str, MessageType] = {
     "text": _TEXT,
     **files.TYPES,
     **cards.TYPES,
@@ -46,7 +46,7 @@ KINDS: Mapping[str, MessageType] = {
     **template.TYPES,
     **reactions_and_polls.TYPES,
 }
-TYPES = tuple(KINDS)
+TYPES = tuple(MESSAGE_TYPES)
 JsonObject = dict[str, Any]
 
 
@@ -140,7 +140,7 @@ class SendRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=Fa
 
 _FIELDS = SendRequest.__struct_fields__
 _CONTENT = (*_TEXT.fields, *_FIELDS[_FIELDS.index("media") :])
-_READERS: dict[str, dict[str, Reader]] = {type_: kind.readers() for type_, kind in KINDS.items()}
+_READERS: dict[str, dict[str, Reader]] = {type_: kind.readers() for type_, kind in MESSAGE_TYPES.items()}
 _HINTS = {
     "body": "give the text of the message",
     "media": 'give {"id": "med_…"} of an uploaded file or {"link": "https://…"}',
@@ -162,19 +162,19 @@ _HINTS = {
 def example_send(type_: str) -> dict[str, Any]:
     """Return an example request of a type. It is valid when the {{names}} are replaced."""
     named = {"type": type_} if type_ != "text" else {}
-    return {"phone": "{{phone}}", **named, **KINDS[type_].example}
+    return {"phone": "{{phone}}", **named, **MESSAGE_TYPES[type_].example}
 
 
 def unexpected_field(type_: str, field: str) -> Invalid:
     """Return the error of a field that belongs to other types."""
-    return invalid_field(field, f"does not belong to type {type_}, which has {', '.join(KINDS[type_].fields)}")
+    return invalid_field(field, f"does not belong to type {type_}, which has {', '.join(MESSAGE_TYPES[type_].fields)}")
 
 
 def check_fields(request: SendRequest) -> dict[str, Any]:
     """Return the fields of the request's type that are set. Raise if one is missing, or belongs to another type."""
     type_ = request.type
     given = {name: value for name in _CONTENT if (value := getattr(request, name)) is not None}
-    kind = KINDS[type_]
+    kind = MESSAGE_TYPES[type_]
     wrong = [unexpected_field(type_, field) for field in given if field not in kind.fields]
     wrong += [
         invalid_field(field, f"is required for type {type_}; {_HINTS[field]}")

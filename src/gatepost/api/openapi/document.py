@@ -17,7 +17,7 @@ from gatepost.api.openapi.samples import sample_answer, shown_as
 from gatepost.api.session_cookie import NAME, SECURE_NAME
 from gatepost.model.content.fields import DescribedField, described_fields
 from gatepost.model.event.schema import components as event_components
-from gatepost.model.send_request import KINDS
+from gatepost.model.send_request import MESSAGE_TYPES
 from gatepost.networks.kinds import NETWORK_KINDS
 
 Schema = dict[str, Any]
@@ -147,7 +147,7 @@ def _body(operation: Operation, docs: RouteDocs, known: dict[int, Schema]) -> Sc
     content: Schema = {"schema": known[id(operation.body)]}
     if docs.examples:
         content["examples"] = {
-            name: {"summary": KINDS[name].title, "value": fill_in(value, EXAMPLES)}
+            name: {"summary": MESSAGE_TYPES[name].title, "value": fill_in(value, EXAMPLES)}
             for name, value in docs.examples.items()
         }
     elif docs.example is not None:

@@ -12,7 +12,7 @@ from gatepost.api import hot_routes
 from gatepost.api.openapi.route_docs import RouteDocs, Sample, WaitUntil
 from gatepost.api.query import Query, QueryReader
 from gatepost.model.accepted import Accepted
-from gatepost.model.send_request import KINDS, SendRequest, example_send
+from gatepost.model.send_request import MESSAGE_TYPES, SendRequest, example_send
 from gatepost.model.session import AccessRule
 from gatepost.networks.kinds import NETWORK_KINDS
 
@@ -68,7 +68,7 @@ class Operation(msgspec.Struct, frozen=True):
         return {"message": "messages", "callbacks": "callbacks"}.get(words[0], words[0])
 
 
-_SENDS = {type_: example_send(type_) for type_ in KINDS}
+_SENDS = {type_: example_send(type_) for type_ in MESSAGE_TYPES}
 _APPROVED = WaitUntil("/api/v1/templates/{{sent_template_id}}", 'data.status === "APPROVED"')
 
 
@@ -77,7 +77,7 @@ def _sample(type_: str, body: dict[str, Any]) -> Sample:
     can = {name: kind.capabilities for name, kind in NETWORK_KINDS.items()}
     kinds = [name for name in can if type_ in can[name].types | can[name].as_text]
     return Sample(
-        KINDS[type_].title,
+        MESSAGE_TYPES[type_].title,
         body,
         folder="message types",
         only=kinds[0] if len(kinds) == 1 else None,
