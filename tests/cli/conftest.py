@@ -11,11 +11,14 @@ import pytest
 from typer import testing
 from typer.main import get_command
 
-from gatepost.cli.root import app
+from gatepost.cli.root import COMMANDS, app, load_command
 
 Run = Callable[..., "Ran"]
 # All commands are made once: the library makes them for each run, which takes longer than most commands do.
 setattr(testing, "_get_command", cache(get_command))  # noqa: B010
+# Their modules are imported now: during a test that would block the event loop of its gateway, which logs that.
+for _name in COMMANDS:
+    load_command(_name)
 
 
 class Ran(msgspec.Struct, frozen=True):

@@ -37,6 +37,13 @@ def test_every_command_has_its_line() -> None:
     assert [path for path in found if not is_named(path, PAGE)] == []
 
 
+def test_commands_print_objects_of_the_contract() -> None:
+    modules = sorted((Path(__file__).parents[2] / "src" / "gatepost" / "cli").glob("*.py"))
+    assert len(modules) > 20
+    by_hand = [path.name for path in modules if re.search(r"CommandResult\(\s*\[?\{", path.read_text())]
+    assert by_hand == ["users.py"], "declare the result in api/contract"
+
+
 def test_a_command_without_a_line_is_found() -> None:
     assert not is_named(("gatepost", "sandbox", "dream"), PAGE)
     assert not is_named(("gatepost", "channel", "dream"), PAGE)

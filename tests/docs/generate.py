@@ -100,7 +100,9 @@ def commands_page() -> str:
         usage = " ".join([*path, *(_argument(one) for one in command.params if one.param_type_name == "argument")])
         lines += ["", f"## {' '.join(path)}", "", _sentence(command.help), "", "```", usage, "```"]
         rows = [
-            _option(one) for one in command.params if one.param_type_name == "option" and not COMMON & set(one.opts)
+            _option(one)
+            for one in command.params
+            if one.param_type_name == "option" and not one.hidden and not COMMON & set(one.opts)
         ]
         if rows:
             lines += ["", "| option | default | |", "|---|---|---|", *rows]
@@ -123,7 +125,7 @@ def _argument(argument: Any) -> str:
 
 def _option(option: Any) -> str:
     names = ", ".join(f"`{name}`" for name in [*option.opts, *option.secondary_opts])
-    hidden = option.default is None or option.default is False or callable(option.default)
+    hidden = option.default is None or option.default is False or option.default == "" or callable(option.default)
     default = option.show_default if isinstance(option.show_default, str) else "" if hidden else f"`{option.default}`"
     variable = f" Environment variable: `{option.envvar}`." if option.envvar else ""
     return f"| {names} | {default} | {_cell(_sentence(option.help))}{variable} |"

@@ -1,6 +1,7 @@
 """The program. The modules of a command are imported when it is called, so that the program starts fast."""
 
 from collections.abc import Iterator, Mapping
+from functools import cache
 from importlib import import_module
 from typing import Any
 
@@ -36,13 +37,19 @@ COMMANDS = {
 }
 
 
+@cache
+def load_command(name: str) -> Any:
+    """Import the modules of a command, and return it."""
+    help_, *modules = COMMANDS[name]
+    first, *_ = [import_module(f"gatepost.cli.{module}") for module in modules]
+    group = typer.main.get_group(first.group)
+    group.help = help_
+    return group.commands.get(name, group)  # a module has a command of this name, or a group of commands
+
+
 class _Commands(Mapping[str, Any]):
     def __getitem__(self, name: str) -> Any:
-        help_, *modules = COMMANDS[name]
-        first, *_ = [import_module(f"gatepost.cli.{module}") for module in modules]
-        group = typer.main.get_group(first.group)
-        group.help = help_
-        return group.commands.get(name, group)  # a module has a command of this name, or a group of commands
+        return load_command(name)
 
     def __iter__(self) -> Iterator[str]:
         return iter(COMMANDS)
