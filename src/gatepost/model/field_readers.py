@@ -1,6 +1,6 @@
 """Checks of the values in a request. Errors name the exact field: `sections[0].rows[2].title`."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -91,6 +91,14 @@ def read_choice(path: str, value: Any, choices: Collection[str]) -> str:
     if not isinstance(value, str) or value not in choices:
         raise invalid_field(path, f"must be one of {', '.join(choices)}")
     return value
+
+
+def read_choices(path: str, values: Sequence[str], choices: Collection[str]) -> Sequence[str]:
+    """Return values that must all be among the choices."""
+    unknown = next((value for value in values if value not in choices), None)
+    if unknown is not None:
+        raise invalid_field(path, f"'{plain(unknown)}' is not one of them; there are: {', '.join(choices)}")
+    return values
 
 
 def read_url(path: str, value: Any, name: str) -> str:

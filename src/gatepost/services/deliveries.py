@@ -16,7 +16,7 @@ from gatepost.model.delivery import (
 from gatepost.model.endpoint import DISABLED, PAUSED
 from gatepost.model.errors import Conflict, GatepostError, NotFound, invalid_field
 from gatepost.model.event import ALL_TYPES
-from gatepost.model.field_readers import plain
+from gatepost.model.field_readers import read_choices
 from gatepost.store.deliveries import log as store
 from gatepost.store.deliveries.log import (
     DeliveryAttempt,
@@ -59,19 +59,12 @@ def read_states(text: str | None) -> tuple[int, ...] | None:
     """Return the states of a comma-separated list of names."""
     if text is None:
         return None
-    return tuple(STATUSES.index(name) for name in _names("status", text.split(","), STATUSES))
+    return tuple(STATUSES.index(name) for name in read_choices("status", text.split(","), STATUSES))
 
 
 def read_types(text: str | None) -> tuple[str, ...] | None:
     """Return the event types of a comma-separated list."""
-    return None if text is None else tuple(_names("type", text.split(","), ALL_TYPES))
-
-
-def _names(field: str, given: Sequence[str], known: Sequence[str]) -> Sequence[str]:
-    unknown = [name for name in given if name not in known]
-    if unknown:
-        raise invalid_field(field, f"'{plain(unknown[0])}' is not one of them; there are: {', '.join(known)}")
-    return given
+    return None if text is None else tuple(read_choices("type", text.split(","), ALL_TYPES))
 
 
 async def find_deliveries(

@@ -8,7 +8,7 @@ import msgspec
 from gatepost.model import ids
 from gatepost.model.dates import IdRange, read_span
 from gatepost.model.errors import invalid_field
-from gatepost.model.field_readers import plain
+from gatepost.model.field_readers import read_choices
 from gatepost.model.message import STATUS
 from gatepost.model.phone import check_phone
 from gatepost.model.search_words import SearchQuery, read_query
@@ -78,10 +78,7 @@ def _incoming(text: str | None) -> bool | None:
 def _states(text: str | None) -> tuple[int, ...] | None:
     if text is None:
         return None
-    asked = text.split(",")
-    unknown = [word for word in asked if word not in _STATUSES]
-    if unknown:
-        raise invalid_field("status", f"'{plain(unknown[0])}' is not a status; there are: {', '.join(_STATUSES)}")
+    asked = read_choices("status", text.split(","), _STATUSES)
     states = [state.value for state, word in STATUS.items() if word in asked]
     return (*states, SCHEDULED) if "SCHEDULED" in asked else tuple(states)
 

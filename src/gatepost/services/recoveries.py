@@ -12,7 +12,7 @@ from gatepost.model.delivery import MISSING, STATUSES
 from gatepost.model.endpoint import DISABLED
 from gatepost.model.errors import Conflict, invalid_field
 from gatepost.model.event import ALL_TYPES
-from gatepost.model.field_readers import plain, read_choice
+from gatepost.model.field_readers import read_choice, read_choices
 from gatepost.services.lookup import existing, read_id
 from gatepost.store.deliveries import recover as store
 from gatepost.store.deliveries.recover import RecoveryFilter, RecoveryRow
@@ -65,11 +65,9 @@ def _types(types: Sequence[str] | None, endpoint: Endpoint) -> tuple[str, ...] |
 def _states(names: Sequence[str] | None) -> tuple[int, ...] | None:
     if names is None:
         return None
-    unknown = [name for name in names if name not in CHOICES]
-    if unknown or not names:
-        what = f"'{plain(unknown[0])}' is not one of them" if unknown else "is empty"
-        raise invalid_field("statuses", f"{what}; there are: {', '.join(CHOICES)}")
-    return tuple(dict.fromkeys(CHOICES[name] for name in names))
+    if not names:
+        raise invalid_field("statuses", f"is empty; there are: {', '.join(CHOICES)}")
+    return tuple(dict.fromkeys(CHOICES[name] for name in read_choices("statuses", names, CHOICES)))
 
 
 async def recover(

@@ -11,11 +11,36 @@ from gatepost.networks.qr import frames
 from gatepost.networks.qr.phone import translate_link
 from gatepost.networks.qr.phone.jids import format_jid, jid, parse_jid
 from gatepost.networks.qr.phone.protos import history, neo
-from gatepost.networks.qr.phone.translate_event import SILENT, TRANSLATED, translate
+from gatepost.networks.qr.phone.translate_event import TRANSLATED, translate
 from gatepost.networks.qr.reasons import REASONS
 from gatepost.networks.qr.translate import updates_of
 from tests.for_each import for_each
 from tests.networks.qr.library_events import ANA, ANA_HIDDEN, AT, GROUP, NOBODY, SHOP, info, receipt
+
+SILENT = {  # the events that the gateway does not need, and why
+    neo.Device: "the library's note to itself",
+    neo.NewsLetterMessageMeta: "comes inside of messages",
+    neo.ChatPresence: "who is typing is not kept",
+    neo.Presence: "who is online is not kept",
+    neo.JoinedGroup: "groups are recognised by their messages",
+    neo.GroupInfoEvent: "groups are recognised by their messages",
+    neo.Picture: "profile pictures are not kept",
+    neo.privacySettingsEvent: "settings of the phone",
+    neo.OfflineSyncPreview: "the messages themselves follow",
+    neo.OfflineSyncCompleted: "the messages themselves came before",
+    neo.BlocklistEvent: "whom the phone blocks shows in the network's refusals",
+    neo.BlocklistChange: "comes inside of the list",
+    neo.NewsletterJoin: "newsletters are recognised by their messages",
+    neo.NewsletterLeave: "newsletters are recognised by their messages",
+    neo.NewsletterMuteChange: "a setting of the phone",
+    neo.NewsletterLiveUpdate: "counts of views and reactions",
+    neo.CallAccept: "the call was taken on the phone",
+    neo.CallPreAccept: "a step of a call",
+    neo.CallTransport: "a step of a call",
+    neo.CallRelayLatency: "a step of a call",
+    neo.UnknownCallEvent: "a step of a call",
+    neo.RotateADVSecret: "a secret of the library: it leaves the process for nobody",
+}
 
 
 def updates(event: Any, now: int = AT) -> list[Update]:

@@ -24,10 +24,6 @@ def text(said: str | bytes) -> MessagePart:
     return MessagePart("text", {"body": said if isinstance(said, str) else said.decode(errors="replace")})
 
 
-def _extended_text(said: Any) -> MessagePart:
-    return text(said.text)
-
-
 def _file(kind: str) -> Callable[[Any], MessagePart]:
     def read(file: Any) -> MessagePart:
         content: Content = {"media": {}}
@@ -144,16 +140,8 @@ def _group_invite(invite: Any) -> MessagePart:
     return text(f"{invite.caption}\n\n{link}" if invite.caption else link)
 
 
-def _sent_buttons(sent: Any) -> MessagePart:
-    return text(sent.contentText)
-
-
 def _sent_list(sent: Any) -> MessagePart:
     return text("\n\n".join(part for part in (sent.title, sent.description) if part))
-
-
-def _sent_interactive(sent: Any) -> MessagePart:
-    return text(sent.body.text)
 
 
 def _sent_template(sent: Any) -> MessagePart:
@@ -163,7 +151,7 @@ def _sent_template(sent: Any) -> MessagePart:
 
 KINDS: dict[str, Callable[[Any], MessagePart]] = {
     "conversation": text,
-    "extendedTextMessage": _extended_text,
+    "extendedTextMessage": lambda said: text(said.text),
     **{field: _file(kind) for kind, field in handles.FIELDS.items()},
     "ptvMessage": _video_note,
     "locationMessage": _location,
@@ -183,8 +171,8 @@ KINDS: dict[str, Callable[[Any], MessagePart]] = {
     "pollCreationMessageV5": _poll,
     "pollCreationMessageV6": _poll,
     "groupInviteMessage": _group_invite,
-    "buttonsMessage": _sent_buttons,
+    "buttonsMessage": lambda sent: text(sent.contentText),
     "listMessage": _sent_list,
-    "interactiveMessage": _sent_interactive,
+    "interactiveMessage": lambda sent: text(sent.body.text),
     "templateMessage": _sent_template,
 }

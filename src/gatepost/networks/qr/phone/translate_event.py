@@ -1,4 +1,4 @@
-"""The translation of each of the library's events. Every event is either in TRANSLATED or, with a reason, in SILENT."""
+"""Selects the translation of each of the library's events. The gateway does not need those that are not listed."""
 
 from collections.abc import Callable
 from typing import Any
@@ -32,31 +32,6 @@ TRANSLATED: dict[Any, Translate] = {
     neo.CallTerminate: news.call_terminate,
     neo.IdentityChange: news.identity_change,
     neo.UndecryptableMessage: news.undecryptable,
-}
-
-SILENT: dict[Any, str] = {
-    neo.Device: "the library's note to itself",
-    neo.NewsLetterMessageMeta: "comes inside of messages",
-    neo.ChatPresence: "who is typing is not kept",
-    neo.Presence: "who is online is not kept",
-    neo.JoinedGroup: "groups are recognised by their messages",
-    neo.GroupInfoEvent: "groups are recognised by their messages",
-    neo.Picture: "profile pictures are not kept",
-    neo.privacySettingsEvent: "settings of the phone",
-    neo.OfflineSyncPreview: "the messages themselves follow",
-    neo.OfflineSyncCompleted: "the messages themselves came before",
-    neo.BlocklistEvent: "whom the phone blocks shows in the network's refusals",
-    neo.BlocklistChange: "comes inside of the list",
-    neo.NewsletterJoin: "newsletters are recognised by their messages",
-    neo.NewsletterLeave: "newsletters are recognised by their messages",
-    neo.NewsletterMuteChange: "a setting of the phone",
-    neo.NewsletterLiveUpdate: "counts of views and reactions",
-    neo.CallAccept: "the call was taken on the phone",
-    neo.CallPreAccept: "a step of a call",
-    neo.CallTransport: "a step of a call",
-    neo.CallRelayLatency: "a step of a call",
-    neo.UnknownCallEvent: "a step of a call",
-    neo.RotateADVSecret: "a secret of the library: it leaves the process for nobody",
 }
 
 
