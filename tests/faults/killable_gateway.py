@@ -12,12 +12,14 @@ point = "loop:<name>": once it listens, the background loop of that name is ende
 """
 
 import asyncio
+import contextlib
 import os
 import signal
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from multiprocessing.connection import Connection
+from types import FrameType
 from typing import Any
 
 import uvloop
@@ -25,8 +27,13 @@ import uvloop
 from gatepost.networks.cloud.send import CloudNetwork
 from gatepost.serving import serve
 from gatepost.settings import load
+from gatepost.store import pool
+from gatepost.store.channel_head import channel_transaction, owner_transaction
 from gatepost.store.pool import Database
 from gatepost.webhooks.http_post import Poster
+
+HELPER_FILES = {contextlib.__file__, pool.__file__}
+HELPERS = {channel_transaction.__name__, owner_transaction.__name__}
 
 
 class KillPoint:
@@ -70,15 +77,23 @@ def set_trap(doom: KillPoint) -> None:
     begin, connect, send, post = Database.transaction, Database.connection, CloudNetwork.send, Poster.post
 
     def transaction(db: Database, **options: Any) -> AbstractAsyncContextManager[Any]:
-        return around_commit(doom, sys._getframe(1).f_code.co_name, begin(db, **options))
+        return around_commit(doom, store_function(), begin(db, **options))
 
     def connection(db: Database, **options: Any) -> AbstractAsyncContextManager[Any]:
-        return around_statement(doom, sys._getframe(1).f_code.co_name, connect(db, **options))
+        return around_statement(doom, store_function(), connect(db, **options))
 
     setattr(Database, "transaction", transaction)  # noqa: B010
     setattr(Database, "connection", connection)  # noqa: B010
     setattr(CloudNetwork, "send", around_call(doom, "CloudNetwork.send", send))  # noqa: B010
     setattr(Poster, "post", around_call(doom, "Poster.post", post))  # noqa: B010
+
+
+def store_function() -> str:
+    """Return the name of the function that uses the database; helpers between it and the database do not count."""
+    frame: FrameType | None = sys._getframe(2)
+    while frame is not None and (frame.f_code.co_filename in HELPER_FILES or frame.f_code.co_name in HELPERS):
+        frame = frame.f_back
+    return frame.f_code.co_name if frame else ""
 
 
 @asynccontextmanager
