@@ -119,7 +119,7 @@ async def test_as_many_lines_as_there_may_be(house: House, monkeypatch: pytest.M
     check_refused(await bring(house, three + "5511999990009\n"), 422, "invalid_field", "file")
     assert await listed(house) == {}
     assert lines(await bring(house, three))[-1]["summary"]["created"] == 3
-    monkeypatch.setattr(contact_table, "BYTES_MOST", len(three))
+    monkeypatch.setattr(contact_table, "BYTES_MAX", len(three))
     assert (await bring(house, three)).status == 200
     check_refused(await bring(house, three + "\n"), 413, "body_too_large")
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from gatepost.model import ids
-from gatepost.model.label import LABELS_MOST, PALETTE
+from gatepost.model.label import LABELS_MAX, PALETTE
 from tests.gateway.checks import PERSON, check_refused, feed
 from tests.house import Answer, House
 
@@ -82,14 +82,14 @@ async def test_a_channel_has_200_labels_at_most(house: House) -> None:
             """INSERT INTO labels (channel_id, id, name, color, created_at, updated_at)
                SELECT id, gen_random_uuid(), 'No. ' || i, '#000000', now(), now()
                FROM channels, generate_series(1, $1::int) i""",
-            LABELS_MOST - 1,
+            LABELS_MAX - 1,
         )
-    assert LABELS_MOST == 200
+    assert LABELS_MAX == 200
     last = await create(house, "the last")
     check_refused(await house.call("POST", LABELS, {"name": "one more"}), 409, "wrong_state")
     assert (await house.call("DELETE", f"{LABELS}/{last['id']}")).status == 200
     await create(house, "one more")
-    assert len((await house.call("GET", LABELS)).json()["data"]) == LABELS_MOST
+    assert len((await house.call("GET", LABELS)).json()["data"]) == LABELS_MAX
 
 
 async def test_labels_on_conversations_and_contacts(house: House) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from gatepost.model.errors import Invalid, TooLarge, WrongMediaType
 from gatepost.model.limits import FILES
-from gatepost.model.media import check_media, largest
+from gatepost.model.media import check_media
 from gatepost.model.window import WINDOW, check_window, window_ends
 
 MB = 1024 * 1024
@@ -51,10 +51,6 @@ def test_any_document_goes_by_a_linked_phone() -> None:
     for any_document, mime_type in ((False, "application/zip"), (True, "nonsense")):
         with pytest.raises(WrongMediaType):
             check_media("document", mime_type, 1, any_document=any_document)
-
-
-def test_the_largest_file_of_all() -> None:
-    assert largest() == 100 * MB
 
 
 def test_the_window_closes_to_the_moment() -> None:

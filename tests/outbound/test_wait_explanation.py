@@ -7,7 +7,7 @@ from uuid import UUID
 import msgspec
 import pytest
 
-from gatepost.api.contract.messages import Trace
+from gatepost.api.contract.messages import Trace, Waiting
 from gatepost.model.waits import RULES, words
 from gatepost.networks.base import (
     ErrorReaction,
@@ -51,7 +51,7 @@ def unreachable(_message: Outgoing) -> Receipt:
 async def why(stage: Stage, message_id: UUID) -> dict[str, Any] | None:
     """What `GET /messages/{id}` says, in seconds of the stage."""
     wait = await explain_wait(stage.db, stage.channel_id, await stage.message(message_id), stage.clock.now())
-    return None if wait is None else wait.shown() | {"until": _seconds(wait.until)}
+    return None if wait is None else msgspec.structs.asdict(Waiting.of(wait)) | {"until": _seconds(wait.until)}
 
 
 def _seconds(at: datetime | None) -> float | None:

@@ -3,7 +3,7 @@
 from typing import Any
 from uuid import UUID
 
-from gatepost.model.label import NAME_MOST, PALETTE, numbered, shown_color
+from gatepost.model.label import NAME_MAX, PALETTE, numbered, shown_color
 from gatepost.networks.base import LabelUpdate
 from gatepost.store.channel_head import channel_transaction
 from gatepost.store.labels import CONTACT, CONVERSATION, ChannelLabels, get_label, list_labels, read_labels_by_contact
@@ -52,7 +52,7 @@ async def test_a_name_of_any_length_fits(stage: Stage) -> None:
         await receive(
             stage, news(stage, "L1", long), news(stage, "L2", long), news(stage, long, None, action="assigned")
         )
-    assert [len(name) for name in await names(stage)] == [NAME_MOST] * 3
+    assert [len(name) for name in await names(stage)] == [NAME_MAX] * 3
     assert len(set(await names(stage))) == 3
 
 

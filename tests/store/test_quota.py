@@ -14,7 +14,7 @@ import pytest
 from gatepost.admin import channels
 from gatepost.model.account import Caller, Plan
 from gatepost.model.errors import GatepostError
-from gatepost.model.quota import NO_LIMIT, SLICE_MOST, MonthUsage, QuotaStep, next_step
+from gatepost.model.quota import NO_LIMIT, SLICE_MAX, MonthUsage, QuotaStep, next_step
 from gatepost.model.send_request import SendRequest
 from gatepost.outbound.accept import ROUTE, Acceptor
 from gatepost.store.channels import delete_channel
@@ -141,7 +141,7 @@ async def test_a_channel_that_holds_a_slice_does_not_wait_for_the_accounts_row(s
 
 
 @pytest.mark.parametrize(
-    ("limit", "size"), [(12_000, 188), (None, 1 + SLICE_MOST), (64_000, 1001), (65, 2), (64, 0), (1, 0)]
+    ("limit", "size"), [(12_000, 188), (None, 1 + SLICE_MAX), (64_000, 1001), (65, 2), (64, 0), (1, 0)]
 )
 async def test_slices_shrink_as_the_end_comes_near(stage: Stage, limit: int | None, size: int) -> None:
     assert await send(acceptor(stage, limit), stage.caller) == "accepted"

@@ -172,7 +172,7 @@ def _framework(body_limit: int, public_only: bool, *, figures: bool) -> Litestar
             "caller": Provide(_caller, sync_to_thread=False),
             "user": Provide(_user, sync_to_thread=False),
         },
-        before_request=tell_methods,
+        before_request=answer_options,
         exception_handlers={Exception: answer_error},
         openapi_config=None,
         logging_config=None,
@@ -183,7 +183,7 @@ def _framework(body_limit: int, public_only: bool, *, figures: bool) -> Litestar
     return app
 
 
-async def tell_methods(request: Request[Any, Any, Any]) -> Response[None] | None:
+async def answer_options(request: Request[Any, Any, Any]) -> Response[None] | None:
     """Answer OPTIONS. The framework's own response names only the first method that was registered for a path."""
     if request.method != "OPTIONS":
         return None

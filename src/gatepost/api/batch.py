@@ -22,18 +22,18 @@ from gatepost.model.content.fields import described
 from gatepost.model.errors import GatepostError, invalid_field
 from gatepost.model.json_parts import parts_within
 from gatepost.model.send_request import SendRequest, example_send
-from gatepost.outbound.accept import BATCH_MOST, new_batch_id
+from gatepost.outbound.accept import BATCH_MAX, new_batch_id
 from gatepost.store.idempotency import idempotency_key
 from gatepost.store.messages.accept import AcceptResult, Outcome
 
 ROUTE = "POST /api/v1/messages/batch"
 _MANY = 50_000  # commas of a body, from which on its messages are counted before it is decoded
-_PARTS = 2 * BATCH_MOST + 2  # each message with its comma, and what is around them
+_PARTS = 2 * BATCH_MAX + 2  # each message with its comma, and what is around them
 _TURN = 50  # messages that are read between turns of other requests
 _send = msgspec.json.Decoder(SendRequest)
 
 
-_Messages = Annotated[list[SendRequest], Meta(min_length=1, max_length=BATCH_MOST)]
+_Messages = Annotated[list[SendRequest], Meta(min_length=1, max_length=BATCH_MAX)]
 
 
 class BatchRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -61,10 +61,10 @@ async def send_batch(request: Request[Any, Any, Any], gateway: Context, caller: 
     check_json(request.headers.get("content-type"))
     body = await request.body()
     if body.count(b",") > _MANY and not await compute(parts_within, body, _PARTS, deep=2):
-        raise invalid_field("messages", f"must hold 1 to {BATCH_MOST:,} messages, but holds more")
+        raise invalid_field("messages", f"must hold 1 to {BATCH_MAX:,} messages, but holds more")
     batch = decode(body, _batch)
-    if not 1 <= len(batch.messages) <= BATCH_MOST:
-        raise invalid_field("messages", f"must hold 1 to {BATCH_MOST:,} messages, but holds {len(batch.messages):,}")
+    if not 1 <= len(batch.messages) <= BATCH_MAX:
+        raise invalid_field("messages", f"must hold 1 to {BATCH_MAX:,} messages, but holds {len(batch.messages):,}")
     key = idempotency_key(request.headers.get("idempotency-key"), body, ROUTE)
     batch_id = new_batch_id(caller.channel_id, key, gateway.clock.now())
     outcomes = await gateway.acceptor.accept_many(caller, await _read_all(batch.messages), key, batch_id)

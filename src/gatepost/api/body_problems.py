@@ -14,7 +14,7 @@ import msgspec
 
 from gatepost.model.errors import BadRequest, FieldProblem, Invalid
 from gatepost.model.field_readers import place, plain
-from gatepost.model.problem_collector import MOST, invalid_fields
+from gatepost.model.problem_collector import PROBLEMS_MAX, invalid_fields
 
 _AT = re.compile(r" - at `(?:key in )?\$\.?([^`]*)`$")
 _EXPECTED = re.compile(r"Expected `([^`]+)`")
@@ -72,7 +72,7 @@ def invalid_body(error: msgspec.ValidationError, body: bytes, type_: Any) -> Bad
     The decoder may find a wrong type before a syntax error. In that case the syntax error is returned.
     """
     try:
-        found = list(islice(_problems("", msgspec.json.decode(body), type_), MOST))
+        found = list(islice(_problems("", msgspec.json.decode(body), type_), PROBLEMS_MAX))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as broken:
         return malformed(broken, body)
     return invalid_fields(found or [_translate(error, "", type_)])

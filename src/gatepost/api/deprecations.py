@@ -20,7 +20,7 @@ from gatepost.model.account import Caller
 log = structlog.get_logger("gatepost.api")
 NOTICE = timedelta(days=180)  # minimum time between announcement and end
 _AGAIN = timedelta(hours=1)
-_MOST = 20_000
+_MAX = 20_000
 
 Headers = tuple[tuple[bytes, bytes], ...]
 
@@ -78,7 +78,7 @@ class Deprecations:
         now, place = self._clock.now(), (route, caller.principal.id)
         logged = self._logged.get(place)
         if logged is None or now - logged >= _AGAIN:
-            if len(self._logged) >= _MOST:
+            if len(self._logged) >= _MAX:
                 self._logged.clear()
             self._logged[place] = now
             log.warning(

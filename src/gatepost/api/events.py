@@ -28,8 +28,8 @@ from gatepost.services.feed import FeedQuery, next_page
 from gatepost.store.events import FeedPage, newest_event, read_feed_page
 
 _PATH = "/api/v1/events"
-WAIT_MOST = 30  # seconds
-STREAM_MOST = 3600  # seconds after which a stream may be asked to end by itself
+WAIT_MAX = 30  # seconds
+STREAM_MAX = 3600  # seconds after which a stream may be asked to end by itself
 _STREAM_HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no", "X-Content-Type-Options": "nosniff"}
 _NOT_KEPT = (
     "This cursor is older than the {} days for which events are kept. Compare 'sequence' with the last one "
@@ -40,14 +40,14 @@ _NOT_KEPT = (
 After = Annotated[str, Meta(description="The id of an event: the list begins with the next one.")]
 Types = Annotated[str, Meta(description=f"Event types with commas: {', '.join(ALL_TYPES)}.")]
 Wait = Annotated[
-    int, Meta(description="Seconds to wait for an event if there is none yet.", ge=0, le=WAIT_MOST, extra=SECONDS)
+    int, Meta(description="Seconds to wait for an event if there is none yet.", ge=0, le=WAIT_MAX, extra=SECONDS)
 ]
 Seconds = Annotated[
     int,
     Meta(
         description="Seconds after which the stream ends. By default it does not end.",
         ge=1,
-        le=STREAM_MOST,
+        le=STREAM_MAX,
         extra=SECONDS,
     ),
 ]

@@ -47,7 +47,7 @@ async def wrong_method(_gateway: ApiContext, scope: HTTPScope, _receive: Receive
     raise MethodNotAllowedException(headers={"allow": _methods(scope)})
 
 
-async def tell_methods(_gateway: ApiContext, scope: HTTPScope, _receive: Receive) -> HttpAnswer:
+async def answer_options(_gateway: ApiContext, scope: HTTPScope, _receive: Receive) -> HttpAnswer:
     return HttpAnswer(204, b"", headers=((b"allow", _methods(scope).encode()),))
 
 
@@ -88,8 +88,8 @@ async def shake_hands(gateway: ApiContext, scope: HTTPScope, _receive: Receive) 
     return HttpAnswer(200, challenge.encode(), _TEXT)
 
 
-_SENDING: dict[str, Handler] = {"POST": send_message, "OPTIONS": tell_methods}
-_CALLING: dict[str, Handler] = {"GET": shake_hands, "POST": take_callback, "OPTIONS": tell_methods}
+_SENDING: dict[str, Handler] = {"POST": send_message, "OPTIONS": answer_options}
+_CALLING: dict[str, Handler] = {"GET": shake_hands, "POST": take_callback, "OPTIONS": answer_options}
 
 
 async def read_all(

@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 from gatepost.model.errors import FieldProblem, invalid_field
 from gatepost.model.limits import limit
-from gatepost.model.problem_collector import MOST, ProblemCollector, invalid_fields
+from gatepost.model.problem_collector import PROBLEMS_MAX, ProblemCollector, invalid_fields
 
 
 def place(path: str, name: str) -> str:
@@ -29,7 +29,9 @@ def read_object(
     unknown = [name for name in value if name not in required and name not in optional]
     missing = [name for name in required if value.get(name) is None]
     if unknown or missing:
-        problems = [FieldProblem(place(path, plain(name)), "is not a field of this object") for name in unknown[:MOST]]
+        problems = [
+            FieldProblem(place(path, plain(name)), "is not a field of this object") for name in unknown[:PROBLEMS_MAX]
+        ]
         raise invalid_fields([*problems, *(FieldProblem(place(path, name), "is required") for name in missing)])
     return {name: field for name, field in value.items() if field is not None}
 

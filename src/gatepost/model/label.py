@@ -5,8 +5,8 @@ import re
 from gatepost.model.errors import invalid_field
 from gatepost.model.field_readers import check_storable
 
-NAME_MOST = 64
-LABELS_MOST = 200  # per channel, created through the API; a linked phone may have more
+NAME_MAX = 64
+LABELS_MAX = 200  # per channel, created through the API; a linked phone may have more
 # The default colours. A linked phone numbers its colours from 0, in this order and then again from the start.
 PALETTE = (
     "#d64545",
@@ -32,9 +32,9 @@ def read_name(name: str) -> str:
     check_storable("name", name)
     trimmed = name.strip()
     if not trimmed:
-        raise invalid_field("name", f"is empty; it must have 1 to {NAME_MOST} characters")
-    if len(trimmed) > NAME_MOST:
-        raise invalid_field("name", f"may have 1 to {NAME_MOST} characters, but has {len(trimmed):,}")
+        raise invalid_field("name", f"is empty; it must have 1 to {NAME_MAX} characters")
+    if len(trimmed) > NAME_MAX:
+        raise invalid_field("name", f"may have 1 to {NAME_MAX} characters, but has {len(trimmed):,}")
     return trimmed
 
 
@@ -60,4 +60,4 @@ def shown_color(stored: str) -> str:
 def numbered(name: str, number: int) -> str:
     """Return the name of another label of the same name: 'VIP (2)'."""
     mark = f" ({number})" if number > 1 else ""
-    return name[: NAME_MOST - len(mark)] + mark
+    return name[: NAME_MAX - len(mark)] + mark

@@ -30,11 +30,6 @@ def check_media(
         raise TooLarge(f"{field}: {why}", "media_too_large", fields=(FieldProblem(field, why),))
 
 
-def largest() -> int:
-    """Return the size of the largest file that any message may have."""
-    return max(row.animated or row.max for row in FILES.values())
-
-
 def _most(row: FileLimit, animated: bool | None) -> int:
     return row.max if row.animated is None or animated is False else row.animated
 

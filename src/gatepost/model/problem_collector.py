@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 from gatepost.model.errors import FieldProblem, Invalid
 
 T = TypeVar("T")
-MOST = 50  # the maximum number of problems in one error
+PROBLEMS_MAX = 50  # the maximum number of problems in one error
 _IN_MESSAGE = 3  # of them in its sentence
 
 
@@ -28,7 +28,7 @@ class ProblemCollector:
         """Check every item of a list, up to the largest number of problems in one error."""
         read = []
         for i, row in enumerate(rows):
-            if len(self._found) >= MOST:
+            if len(self._found) >= PROBLEMS_MAX:
                 break
             value = self.read(check, f"{path}[{i}]", row, **options)
             if value is not None:
@@ -57,13 +57,13 @@ def joined(errors: Sequence[Invalid]) -> Invalid:
     """Merge several errors into one, with the code of the first and the fields of all."""
     if len(errors) == 1:
         return errors[0]
-    fields = tuple(dict.fromkeys(field for error in errors for field in error.fields))[:MOST]
+    fields = tuple(dict.fromkeys(field for error in errors for field in error.fields))[:PROBLEMS_MAX]
     return Invalid(sentence(fields), errors[0].code, fields=fields)
 
 
 def invalid_fields(fields: Sequence[FieldProblem]) -> Invalid:
     """Return the error for one or more problems."""
-    return Invalid(sentence(fields), fields=tuple(fields[:MOST]))
+    return Invalid(sentence(fields), fields=tuple(fields[:PROBLEMS_MAX]))
 
 
 def sentence(fields: Sequence[FieldProblem]) -> str:

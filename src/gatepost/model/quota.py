@@ -8,7 +8,7 @@ from enum import Enum
 
 import msgspec
 
-SLICE_MOST = 1000  # the largest number of messages granted in advance
+SLICE_MAX = 1000  # the largest number of messages granted in advance
 SLICE_SHARE = 64  # a slice is the unused quota divided by this
 NO_LIMIT = 2**62
 

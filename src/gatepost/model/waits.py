@@ -8,12 +8,9 @@ queue                                          none: the message is next
 """
 
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 import msgspec
-
-from gatepost.model import ids, times
 
 SCHEDULED, RETRY, UNKNOWN, SENDING, PAIR = "scheduled", "retry", "unknown_outcome", "sending", "pair_limit"
 TIER, WARM_UP, NEW = "tier", "warm_up", "new_conversations"
@@ -49,15 +46,6 @@ class Wait(msgspec.Struct, frozen=True):
     until: datetime | None = None
     message_id: UUID | None = None
     because: str = ""
-
-    def shown(self) -> dict[str, Any]:
-        """Return it for the API."""
-        return {
-            "rule": self.rule,
-            "because": self.because or words(self.rule, ahead=self.message_id is not None),
-            "until": times.format_optional_time(self.until),
-            "message_id": ids.message_id(self.message_id) if self.message_id else None,
-        }
 
 
 def words(rule: str, *, ahead: bool = False) -> str:

@@ -20,7 +20,7 @@ from gatepost.store.messages.accept import AcceptResult, Outcome, Submission, ac
 from gatepost.store.pool import Database
 
 ROUTE = "POST /api/v1/message/send"
-BATCH_MOST = 1000
+BATCH_MAX = 1000
 _TURN = 50  # messages of a batch between which others get a turn
 _LONG = 8 * 1024  # characters of a message that count as one message more
 
@@ -59,7 +59,7 @@ class Acceptor:
     ) -> list[Outcome]:
         """Accept many sends in one commit, each with its own result. An error in place of a request is returned."""
         if key is not None:
-            await check_items(self._db, caller.channel_id, key, BATCH_MOST)
+            await check_items(self._db, caller.channel_id, key, BATCH_MAX)
         prepared = []
         for i, request in enumerate(requests):
             prepared.append(await self._try_prepare(caller, request, nth(key, i)))

@@ -30,7 +30,7 @@ from gatepost.store.pool import Database
 
 _ROWS = 250  # per commit
 BATCH = 500  # contacts of a page of an export
-COLUMNS_MOST = 1_000
+COLUMNS_MAX = 1_000
 _PAGE_SIZE = 1024 * 1024  # bytes of custom fields after which a page of an export ends
 RESULTS = ("created", "updated", "unchanged", "refused")
 _encode = msgspec.json.Encoder().encode
@@ -194,9 +194,9 @@ def _csv(rows: list[ContactRow], labels: dict[UUID, list[LabelRow]], fields: lis
 
 async def export_fields(db: Database, channel_id: UUID) -> list[str]:
     """Return the columns of custom fields, or raise if a table would have too many."""
-    fields = await custom_names(db, channel_id, COLUMNS_MOST + 1)
-    if len(fields) > COLUMNS_MOST:
-        raise invalid_field("format", f"there are more than {COLUMNS_MOST:,} custom fields; export them as ndjson")
+    fields = await custom_names(db, channel_id, COLUMNS_MAX + 1)
+    if len(fields) > COLUMNS_MAX:
+        raise invalid_field("format", f"there are more than {COLUMNS_MAX:,} custom fields; export them as ndjson")
     return fields
 
 

@@ -18,15 +18,15 @@ from typing import IO
 import msgspec
 
 from gatepost.compute import compute
-from gatepost.model.contact import FIELDS_MOST, OWN_COLUMNS, check_custom, read_name
+from gatepost.model.contact import FIELDS_MAX, OWN_COLUMNS, check_custom, read_name
 from gatepost.model.errors import BadRequest, GatepostError, Invalid, TooLarge, invalid_field
 from gatepost.model.phone import check_phone
 from gatepost.services.contact_records import CsvRecords, Record, find_delimiter
 from gatepost.services.csv_cells import bare_cell
 from gatepost.store.contacts.changes import ContactFields, ImportLine
 
-COLUMNS_MAX = len(OWN_COLUMNS) + 2 * FIELDS_MOST
-BYTES_MOST = 64 * 1024 * 1024
+COLUMNS_MAX = len(OWN_COLUMNS) + 2 * FIELDS_MAX
+BYTES_MAX = 64 * 1024 * 1024
 _IN_MEMORY = 1024 * 1024
 _SECONDS = 600.0  # maximum duration of an upload
 _TURN = 2_000  # lines that are parsed at once
@@ -91,8 +91,8 @@ async def _take_in(file: IO[bytes], chunks: AsyncIterator[bytes]) -> None:
         async with asyncio.timeout(_SECONDS):
             async for chunk in chunks:
                 size += len(chunk)
-                if size > BYTES_MOST:
-                    raise TooLarge(f"A table may have up to {BYTES_MOST:,} bytes. Import it in parts.")
+                if size > BYTES_MAX:
+                    raise TooLarge(f"A table may have up to {BYTES_MAX:,} bytes. Import it in parts.")
                 file.write(chunk)
     except TimeoutError:
         raise BadRequest("The upload took too long. Nothing was kept.", "malformed_upload") from None

@@ -6,7 +6,7 @@ from uuid import UUID
 import msgspec
 
 from gatepost.model import ids
-from gatepost.model.contact import CHECK_MOST, check_custom, read_name
+from gatepost.model.contact import CHECK_MAX, check_custom, read_name
 from gatepost.model.errors import Invalid, invalid_field
 from gatepost.model.event import ChannelRef
 from gatepost.model.phone import check_phone
@@ -119,8 +119,8 @@ class CheckedNumber(msgspec.Struct, frozen=True):
 
 async def check_numbers(db: Database, speak: Speak, channel: ChannelConfig, phones: list[str]) -> list[CheckedNumber]:
     """Return for each number, in the given order, whether it is on the network."""
-    if not 1 <= len(phones) <= CHECK_MOST:
-        raise invalid_field("phones", f"may have 1 to {CHECK_MOST} numbers, but has {len(phones):,}")
+    if not 1 <= len(phones) <= CHECK_MAX:
+        raise invalid_field("phones", f"may have 1 to {CHECK_MAX} numbers, but has {len(phones):,}")
     for i, phone in enumerate(phones):
         check_phone(phone, f"phones[{i}]")
     check = (await connected(speak, channel)).number_check

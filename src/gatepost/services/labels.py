@@ -8,7 +8,7 @@ import msgspec
 from gatepost.model import ids
 from gatepost.model.errors import Conflict
 from gatepost.model.event import ChannelRef
-from gatepost.model.label import LABELS_MOST, read_color, read_name, usual_color
+from gatepost.model.label import LABELS_MAX, read_color, read_name, usual_color
 from gatepost.model.problem_collector import ProblemCollector
 from gatepost.services.lookup import existing, read_id
 from gatepost.store import labels as store
@@ -58,8 +58,8 @@ async def create_label(service: LabelService, new: NewLabel, once: IdempotentReq
         labels = ChannelLabels(change)
         await _check_free(labels, name, None)
         number = await labels.count()
-        if number >= LABELS_MOST:
-            raise Conflict(f"This channel has {number} labels, and {LABELS_MOST} is the most. Delete one first.")
+        if number >= LABELS_MAX:
+            raise Conflict(f"This channel has {number} labels, and {LABELS_MAX} is the most. Delete one first.")
         made = await labels.add(name, color or usual_color(number))
         await once.keep(change.conn, made, service.now)
         return made

@@ -18,7 +18,7 @@ from gatepost.store.pool import DRIVER_ERRORS, Database
 
 _CHANNEL = "gatepost_bell"
 _GATHER = 0.02
-_MOST = 200  # ids in one notification: its payload may have 8,000 bytes
+_MAX = 200  # ids in one notification: its payload may have 8,000 bytes
 
 
 class ChannelNotifier:
@@ -40,7 +40,7 @@ class ChannelNotifier:
     async def _send(self) -> None:
         await asyncio.sleep(_GATHER)
         while self._gathered:
-            some = [self._gathered.pop() for _ in range(min(_MOST, len(self._gathered)))]
+            some = [self._gathered.pop() for _ in range(min(_MAX, len(self._gathered)))]
             await attempt("notification", partial(notify_now, self._db, some))
 
     async def listen(self) -> None:

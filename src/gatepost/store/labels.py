@@ -9,7 +9,7 @@ import msgspec
 
 from gatepost.model import ids
 from gatepost.model.event.labels import LabelAssigned, LabelCreated, LabelDeleted, LabelRemoved, LabelUpdated
-from gatepost.model.label import NAME_MOST, numbered
+from gatepost.model.label import NAME_MAX, numbered
 from gatepost.store.channel_head import ChannelTransaction
 from gatepost.store.contacts.rows import KnownContact
 from gatepost.store.pool import Database, Queryable
@@ -101,7 +101,7 @@ class ChannelLabels:
 
     async def free_name(self, name: str, label_id: UUID | None) -> str:
         """Return a name that no other label has: this one, or this one with a number."""
-        number, chosen = 1, name[:NAME_MOST]
+        number, chosen = 1, name[:NAME_MAX]
         while (found := await self.find_by_name(chosen)) is not None and found.id != label_id:
             number += 1
             chosen = numbered(name, number)

@@ -131,7 +131,7 @@ def _order(row: Any) -> OrderRow:
     return OrderRow(**fields | {"items": msgspec.json.decode(fields["items"]), "address": fields["address"] or ""})
 
 
-_MOST, _LEAST = Decimal(10**15), Decimal("1e-9")  # bounds of a valid price
+_MAX, _LEAST = Decimal(10**15), Decimal("1e-9")  # bounds of a valid price
 _EXACT = Context(prec=60, traps=[InvalidOperation, Inexact, Overflow])
 
 
@@ -183,7 +183,7 @@ def total_of(items: Sequence[Mapping[str, Any]]) -> tuple[Decimal | None, str | 
 
 def _amount(item: Mapping[str, Any]) -> Decimal:
     price, quantity = Decimal(str(item.get("price"))), item.get("quantity")
-    if not price.is_finite() or not 0 <= price <= _MOST or price.quantize(_LEAST) != price:
+    if not price.is_finite() or not 0 <= price <= _MAX or price.quantize(_LEAST) != price:
         raise ValueError("not a price")
     if not isinstance(quantity, int) or isinstance(quantity, bool) or not 0 <= quantity <= 10**9:
         raise ValueError("not a quantity")

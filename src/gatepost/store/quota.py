@@ -14,7 +14,7 @@ from uuid import UUID
 
 import msgspec
 
-from gatepost.model.quota import SLICE_MOST, SLICE_SHARE, MonthUsage, QuotaStep, next_step
+from gatepost.model.quota import SLICE_MAX, SLICE_SHARE, MonthUsage, QuotaStep, next_step
 from gatepost.store.pool import Connection, Database
 
 _UNFLUSHED = "set_config('synchronous_commit', 'off', true)"
@@ -119,8 +119,8 @@ _TAKE = f"""WITH head AS (
        WHERE channel_id = $1 AND (slice_left = 0 OR slice_month = $3 AND slice_limit = $4) FOR NO KEY UPDATE
    ), usage AS (
        UPDATE account_usage u SET
-           used = used + $5 + least({SLICE_MOST}, ($4 - used) / {SLICE_SHARE}),
-           granted = $5 + least({SLICE_MOST}, ($4 - used) / {SLICE_SHARE}),
+           used = used + $5 + least({SLICE_MAX}, ($4 - used) / {SLICE_SHARE}),
+           granted = $5 + least({SLICE_MAX}, ($4 - used) / {SLICE_SHARE}),
            slices = slices + 1
        FROM head WHERE account_id = $2 AND month = $3 AND $4::bigint - used >= $5::bigint + {SLICE_SHARE}
        RETURNING granted

@@ -27,7 +27,7 @@ from gatepost.model.accepted import Key
 from gatepost.model.delivery import STATUSES, explain_attempt
 from gatepost.model.message import ACK, State, status_of
 from gatepost.model.person import jid, shown_phone
-from gatepost.model.waits import RULES, Wait
+from gatepost.model.waits import RULES, Wait, words
 from gatepost.store.messages.history import StoredMessage
 from gatepost.store.messages.history import Trace as TraceRows
 
@@ -92,7 +92,12 @@ class Waiting(ApiObject, frozen=True):
     @classmethod
     def of(cls, wait: Wait) -> "Waiting":
         """Return why a message waits."""
-        return cls(**wait.shown())
+        return cls(
+            wait.rule,
+            wait.because or words(wait.rule, ahead=wait.message_id is not None),
+            times.format_optional_time(wait.until),
+            ids.message_id(wait.message_id) if wait.message_id else None,
+        )
 
 
 class Reaction(ApiObject, frozen=True, rename={"sender": "from"}):

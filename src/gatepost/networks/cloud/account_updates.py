@@ -26,7 +26,7 @@ from gatepost.networks.cloud.statuses import parse_error
 _HIGH_THROUGHPUT = 1000
 _TIER = re.compile(r"(?:TIER_)?([0-9]{1,9})(K|M)?")
 _TIMES = {None: 1, "K": 1000, "M": 1_000_000}
-_WORD_MOST = 128
+_WORD_MAX = 128
 _BANNED = {"DISABLE": True, "REINSTATE": False}
 _STATUS_AFTER = {"FLAGGED": "FLAGGED", "UNFLAGGED": "CONNECTED"}
 # The status of a template after an event. None: it must be read again.
@@ -163,7 +163,7 @@ def _details(field: str, value: Value) -> Value:
 
 
 def _word(value: Any) -> str | None:
-    return as_str(value, _WORD_MOST)
+    return as_str(value, _WORD_MAX)
 
 
 Reader = Callable[[str, Value], list[Update]]

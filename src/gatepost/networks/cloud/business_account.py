@@ -21,7 +21,7 @@ _NUMBER_FIELDS = (
 _PROFILE_FIELDS = "about,address,description,email,profile_picture_url,websites,vertical"
 _THROUGHPUT = {"STANDARD": 80, "HIGH": 1000}
 _PAGE = "100"
-_PAGES_MOST = 100
+_PAGES_MAX = 100
 
 
 class CloudAccount:
@@ -40,7 +40,7 @@ class CloudAccount:
         """Return all templates of the account, or those with one name."""
         query = {"fields": _TEMPLATE_FIELDS, "limit": _PAGE} | ({"name": name} if name else {})
         found: list[Template] = []
-        for _ in range(_PAGES_MOST):
+        for _ in range(_PAGES_MAX):
             page = await self._graph.get(self._waba, "message_templates", query=query)
             found += [parse_template(one) for one in as_list(page.get("data")) if as_dict(one).get("id")]
             after = _next_page(as_dict(page.get("paging")))

@@ -5,7 +5,7 @@ from typing import Any
 from gatepost.networks.base import Person
 from gatepost.networks.cloud.json_values import as_dict, as_id, as_list, as_phone, as_str
 
-_NAME_MOST = 256
+_NAME_MAX = 256
 
 
 class CallbackContacts:
@@ -32,8 +32,8 @@ def known(contact: dict[str, Any], number: str | None, user: str | None) -> Pers
     person = Person(
         phone=number or as_phone(contact.get("wa_id")),
         user_id=user or (as_id(told) if isinstance(told, str) else None),
-        name=as_str(profile.get("name"), _NAME_MOST),
-        username=as_str(profile.get("username"), _NAME_MOST),
+        name=as_str(profile.get("name"), _NAME_MAX),
+        username=as_str(profile.get("username"), _NAME_MAX),
     )
     if not (person.phone or person.user_id):
         raise ValueError("a person must have a phone number or a user id")

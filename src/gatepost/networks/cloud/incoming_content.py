@@ -29,8 +29,8 @@ from gatepost.networks.cloud.json_values import (
 from gatepost.networks.cloud.statuses import parse_error
 from gatepost.networks.json_cleanup import clean_json
 
-_TYPE_MOST = 64
-_FILENAME_MOST = 256
+_TYPE_MAX = 64
+_FILENAME_MAX = 256
 # The fields that every message has.
 _ENVELOPE = frozenset({"from", "from_user_id", "to", "to_user_id", "id", "timestamp", "type", "context", "referral"})
 
@@ -56,7 +56,7 @@ def parse_content(message: dict[str, Any], raw: bytes = b"") -> IncomingContent:
         return _unsupported(type_, message)
     reader = _READERS.get(type_)
     if reader is None:
-        return IncomingContent(type_[:_TYPE_MOST], _as_it_came(message, found))
+        return IncomingContent(type_[:_TYPE_MAX], _as_it_came(message, found))
     return reader(type_, found) or _unreadable(type_, found)
 
 
@@ -68,8 +68,8 @@ def _as_it_came(message: dict[str, Any], found: Any) -> dict[str, Any]:
 
 def _unsupported(type_: str, message: dict[str, Any]) -> IncomingContent:
     error = parse_error(message.get("errors"))
-    told = as_str(as_dict(message.get("unsupported")).get("type"), _TYPE_MOST)
-    other = type_[:_TYPE_MOST] if type_ not in ("unsupported", "unknown") else None
+    told = as_str(as_dict(message.get("unsupported")).get("type"), _TYPE_MAX)
+    other = type_[:_TYPE_MAX] if type_ not in ("unsupported", "unknown") else None
     about = without_none(
         type=told or other,
         code=error.code if error else None,
@@ -81,7 +81,7 @@ def _unsupported(type_: str, message: dict[str, Any]) -> IncomingContent:
 
 def _unreadable(type_: str, found: Any) -> IncomingContent:
     """Return a message that does not have the expected form, with the original for people to read."""
-    about = {"type": type_[:_TYPE_MOST], "title": "The message could not be read"}
+    about = {"type": type_[:_TYPE_MAX], "title": "The message could not be read"}
     return IncomingContent("unsupported", {"unsupported": about | without_none(original=limit_depth(found) or None)})
 
 
@@ -102,7 +102,7 @@ def _file(type_: str, found: Any) -> IncomingContent | None:
         handle=handle,
         mime_type=as_str(file.get("mime_type"), 256) or "application/octet-stream",
         sha256=hex_digest(file.get("sha256")),
-        filename=as_str(file.get("filename"), _FILENAME_MOST),
+        filename=as_str(file.get("filename"), _FILENAME_MAX),
         url=as_str(file.get("url"), 4096),
     )
     content = without_none(
@@ -230,7 +230,7 @@ SYSTEM_KINDS = {
 
 def _system(type_: str, found: Any) -> IncomingContent | None:
     system = as_dict(found)
-    kind = as_str(system.get("type"), _TYPE_MOST)
+    kind = as_str(system.get("type"), _TYPE_MAX)
     if kind is None:
         return None
     about = without_none(

@@ -16,7 +16,7 @@ from decimal import Decimal, InvalidOperation
 from typing import Any
 
 DEEP = 64  # the depth to which values are kept
-_ID_MOST = 256
+_ID_MAX = 256
 _WHOLE = 2**63
 _NESTING = (dict, list)
 # From anywhere outside of text on to the next brackets that follow one another.
@@ -87,7 +87,7 @@ def as_str(value: Any, most: int = 65_536) -> str | None:
     return value[:most] if isinstance(value, str) and value else None
 
 
-def as_id(value: Any, most: int = _ID_MOST) -> str | None:
+def as_id(value: Any, most: int = _ID_MAX) -> str | None:
     """Return an id of the network, which may be a number. It is never cut: half an id is another id."""
     if isinstance(value, int) and not isinstance(value, bool):
         value = str(value)
@@ -145,7 +145,7 @@ def hex_digest(value: Any) -> str | None:
 
 def require_id(value: Any) -> str:
     """Return a required id."""
-    if not isinstance(value, str) or not 0 < len(value) <= _ID_MOST:
+    if not isinstance(value, str) or not 0 < len(value) <= _ID_MAX:
         raise ValueError("an id is missing")
     return value
 

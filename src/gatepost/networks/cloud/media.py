@@ -18,7 +18,7 @@ from gatepost.networks.cloud.json_values import as_id, as_str, hex_digest
 
 _SECONDS = 120.0  # for a file of 100 MB over a slow connection
 _EXPIRED = (400, 401, 403, 404, 410)  # responses of an expired URL
-_WORDS_MOST = 65_536
+_WORDS_MAX = 65_536
 
 
 async def upload(graph: Graph, number: str, content: bytes, mime_type: str, filename: str | None) -> str:
@@ -67,7 +67,7 @@ async def _fetch(graph: Graph, file: RemoteMedia, most: int) -> bytes:
             request.timeout(timedelta(seconds=_SECONDS)).build_streamed() as response,
         ):
             if response.status != 200:
-                raise failure(response.status, await _read(response, _WORDS_MOST))
+                raise failure(response.status, await _read(response, _WORDS_MAX))
             content = await _read(response, most)
     except PyreqwestError as error:
         raise lost(error) from error
