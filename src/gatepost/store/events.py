@@ -38,16 +38,16 @@ async def read_feed_page(
     if types is None:
         return await _read_all(db, channel_id, after, limit)
     rows = await db.fetch(
-        f"""WITH piece AS MATERIALIZED (
+        f"""WITH page AS MATERIALIZED (
                SELECT id, seq, type, body FROM events WHERE channel_id = $1 AND id > $2 ORDER BY id LIMIT $5
            ), chosen AS (
                {_LIGHT} FROM (
-                   SELECT id, seq, type, body FROM piece WHERE type = ANY ($3::text[]) ORDER BY id LIMIT $4) f) s
+                   SELECT id, seq, type, body FROM page WHERE type = ANY ($3::text[]) ORDER BY id LIMIT $4) f) s
                WHERE before < $6 ORDER BY id
            ), looked AS (
-               SELECT count(*) AS number FROM piece
+               SELECT count(*) AS number FROM page
            ), last AS (
-               SELECT id FROM piece ORDER BY id DESC LIMIT 1
+               SELECT id FROM page ORDER BY id DESC LIMIT 1
            )
            SELECT id, seq, type, body, found FROM chosen
            UNION ALL SELECT last.id, looked.number, NULL, NULL, NULL FROM last, looked""",

@@ -27,7 +27,7 @@ class LinkRow(msgspec.Struct, frozen=True):
 
 
 _COLUMNS = ", ".join(LinkRow.__struct_fields__)
-_WISHES = {"wanted", "logout", "pair_phone", "pairing_code"}
+_REQUESTABLE = {"wanted", "logout", "pair_phone", "pairing_code"}
 
 
 async def get_link(db: Database, channel_id: UUID) -> LinkRow:
@@ -36,11 +36,11 @@ async def get_link(db: Database, channel_id: UUID) -> LinkRow:
     return LinkRow(**row) if row else LinkRow()
 
 
-async def request_link(db: Database, channel_id: UUID, now: datetime, **wishes: Any) -> None:
+async def request_link(db: Database, channel_id: UUID, now: datetime, **request: Any) -> None:
     """Save what people request of a link, and request an owner."""
-    assert wishes.keys() <= _WISHES
+    assert request.keys() <= _REQUESTABLE
     async with db.transaction(wakes=channel_id) as conn:
-        await conn.execute(*_upsert(channel_id, wishes))
+        await conn.execute(*_upsert(channel_id, request))
         await conn.execute(
             """UPDATE channel_heads SET work_at = LEAST(COALESCE(work_at, $2), $2)
                WHERE channel_id = $1""",

@@ -24,8 +24,8 @@ from collections.abc import Iterator
 
 import asyncpg
 
-_AWAY_CLASSES = ("08", "28", "40", "53", "57", "58")
-_AWAY_STATES = frozenset({"25006", "25P03", "25P04", "3D000", "55P03"})
+_OUTAGE_CLASSES = ("08", "28", "40", "53", "57", "58")
+_OUTAGE_STATES = frozenset({"25006", "25P03", "25P04", "3D000", "55P03"})
 _BROKEN_CLASSES = ("08", "57P")
 _BROKEN_STATES = frozenset({"25006", "25P03", "25P04"})
 _FAULTS_AMONG = frozenset({"40002"})  # a constraint, checked at the end of a transaction
@@ -34,7 +34,7 @@ _FAULTS_AMONG = frozenset({"40002"})  # a constraint, checked at the end of a tr
 def is_outage(error: BaseException, *, closed: bool = False) -> bool:
     """Whether an error means that the database is unavailable; `closed`: its connection is closed now."""
     if isinstance(error, asyncpg.PostgresError):
-        return _means_away(error)
+        return _means_outage(error)
     if isinstance(error, asyncpg.InternalClientError | OSError):  # timeouts among the latter
         return True
     if not isinstance(error, asyncpg.InterfaceError) or isinstance(error, ValueError):
@@ -52,11 +52,11 @@ def spoils_connection(error: BaseException) -> bool:
     return isinstance(error, asyncpg.InternalClientError | OSError)
 
 
-def _means_away(error: asyncpg.PostgresError) -> bool:
+def _means_outage(error: asyncpg.PostgresError) -> bool:
     state = error.sqlstate or ""
     if isinstance(error, asyncpg.InvalidCachedStatementError):
         return True
-    return state not in _FAULTS_AMONG and (state.startswith(_AWAY_CLASSES) or state in _AWAY_STATES)
+    return state not in _FAULTS_AMONG and (state.startswith(_OUTAGE_CLASSES) or state in _OUTAGE_STATES)
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:

@@ -45,6 +45,7 @@ UNFIT = (  # errors that one value causes, and that a retry does not change
 
 
 _PATIENCE = 5.0  # seconds to wait for a connection
+_CHUNK = 5_000  # rows that one statement deletes
 
 
 class CommitListener(Protocol):
@@ -165,13 +166,13 @@ class Database:
             await conn.execute(*_statement(sql, arguments, named))
 
 
-async def delete_in_chunks(db: Database, sql: str, *arguments: Any, chunk: int = 5_000) -> int:
+async def delete_in_chunks(db: Database, sql: str, *arguments: Any) -> int:
     """Repeat a DELETE ... RETURNING, whose last parameter is the limit, until it finds fewer rows. Return how many."""
     total = 0
     while True:
-        rows = await db.fetch(sql, *arguments, chunk)
+        rows = await db.fetch(sql, *arguments, _CHUNK)
         total += len(rows)
-        if len(rows) < chunk:
+        if len(rows) < _CHUNK:
             return total
 
 

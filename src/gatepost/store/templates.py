@@ -107,7 +107,7 @@ async def get_template(db: Database, channel_id: UUID, template_id: UUID) -> Sto
 
 
 async def list_templates(
-    db: Database, channel_id: UUID, wanted: TemplateFilter, before: UUID | None, most: int
+    db: Database, channel_id: UUID, filters: TemplateFilter, before: UUID | None, limit: int
 ) -> list[StoredTemplate]:
     """Return templates of a channel, the newest first, older than the cursor."""
     rows = await db.fetch(
@@ -118,11 +118,11 @@ async def list_templates(
             ORDER BY id DESC LIMIT $7""",
         channel_id,
         before,
-        wanted.status,
-        wanted.category,
-        wanted.language,
-        wanted.name,
-        most,
+        filters.status,
+        filters.category,
+        filters.language,
+        filters.name,
+        limit,
     )
     return [_template(row) for row in rows]
 

@@ -35,7 +35,7 @@ class ImportLine(msgspec.Struct, frozen=True):
     """One line of an import."""
 
     phone: str
-    wish: ContactFields
+    fields: ContactFields
 
 
 class ImportResult(msgspec.Struct, frozen=True):
@@ -69,7 +69,7 @@ async def add_contact(
 
 
 async def change_contact(
-    db: Database, channel: ChannelRef, channel_id: UUID, contact_id: UUID, wish: ContactFields, now: datetime
+    db: Database, channel: ChannelRef, channel_id: UUID, contact_id: UUID, fields: ContactFields, now: datetime
 ) -> ContactRow | None:
     """Change a contact, and emit an event if anything is new. Return None if there is none."""
     async with channel_transaction(db, channel, channel_id, now) as change:
@@ -77,12 +77,12 @@ async def change_contact(
         before = await get_contact(conn, channel_id, contact_id)
         if before is None:
             return None
-        after = with_changes(before, wish, now)
+        after = with_changes(before, fields, now)
         changed = changed_fields(before, after)
         if not changed:
             return before
         await _update(conn, channel_id, [after])
-        _tell_changed(event_buffer, after, changed)
+        _emit_updated(event_buffer, after, changed)
     return after
 
 
@@ -126,7 +126,7 @@ async def merge_contacts(
             await _take_number(conn, channel_id, stays, goes.phone)
         after = await get_contact(conn, channel_id, stays_id)
         assert after is not None
-        _tell_changed(event_buffer, after, ["history", *changed_fields(stays, after)], joined=(goes_id,))
+        _emit_updated(event_buffer, after, ["history", *changed_fields(stays, after)], joined=(goes_id,))
     return after
 
 
@@ -159,7 +159,7 @@ async def put_contacts(
         for row in made.values():
             _emit_created(event_buffer, row)
         for before, after in changed.values():
-            _tell_changed(event_buffer, after, changed_fields(before, after))
+            _emit_updated(event_buffer, after, changed_fields(before, after))
     return results
 
 
@@ -173,7 +173,7 @@ def _put(
     """Apply one line in memory; nothing is written yet."""
     before = known.get(line.phone)
     try:
-        after = new_row(line, now) if before is None else with_changes(before, line.wish, now)
+        after = new_row(line, now) if before is None else with_changes(before, line.fields, now)
     except GatepostError as error:
         return ImportResult("refused", refusal=error)
     if before is not None and not changed_fields(before, after):
@@ -194,16 +194,16 @@ def _put(
 def new_row(line: ImportLine, now: datetime) -> ContactRow:
     """Return a new contact."""
     bare = ContactRow(ids.new_id(now), line.phone, None, None, None, None, {}, now, now)
-    return with_changes(bare, line.wish, now)
+    return with_changes(bare, line.fields, now)
 
 
-def with_changes(row: ContactRow, wish: ContactFields, now: datetime) -> ContactRow:
+def with_changes(row: ContactRow, fields: ContactFields, now: datetime) -> ContactRow:
     """Return the contact with the changes. An unchanged opt-out keeps its time."""
-    given = row.given_name if wish.name is msgspec.UNSET or wish.name == row.name else wish.name
+    given = row.given_name if fields.name is msgspec.UNSET or fields.name == row.name else fields.name
     out = row.opted_out
-    if wish.opted_out is not None and wish.opted_out != (out is not None):
-        out = now if wish.opted_out else None
-    custom = merge_custom(row.custom, wish.custom) if wish.custom else row.custom
+    if fields.opted_out is not None and fields.opted_out != (out is not None):
+        out = now if fields.opted_out else None
+    custom = merge_custom(row.custom, fields.custom) if fields.custom else row.custom
     return msgspec.structs.replace(row, given_name=given, opted_out=out, custom=custom, updated_at=now)
 
 
@@ -267,7 +267,7 @@ def _emit_created(event_buffer: EventBuffer, row: ContactRow) -> None:
     event_buffer.add(ChatCreated.of(*person, row.created_at), row.id)
 
 
-def _tell_changed(
+def _emit_updated(
     event_buffer: EventBuffer, row: ContactRow, changed: Sequence[str], *, joined: tuple[UUID, ...] = ()
 ) -> None:
     data = ContactUpdated(

@@ -113,45 +113,45 @@ class ContactResolver:
     # -- who they are --------------------------------------------------------------------------------------------------
 
     async def _meet(self, met: Sequence[Identity]) -> None:
-        await self._look_up({address for circle in met for address in circle.addresses})
-        await self._add([circle for circle in met if not self._known(circle)])
-        for circle in met:
-            await self._learn(circle)
+        await self._look_up({address for identity in met for address in identity.addresses})
+        await self._add([identity for identity in met if not self._known(identity)])
+        for identity in met:
+            await self._learn(identity)
 
     async def _look_up(self, wanted: set[str]) -> None:
         unseen = wanted - self._by_address.keys()
         if unseen:
             self._by_address.update(await find_contacts(self._conn, self._channel_id, unseen))
 
-    def _known(self, circle: Identity) -> list[KnownContact]:
-        found = {c.id: c for address in circle.addresses if (c := self._by_address.get(address))}
+    def _known(self, identity: Identity) -> list[KnownContact]:
+        found = {c.id: c for address in identity.addresses if (c := self._by_address.get(address))}
         return list(found.values())
 
     async def _add(self, strangers: Sequence[Identity]) -> None:
         """Insert contacts, each under its number, else under the first of its addresses."""
-        firsts = {circle.phone or circle.addresses[0]: circle.name for circle in strangers}
+        firsts = {identity.phone or identity.addresses[0]: identity.name for identity in strangers}
         names = {address: name for address, name in firsts.items() if name}
         made = await add_missing(self._conn, self._channel_id, self._by_address, list(firsts), self._now, names)
         self._new += made
         self._made |= {self._by_address[address].id for address in firsts}
 
-    async def _learn(self, circle: Identity) -> None:
+    async def _learn(self, identity: Identity) -> None:
         """Merge, rename and add addresses, where the batch shows more than the contact has."""
-        known = self._known(circle)
-        contact = await self._merge(circle, known) if len(known) > 1 else known[0]
-        if circle.phone and not is_phone(contact.phone):
-            contact = await self._set_phone(contact, circle.phone)
-        await self._add_aliases(contact, [a for a in circle.addresses if a not in self._by_address])
-        await self._rename(contact, circle)
+        known = self._known(identity)
+        contact = await self._merge(identity, known) if len(known) > 1 else known[0]
+        if identity.phone and not is_phone(contact.phone):
+            contact = await self._set_phone(contact, identity.phone)
+        await self._add_aliases(contact, [a for a in identity.addresses if a not in self._by_address])
+        await self._rename(contact, identity)
 
     # -- what changes --------------------------------------------------------------------------------------------------
 
-    async def _merge(self, circle: Identity, known: Sequence[KnownContact]) -> KnownContact:
+    async def _merge(self, identity: Identity, known: Sequence[KnownContact]) -> KnownContact:
         """Merge contacts. The one that has one of these addresses stays, a number first; else the oldest."""
 
         def rank(contact: KnownContact) -> tuple[bool, bool, int, UUID]:
-            named = contact.phone in circle.addresses
-            place = circle.addresses.index(contact.phone) if named else 0
+            named = contact.phone in identity.addresses
+            place = identity.addresses.index(contact.phone) if named else 0
             return not is_phone(contact.phone), not named, place, contact.id
 
         stays, *goes = sorted(known, key=rank)
@@ -207,8 +207,8 @@ class ContactResolver:
         )
         self._by_address.update((alias, contact) for alias in new)
 
-    async def _rename(self, contact: KnownContact, circle: Identity) -> None:
-        name, username = circle.name or contact.name, circle.username or contact.username
+    async def _rename(self, contact: KnownContact, identity: Identity) -> None:
+        name, username = identity.name or contact.name, identity.username or contact.username
         if (name, username) == (contact.name, contact.username):
             return
         await self._conn.execute(

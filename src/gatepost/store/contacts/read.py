@@ -178,14 +178,14 @@ async def search_contacts(
     return [FoundContact(contact_row(row), SearchPosition(row["key"], row["id"])) for row in rows]
 
 
-async def custom_names(db: Database, channel_id: UUID, most: int) -> list[str]:
+async def custom_names(db: Database, channel_id: UUID, limit: int) -> list[str]:
     """Return the names of all custom fields in use: one pass over the channel, for an export."""
     async with db.connection() as conn:
         rows = await conn.fetch(
             """SELECT DISTINCT field FROM contacts CROSS JOIN LATERAL jsonb_object_keys(custom) AS field
                WHERE channel_id = $1 AND custom <> '{}' ORDER BY field LIMIT $2""",
             channel_id,
-            most,
+            limit,
             timeout=300,
         )
     return [row["field"] for row in rows]

@@ -102,7 +102,7 @@ async def _insert(conn: "Connection[Any]", channel_id: UUID, made: Sequence[Know
                           SELECT 1 FROM contacts WHERE channel_id = $1 AND id = a.contact_id LIMIT 1) p
                       WHERE a.channel_id = $1 AND a.alias = n.phone LIMIT 1) IS NULL
                ON CONFLICT (channel_id, phone) DO NOTHING RETURNING id, phone
-           ), talks AS (
+           ), opened AS (
                INSERT INTO conversations (channel_id, contact_id, created_at) SELECT $1, id, $5 FROM people
            )
            SELECT phone FROM people""",

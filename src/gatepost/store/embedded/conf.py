@@ -131,8 +131,8 @@ def trim_logs(cluster: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def last_lines(cluster: Path, count: int = 20) -> str:
+def last_lines(cluster: Path) -> str:
     """Return the end of the newest log."""
     newest = log_files(cluster)[-1:]
     text = newest[0].read_text("utf-8", "replace") if newest else ""
-    return "\n".join(text.splitlines()[-count:])
+    return "\n".join(text.splitlines()[-20:])

@@ -86,7 +86,7 @@ def leftovers(cluster: Path) -> list[psutil.Process]:
     return found
 
 
-async def end_leftovers(cluster: Path, patience: float = 1.0) -> None:
+async def end_leftovers(cluster: Path) -> None:
     """Wait for the workers of a killed postmaster, and kill those that remain: they prevent the start of a new server.
 
     A worker exits when it notices the end of its postmaster, which a long computation can delay.
@@ -94,7 +94,7 @@ async def end_leftovers(cluster: Path, patience: float = 1.0) -> None:
     if find_postmaster(cluster) is not None:
         return
     family = await asyncio.to_thread(leftovers, cluster)
-    if await all_gone(family, patience):
+    if await all_gone(family, 1.0):
         return
     for process in family:
         with contextlib.suppress(psutil.NoSuchProcess):

@@ -150,8 +150,8 @@ async def _open(
 ) -> list[ChannelGroup]:
     """Lock the channels and find the recipients of their batches."""
     phones = {channel_id: list({s.draft.phone for s in batch}) for channel_id, batch in batches.items()}
-    heard = any(s.window for batch in batches.values() for s in batch)
-    opened = await open_channels(conn, phones, heard=heard, wait=wait)
+    with_last_in = any(s.window for batch in batches.values() for s in batch)
+    opened = await open_channels(conn, phones, with_last_in=with_last_in, wait=wait)
     return [ChannelGroup(channel_id, batches[channel_id], one) for channel_id, one in opened.items()]
 
 
@@ -200,7 +200,7 @@ async def _prepare(conn: "Connection[Any]", group: ChannelGroup, now: datetime) 
     made = await add_missing(conn, group.channel_id, people, [s.draft.phone for s in chosen], now, {})
     emit_created(made, event_buffer, now)
     event_ids = [
-        _tell_created(event_buffer, id_, s.draft, people[s.draft.phone], now)
+        _emit_message_created(event_buffer, id_, s.draft, people[s.draft.phone], now)
         for id_, s in zip(new_ids, chosen, strict=True)
     ]
     return AcceptedRows(
@@ -240,7 +240,9 @@ async def _schedule(
         )
 
 
-def _tell_created(event_buffer: EventBuffer, id_: UUID, draft: Draft, contact: KnownContact, now: datetime) -> UUID:
+def _emit_message_created(
+    event_buffer: EventBuffer, id_: UUID, draft: Draft, contact: KnownContact, now: datetime
+) -> UUID:
     data = MessageCreated.of(
         id_=id_,
         phone=draft.phone,

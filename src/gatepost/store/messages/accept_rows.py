@@ -41,7 +41,7 @@ class AcceptedRows(msgspec.Struct, frozen=True):
 
 
 async def open_channels(
-    conn: "Connection[Any]", phones: Mapping[UUID, Sequence[str]], *, heard: bool, wait: bool
+    conn: "Connection[Any]", phones: Mapping[UUID, Sequence[str]], *, with_last_in: bool, wait: bool
 ) -> dict[UUID, LockedChannel]:
     """Lock heads and find contacts in one round trip; without `wait`, locked heads are left out.
 
@@ -51,24 +51,24 @@ async def open_channels(
     """
     rows = await conn.fetch(
         *statement(
-            _open_sql(heard, wait),
+            _open_sql(with_last_in, wait),
             heads=list(phones),
             channel_ids=[channel_id for channel_id, some in phones.items() for _ in some],
             phones=[phone for some in phones.values() for phone in some],
         )
     )
-    found = _people(rows[0], heard) if rows else {}
+    found = _people(rows[0], with_last_in) if rows else {}
     opened = {}
     for row in rows:
         channel_id = row["channel_id"]
         people = found.get(channel_id, {})
         if row["joined"] != row["joined_before"]:
-            people = await _read_people_again(conn, channel_id, phones[channel_id], heard)
+            people = await _read_people_again(conn, channel_id, phones[channel_id], with_last_in)
         opened[channel_id] = LockedChannel(
             ChannelHead(channel_id, row["epoch"], row["seq"], row["last_event_id"], row["last_message_id"]),
             QuotaSlice(row["slice_month"], row["slice_limit"], row["slice_left"]),
             {phone: contact for phone, (contact, _) in people.items()},
-            {phone: last_in for phone, (_, last_in) in people.items()} if heard else {},
+            {phone: last_in for phone, (_, last_in) in people.items()} if with_last_in else {},
         )
     return opened
 
@@ -89,9 +89,9 @@ _LAST_IN = {
 
 
 @cache
-def _open_sql(heard: bool, wait: bool) -> str:
+def _open_sql(with_last_in: bool, wait: bool) -> str:
     """Return the statement: a row for each head, with the contacts of all channels in the first row."""
-    arrays = _PEOPLE | _LAST_IN if heard else _PEOPLE
+    arrays = _PEOPLE | _LAST_IN if with_last_in else _PEOPLE
     first = "CASE WHEN channel_id = (SELECT channel_id FROM head LIMIT 1) THEN {} END AS {}"
     return f"""WITH head AS MATERIALIZED (
            SELECT channel_id, epoch, seq, last_event_id, last_message_id, slice_month, slice_limit, slice_left, joined
@@ -103,7 +103,7 @@ def _open_sql(heard: bool, wait: bool) -> str:
 
 
 async def _read_people_again(
-    conn: "Connection[Any]", channel_id: UUID, phones: Sequence[str], heard: bool
+    conn: "Connection[Any]", channel_id: UUID, phones: Sequence[str], with_last_in: bool
 ) -> dict[str, tuple[KnownContact, datetime | None]]:
     """Return the contacts of a channel as they are under the lock."""
     row = await conn.fetchrow(
@@ -114,12 +114,12 @@ async def _read_people_again(
             phones=list(phones),
         )
     )
-    return _people(row, heard).get(channel_id, {})
+    return _people(row, with_last_in).get(channel_id, {})
 
 
-def _people(row: Any, heard: bool) -> _Found:
+def _people(row: Any, with_last_in: bool) -> _Found:
     found: _Found = {}
-    last_in = row["last_in"] if heard else [None] * len(row["ids"])
+    last_in = row["last_in"] if with_last_in else [None] * len(row["ids"])
     for channel_id, id_, phone, name, at in zip(
         row["channels"], row["ids"], row["phones"], row["names"], last_in, strict=True
     ):
