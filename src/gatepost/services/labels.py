@@ -1,5 +1,6 @@
 """Labels: create, change and delete them, and assign them to conversations and contacts."""
 
+from contextlib import AbstractAsyncContextManager
 from datetime import datetime
 from uuid import UUID
 
@@ -12,7 +13,7 @@ from gatepost.model.label import LABELS_MAX, read_color, read_name, usual_color
 from gatepost.model.problem_collector import ProblemCollector
 from gatepost.services.lookup import existing, read_id
 from gatepost.store import labels as store
-from gatepost.store.channel_head import channel_transaction
+from gatepost.store.channel_head import ChannelTransaction, channel_transaction
 from gatepost.store.contacts.rows import KnownContact
 from gatepost.store.idempotency import NEVER, IdempotentRequest
 from gatepost.store.labels import CONTACT, CONVERSATION, ChannelLabels, LabelRow
@@ -43,6 +44,9 @@ class LabelService(msgspec.Struct, frozen=True):
     channel_id: UUID
     now: datetime
 
+    def transaction(self) -> AbstractAsyncContextManager[ChannelTransaction]:
+        return channel_transaction(self.db, self.channel, self.channel_id, self.now)
+
 
 async def access_label(db: Database, channel_id: UUID, text: str) -> LabelRow:
     """Return the label with this id, if it belongs to the channel."""
@@ -53,7 +57,7 @@ async def create_label(service: LabelService, new: NewLabel, once: IdempotentReq
     """Create a label, unless its name is taken or there are too many."""
     name, color = _checked(new.name, new.color)
     assert name
-    async with channel_transaction(service.db, service.channel, service.channel_id, service.now) as change:
+    async with service.transaction() as change:
         await once.check(change.conn, service.now)
         labels = ChannelLabels(change)
         await _check_free(labels, name, None)
@@ -81,7 +85,7 @@ async def change_label(service: LabelService, text: str, body: LabelChange) -> L
     name, color = _checked(
         None if body.name is msgspec.UNSET else body.name, None if body.color is msgspec.UNSET else body.color
     )
-    async with channel_transaction(service.db, service.channel, service.channel_id, service.now) as change:
+    async with service.transaction() as change:
         labels = ChannelLabels(change)
         label = await _find(labels, text)
         if name is not None:
@@ -91,21 +95,21 @@ async def change_label(service: LabelService, text: str, body: LabelChange) -> L
 
 async def delete_label(service: LabelService, text: str) -> None:
     """Delete a label and all its assignments."""
-    async with channel_transaction(service.db, service.channel, service.channel_id, service.now) as change:
+    async with service.transaction() as change:
         labels = ChannelLabels(change)
         await labels.delete(await _find(labels, text))
 
 
 async def put_label(service: LabelService, target: str, target_id: str, text: str) -> None:
     """Assign a label to a conversation or a contact. It may be assigned already."""
-    async with channel_transaction(service.db, service.channel, service.channel_id, service.now) as change:
+    async with service.transaction() as change:
         labels = ChannelLabels(change)
         await labels.assign(await _find(labels, text), await _person(labels, target, target_id), target)
 
 
 async def take_label(service: LabelService, target: str, target_id: str, text: str) -> None:
     """Remove a label from a conversation or a contact. It may be removed already."""
-    async with channel_transaction(service.db, service.channel, service.channel_id, service.now) as change:
+    async with service.transaction() as change:
         labels = ChannelLabels(change)
         await labels.unassign(await _find(labels, text), await _person(labels, target, target_id), target)
 

@@ -57,7 +57,7 @@ def test_nothing_else_is_raised(raw: bytes | str) -> None:
     ],
 )
 def test_whether_a_message_left(answer: FrameAnswer, sure: bool) -> None:
-    assert answer.did_not_leave is sure
+    assert answer.not_sent is sure
 
 
 @given(st.lists(st.binary(min_size=1, max_size=8).filter(lambda line: b"\n" not in line)), st.integers(1, 7))

@@ -125,7 +125,7 @@ async def _log_output(process: asyncio.subprocess.Process) -> None:
     if process.stdout:  # ends with the child
         while data := await process.stdout.read(1 << 14):
             for line in lines.feed(data):
-                log.info("driver of links says", pid=process.pid, line=line.decode(errors="replace").rstrip())
+                log.info("output of the driver of links", pid=process.pid, line=line.decode(errors="replace").rstrip())
 
 
 class ChildDriver(Driver):

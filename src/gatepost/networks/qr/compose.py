@@ -84,7 +84,7 @@ def _numbered(number: int, row: Content) -> str:
 
 def _choices(type_: str, content: Content, media: dict[str, str]) -> tuple[str, Content]:
     if content.get("fallback") != "text":
-        raise CannotCompose(f'A linked phone cannot send "{type_}". Ask for it as text with "fallback": "text".')
+        raise CannotCompose(f'A linked phone cannot send "{type_}". Send it as text with "fallback": "text".')
     text = as_text(type_, content)
     header = content.get("header") or {}
     if header.get("type") not in _FILES:

@@ -100,7 +100,7 @@ class DriverConnection:
         """Send one frame, and note on its call that it may have arrived."""
         raw = frames.encode_frame(frame)
         if len(raw) > frames.MAX_FRAME:
-            raise ValueError(f"A frame of {len(raw)} bytes is more than the {frames.MAX_FRAME} that a link carries.")
+            raise ValueError(f"A frame may have at most {frames.MAX_FRAME:,} bytes, but has {len(raw):,}.")
         if self.gone:
             raise ConnectionLost
         await self._transport.send(raw)
@@ -134,7 +134,7 @@ class DriverConnection:
             frame = frames.parse_frame(raw)
         except frames.InvalidFrame as error:
             self.unreadable += 1
-            log.warning("frame passed over", error=str(error)[:200], passed_over=self.unreadable)
+            log.warning("frame skipped", error=str(error)[:200], skipped=self.unreadable)
             return
         if isinstance(frame, frames.FrameAnswer):
             call = self._calls.get(frame.re)
@@ -145,7 +145,7 @@ class DriverConnection:
                 link.take(frame)
             except Exception:  # one session's frame must not end the links of all others
                 self.unreadable += 1
-                log.exception("frame not taken", session=frame.session, passed_over=self.unreadable)
+                log.exception("frame not processed", session=frame.session, skipped=self.unreadable)
                 link.lose()  # unacknowledged events are sent again to the next link
 
     def _end(self) -> None:

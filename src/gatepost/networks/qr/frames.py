@@ -43,7 +43,7 @@ class FrameAnswer(msgspec.Struct, frozen=True):
     own_ids: bool = True  # whether messages are sent with the ids that we choose
 
     @property
-    def did_not_leave(self) -> bool:
+    def not_sent(self) -> bool:
         """Whether it was certainly not sent: after a rejection by the network, or if the driver says so."""
         said = self.sure if self.sure is not None or self.error is None else self.error.sure
         return said if said is not None else self.error is not None and self.error.code != 0

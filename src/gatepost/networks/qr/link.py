@@ -272,7 +272,7 @@ def _receipt(answer: frames.FrameAnswer, id_: str) -> Receipt:
     if answer.error is None and answer.ok:
         return SendAccepted(answer.id or id_)
     error = answer.error or frames.FrameError(title="The driver of the link gave an empty answer.")
-    if not answer.did_not_leave:
+    if not answer.not_sent:
         return SendUnknown(error.title or "It is unknown whether the message was sent.")
     if error.code == 0:
         return SendNotMade(error.details or error.title)
