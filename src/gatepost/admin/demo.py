@@ -6,7 +6,6 @@ Each step is done only if its result is missing, and what the file contains is k
 start completes an interrupted one, and restores a lost file or database.
 """
 
-import os
 import secrets
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -17,7 +16,7 @@ import msgspec
 from gatepost.admin import channels, keys, users
 from gatepost.admin.channels import CloudNumber
 from gatepost.admin.limits import Limits
-from gatepost.admin.vault import Vault, VaultError
+from gatepost.admin.vault import Vault, VaultError, private_file
 from gatepost.model import ids
 from gatepost.model.account import check_key, key_hash
 from gatepost.model.errors import NotAuthenticated, NotFound
@@ -27,7 +26,6 @@ from gatepost.store import keys as key_rows
 from gatepost.store import users as user_rows
 from gatepost.store.accounts import Account
 from gatepost.store.channels import ChannelConfig, list_channels
-from gatepost.store.embedded.lock import make_data_folder
 from gatepost.store.links import request_link
 from gatepost.store.pool import Database
 
@@ -95,7 +93,9 @@ async def make_demo(
         channels=tuple([await _with_key(db, channel, before, now) for channel in pair]),
     )
     if after != before:
-        _write(folder / FILE, after)
+        content = msgspec.json.format(msgspec.json.encode(after), indent=2) + b"\n"
+        with private_file(folder / FILE, content) as draft:
+            draft.replace(folder / FILE)
     return after
 
 
@@ -191,17 +191,3 @@ async def _works(db: Database, key: str, channel_id: UUID, now: datetime) -> boo
 
 def _new_secrets() -> ChannelSecrets:
     return ChannelSecrets(secrets.token_urlsafe(24), secrets.token_hex(16), secrets.token_urlsafe(24))
-
-
-def _write(path: Path, quickstart: Quickstart) -> None:
-    """Write the file atomically, readable only by its owner."""
-    make_data_folder(path.parent)
-    aside = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
-    try:
-        with open(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-            file.write(msgspec.json.format(msgspec.json.encode(quickstart), indent=2) + b"\n")
-            file.flush()
-            os.fsync(file.fileno())
-        aside.replace(path)
-    finally:
-        aside.unlink(missing_ok=True)

@@ -10,6 +10,7 @@ import binascii
 import contextlib
 import os
 import secrets
+from collections.abc import Iterator
 from pathlib import Path
 from uuid import UUID
 
@@ -100,16 +101,28 @@ def _decode(text: str, where: str) -> bytes:
 
 
 def _make(path: Path) -> None:
-    """Write a temporary file and link it: readers never see a partial key, and the first of two writers wins."""
+    """Write a new key, unless another process has written one: the first of two writers wins."""
+    with (
+        private_file(path, base64.b64encode(os.urandom(KEY_BYTES)) + b"\n") as draft,
+        contextlib.suppress(FileExistsError),
+    ):
+        os.link(draft, path)
+
+
+@contextlib.contextmanager
+def private_file(path: Path, content: bytes) -> Iterator[Path]:
+    """Write a temporary file beside `path` that only its owner can read, to be linked or renamed to it.
+
+    So readers never see a partial file.
+    """
     make_data_folder(path.parent)
-    aside = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     try:
-        with open(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+        with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
             give_to_owner(file.fileno(), path.parent)
-            file.write(base64.b64encode(os.urandom(KEY_BYTES)) + b"\n")
+            file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        with contextlib.suppress(FileExistsError):
-            os.link(aside, path)
+        yield draft
     finally:
-        aside.unlink(missing_ok=True)
+        draft.unlink(missing_ok=True)

@@ -26,11 +26,7 @@ def sandbox(
     """Run the simulated network, or control a running one."""
     if context.invoked_subcommand is None:
         with failing():
-            _serve(host, port, seed, data, allow_host or [], with_parent)
+            require_sandbox()
+            from gatepost_sandbox.__main__ import run
 
-
-def _serve(host: str, port: int, seed: int, data: Path | None, allow_hosts: list[str], with_parent: bool) -> None:
-    require_sandbox()
-    from gatepost_sandbox.__main__ import run
-
-    run(host, port, seed, data, allow_hosts, with_parent=with_parent)
+            run(host, port, seed, data, allow_host or [], with_parent=with_parent)
