@@ -6,6 +6,7 @@ from uuid import UUID
 
 from msgspec import UNSET, Meta, UnsetType
 
+from gatepost.model import ids
 from gatepost.model.event.parts import (
     ACKNOWLEDGE,
     MESSAGE_ID,
@@ -18,6 +19,7 @@ from gatepost.model.event.parts import (
     one_of,
 )
 from gatepost.model.message import ACK, STATUS, State
+from gatepost.model.person import jid
 
 _AS_SENT = Meta(description="As the network sent it.")
 
@@ -60,7 +62,7 @@ class AckMessage(EventObject, frozen=True):
     ) -> "AckMessage":
         """Return the data of an event. `details` are pricing, conversation and held, if the network reports them."""
         return cls(
-            MessageKey.of(phone, id_, incoming=False),
+            MessageKey(jid(phone), True, ids.message_id(id_)),
             STATUS[state],
             ACK[state],
             previous,

@@ -24,6 +24,7 @@ from gatepost.model.event.parts import (
     Time,
 )
 from gatepost.model.message import STATUS, State
+from gatepost.model.person import jid
 
 
 class ReferredProduct(EventObject, frozen=True):
@@ -111,7 +112,7 @@ class Message(EventObject, frozen=True):
     ) -> Self:
         """Return the data of an event. `change` are the fields of `MessageUpdated`."""
         return cls(
-            MessageKey.of(phone, id_, incoming=incoming),
+            MessageKey(jid(phone), not incoming, ids.message_id(id_)),
             "in" if incoming else "out",
             type_,
             Raw(content.encode()),

@@ -10,7 +10,7 @@ from msgspec import Meta
 
 from gatepost.model import ids
 from gatepost.model.message import STATUS, State
-from gatepost.model.person import jid, shown_phone
+from gatepost.model.person import shown_phone
 
 MESSAGE = "message_notification"
 ACKNOWLEDGE = "ack_notification"
@@ -58,11 +58,6 @@ class MessageKey(EventObject, frozen=True, gc=False):
     remote_jid: str = msgspec.field(name="remoteJid")
     from_me: bool = msgspec.field(name="fromMe")
     id: MessageId
-
-    @classmethod
-    def of(cls, phone: str, id_: UUID, *, incoming: bool) -> "MessageKey":
-        """Return the key of a message in the seed's format."""
-        return cls(jid(phone), not incoming, ids.message_id(id_))
 
 
 class EventContact(EventObject, frozen=True):
