@@ -1,4 +1,4 @@
-"""Clients that do not give up: each sends its messages one after the other, again and again under the same key."""
+"""Clients that send their messages in order, and repeat each with the same key until it is accepted."""
 
 import asyncio
 
@@ -9,7 +9,7 @@ from tests.house import House
 
 
 class Order(msgspec.Struct, frozen=True):
-    """One message that a client wants sent, and the key that makes it one."""
+    """A message to send, and its idempotency key."""
 
     phone: str
     number: int
@@ -24,30 +24,30 @@ class Order(msgspec.Struct, frozen=True):
 
 
 def plan(recipients: int, each: int) -> list[list[Order]]:
-    """Several messages for each of several people."""
+    """Return messages for each of several recipients."""
     return [[Order(f"55119000{person:05}", number) for number in range(each)] for person in range(recipients)]
 
 
 class Clients:
-    """A crowd of clients, and what they were told."""
+    """Concurrent clients, and the ids of their accepted messages."""
 
     def __init__(self, house: House) -> None:
         self._house = house
-        self.told: dict[str, str] = {}
+        self.accepted_ids: dict[str, str] = {}
         self.refused: list[int] = []
 
     async def send(self, orders: list[list[Order]]) -> None:
-        """All clients at once, each in its order."""
+        """Send the messages of all clients concurrently, each client in its order."""
         await asyncio.gather(*(self._send_in_order(line) for line in orders))
 
     async def _send_in_order(self, orders: list[Order]) -> None:
         for order in orders:
             while (message_id := await self.ask(order)) is None:
                 await asyncio.sleep(0.05)
-            assert self.told.setdefault(order.key, message_id) == message_id
+            assert self.accepted_ids.setdefault(order.key, message_id) == message_id
 
     async def ask(self, order: Order) -> str | None:
-        """One request. None: no answer, or one that says to try again."""
+        """Send one request. Return None if it has to be repeated."""
         headers = {"Idempotency-Key": order.key}
         try:
             answer = await self._house.call("POST", "/api/v1/message/send", order.body, headers=headers)

@@ -1,6 +1,6 @@
-"""The real gateway in a process of its own, which kills or stops itself at a named point. Nothing in src/ knows of it.
+"""The real gateway in its own process, which kills or stops itself at a named point. Nothing in src/ knows of it.
 
-point = "<name>:<when>:<n>", e.g. "mark_sending:before:3"; with ":SIGSTOP" behind it, it stops instead of dying
+point = "<name>:<when>:<n>", e.g. "mark_sending:before:3"; with ":SIGSTOP" at the end, it stops instead
 
     <name>  a store function, by its own name    before   its COMMIT, or its one statement
                                                  after    the same
@@ -8,7 +8,7 @@ point = "<name>:<when>:<n>", e.g. "mark_sending:before:3"; with ":SIGSTOP" behin
                                                  after    its answer has come
     <n>     the n-th time, counted from 1
 
-point = "loop:<name>": once it listens, the background loop of that name is ended by mistake
+point = "loop:<name>": when it listens, the background loop of that name is cancelled
 """
 
 import asyncio
@@ -37,55 +37,55 @@ HELPERS = {channel_transaction.__name__, owner_transaction.__name__}
 
 
 class KillPoint:
-    """The one point at which this process ends or stops."""
+    """The point at which this process is killed or stopped."""
 
     def __init__(self, point: str) -> None:
         self._name, self._when, count, *how = point.split(":")
         self._left = int(count)
         self._signal = signal.Signals[how[0]] if how else signal.SIGKILL
 
-    def pass_by(self, name: str, when: str) -> None:
-        """Ends the process as a power cut would, or stops it, if this is the point."""
+    def reach(self, name: str, when: str) -> None:
+        """Kill or stop the process, if this is the point."""
         if (name, when) == (self._name, self._when):
             self._left -= 1
             if self._left == 0:
                 os.kill(os.getpid(), self._signal)
 
 
-def run(overrides: dict[str, Any], role: str, point: str | None, log: str, told: Connection) -> None:
-    """Serves until the end, whichever comes first. Tells its address once it listens."""
+def run(overrides: dict[str, Any], role: str, point: str | None, log: str, channel: Connection) -> None:
+    """Serve until it is killed or stopped. Send the address when it listens."""
     out = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     os.dup2(out, 1)
     os.dup2(out, 2)
     sys.stdout, sys.stderr = os.fdopen(1, "w", closefd=False), os.fdopen(2, "w", buffering=1, closefd=False)
     ended = point.removeprefix("loop:") if point and point.startswith("loop:") else None
     if point is not None and ended is None:
-        set_trap(KillPoint(point))
+        install_kill_point(KillPoint(point))
 
-    async def tell(url: str) -> None:
-        told.send(url)
+    async def report(url: str) -> None:
+        channel.send(url)
         for task in asyncio.all_tasks():
             if task.get_name() == ended:
                 task.cancel()
 
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        runner.run(serve(load(environ={}, overrides=overrides), role=role, on_ready=tell))
+        runner.run(serve(load(environ={}, overrides=overrides), role=role, on_ready=report))
 
 
-def set_trap(doom: KillPoint) -> None:
-    """Wraps every commit, every statement that commits by itself, and every call to the outside."""
+def install_kill_point(kill_point: KillPoint) -> None:
+    """Wrap every commit, every single statement, and every call to the network and to webhooks."""
     begin, connect, send, post = Database.transaction, Database.connection, CloudNetwork.send, Poster.post
 
     def transaction(db: Database, **options: Any) -> AbstractAsyncContextManager[Any]:
-        return around_commit(doom, store_function(), begin(db, **options))
+        return around_commit(kill_point, store_function(), begin(db, **options))
 
     def connection(db: Database, **options: Any) -> AbstractAsyncContextManager[Any]:
-        return around_statement(doom, store_function(), connect(db, **options))
+        return around_statement(kill_point, store_function(), connect(db, **options))
 
     setattr(Database, "transaction", transaction)  # noqa: B010
     setattr(Database, "connection", connection)  # noqa: B010
-    setattr(CloudNetwork, "send", around_call(doom, "CloudNetwork.send", send))  # noqa: B010
-    setattr(Poster, "post", around_call(doom, "Poster.post", post))  # noqa: B010
+    setattr(CloudNetwork, "send", around_call(kill_point, "CloudNetwork.send", send))  # noqa: B010
+    setattr(Poster, "post", around_call(kill_point, "Poster.post", post))  # noqa: B010
 
 
 def store_function() -> str:
@@ -98,33 +98,33 @@ def store_function() -> str:
 
 @asynccontextmanager
 async def around_commit(
-    doom: KillPoint, name: str, transaction: AbstractAsyncContextManager[Any]
+    kill_point: KillPoint, name: str, transaction: AbstractAsyncContextManager[Any]
 ) -> AsyncIterator[Any]:
-    """One transaction, and the points on both sides of its COMMIT."""
+    """Run a transaction with points before and after its COMMIT."""
     async with transaction as conn:
         yield conn
-        doom.pass_by(name, "before")
-    doom.pass_by(name, "after")
+        kill_point.reach(name, "before")
+    kill_point.reach(name, "after")
 
 
 @asynccontextmanager
 async def around_statement(
-    doom: KillPoint, name: str, connection: AbstractAsyncContextManager[Any]
+    kill_point: KillPoint, name: str, connection: AbstractAsyncContextManager[Any]
 ) -> AsyncIterator[Any]:
-    """One statement without a transaction around it, and the points on both sides of it."""
+    """Run a single statement with points before and after it."""
     async with connection as conn:
-        doom.pass_by(name, "before")
+        kill_point.reach(name, "before")
         yield conn
-        doom.pass_by(name, "after")
+        kill_point.reach(name, "after")
 
 
-def around_call(doom: KillPoint, name: str, call: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
-    """One call to the outside, and the points on both sides of it."""
+def around_call(kill_point: KillPoint, name: str, call: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
+    """Return a call with points before and after it."""
 
     async def called(*given: Any) -> Any:
-        doom.pass_by(name, "before")
+        kill_point.reach(name, "before")
         answer = await call(*given)
-        doom.pass_by(name, "after")
+        kill_point.reach(name, "after")
         return answer
 
     return called

@@ -1,6 +1,6 @@
-"""The checker: after a fault, the gateway's books and the network's ledger must tell the same story.
+"""Checks that after a fault the gateway's records and the network's ledger agree.
 
-told to clients ─► messages ─► events ─► webhooks        each 200 has one message, each message one end,
+accepted for clients ─► messages ─► events ─► webhooks        each 200 has one message, each message one end,
                       │                                  each event its webhook, no number is missing
                       └─► the sandbox's ledger           once, in order; twice only where nobody could know
 """
@@ -22,7 +22,7 @@ FORWARD = ["PENDING", "SENT", "DELIVERED", "READ"]
 
 
 class RunRecords(msgspec.Struct, frozen=True):
-    """Everything there is to know after a run."""
+    """All records of a run."""
 
     messages: list[dict[str, Any]]
     usage: int
@@ -34,7 +34,7 @@ class RunRecords(msgspec.Struct, frozen=True):
 
 
 async def until_settled(stage: Stage, count: int, seconds: float = PATIENCE) -> None:
-    """Waits until so many messages have come to their end, and every event to its receiver."""
+    """Wait until a number of messages have their last status, and every event is delivered."""
     give_up = asyncio.get_running_loop().time() + seconds
     while not await _is_settled(stage, count):
         assert asyncio.get_running_loop().time() < give_up, await describe_unsettled(stage)
@@ -42,7 +42,7 @@ async def until_settled(stage: Stage, count: int, seconds: float = PATIENCE) -> 
 
 
 async def describe_unsettled(stage: Stage) -> str:
-    """What is stuck, for whoever has to find out why."""
+    """Describe what is not settled, for the report of a failure."""
     messages = await stage.rows("SELECT state, attempt, count(*) FROM messages GROUP BY 1, 2 ORDER BY 1, 2")
     deliveries = await stage.rows("SELECT state, attempts, count(*) FROM deliveries GROUP BY 1, 2 ORDER BY 1, 2")
     heads = await stage.rows(
@@ -53,7 +53,9 @@ async def describe_unsettled(stage: Stage) -> str:
                   left(query, 100) AS query
            FROM pg_stat_activity WHERE datname = current_database() AND state <> 'idle' AND pid <> pg_backend_pid()"""
     )
-    return "\n".join(["Not settled in time:", *map(str, [*messages, *deliveries, *heads, *sessions]), stage.said()])
+    return "\n".join(
+        ["Not settled in time:", *map(str, [*messages, *deliveries, *heads, *sessions]), stage.log_lines()]
+    )
 
 
 async def _is_settled(stage: Stage, count: int) -> bool:
@@ -64,13 +66,13 @@ async def _is_settled(stage: Stage, count: int) -> bool:
     return bool(row["ended"] >= count and row["waiting"] == 0)
 
 
-async def in_doubt(stage: Stage) -> set[str]:
-    """The messages that the network was, or was about to be, called for: asked when a gateway has just died."""
+async def find_in_doubt(stage: Stage) -> set[str]:
+    """Return the messages whose outcome is unknown. Call this when a gateway was just killed."""
     return {row["id"].hex for row in await stage.rows("SELECT id FROM messages WHERE state = 1")}
 
 
-async def open_books(stage: Stage) -> RunRecords:
-    """Reads everything, by the doors that users have where there is one."""
+async def read_records(stage: Stage) -> RunRecords:
+    """Read all records, through the API where it has them."""
     rows = await stage.rows("SELECT id, state, phone, client_ref, attempt FROM messages WHERE NOT incoming ORDER BY id")
     [usage] = await stage.rows(f"SELECT ({USED})::int AS used")
     [open_] = await stage.rows("SELECT count(*) AS n FROM deliveries WHERE state <> 1")
@@ -86,7 +88,7 @@ async def open_books(stage: Stage) -> RunRecords:
 
 
 async def read_feed(stage: Stage) -> list[dict[str, Any]]:
-    """All events, page by page, as a receiver that was down would."""
+    """Return all events of the feed."""
     events: list[dict[str, Any]] = []
     after = ""
     while True:
@@ -97,85 +99,85 @@ async def read_feed(stage: Stage) -> list[dict[str, Any]]:
         after = f"&after={page['paging']['next']}"
 
 
-def check(books: RunRecords, told: dict[str, str], doubted: Iterable[str]) -> None:
-    """Every promise at once."""
-    check_fates(books, told)
-    check_events(books)
-    check_webhooks(books)
-    check_network(books, set(doubted))
+def check(records: RunRecords, accepted_ids: dict[str, str], in_doubt: Iterable[str]) -> None:
+    """Check everything."""
+    check_messages(records, accepted_ids)
+    check_events(records)
+    check_webhooks(records)
+    check_network(records, set(in_doubt))
 
 
-def check_fates(books: RunRecords, told: dict[str, str]) -> None:
-    """Each 200 has exactly one message, which is read; there is no other; and each was counted once."""
-    stored = {row["client_ref"]: row["id"].hex.upper() for row in books.messages}
-    assert stored == told
-    assert len(books.messages) == len(told) == books.usage
-    assert {State(row["state"]) for row in books.messages} == {State.READ}
+def check_messages(records: RunRecords, accepted_ids: dict[str, str]) -> None:
+    """Check that each 200 has exactly one message, which was read and counted once, and that there are no others."""
+    stored = {row["client_ref"]: row["id"].hex.upper() for row in records.messages}
+    assert stored == accepted_ids
+    assert len(records.messages) == len(accepted_ids) == records.usage
+    assert {State(row["state"]) for row in records.messages} == {State.READ}
 
 
-def check_events(books: RunRecords) -> None:
-    """No gap and no double in the numbers; each message goes forward, one event for each real change."""
-    assert [event["sequence"] for event in books.events] == list(range(1, len(books.events) + 1))
-    assert len({event["id"] for event in books.events}) == len(books.events)
+def check_events(records: RunRecords) -> None:
+    """Check that sequence numbers have no gap and no repeat, and that each status of a message has one event."""
+    assert [event["sequence"] for event in records.events] == list(range(1, len(records.events) + 1))
+    assert len({event["id"] for event in records.events}) == len(records.events)
     steps: dict[str, list[str]] = defaultdict(list)
-    for event in books.events:
+    for event in records.events:
         if "key" in event["data"]:
             steps[event["data"]["key"]["id"]].append(event["data"]["status"])
-    check_greetings(books)
-    assert set(steps) == {row["id"].hex.upper() for row in books.messages}
-    for told in steps.values():
-        assert told == sorted(set(told), key=FORWARD.index), told
-        assert (told[0], told[-1]) == ("PENDING", "READ"), told
+    check_first_contacts(records)
+    assert set(steps) == {row["id"].hex.upper() for row in records.messages}
+    for statuses in steps.values():
+        assert statuses == sorted(set(statuses), key=FORWARD.index), statuses
+        assert (statuses[0], statuses[-1]) == ("PENDING", "READ"), statuses
 
 
-def check_greetings(books: RunRecords) -> None:
-    """Everybody is told of once, with their conversation, and before anything else that concerns them."""
-    met = [event["data"]["id"] for event in books.events if event["type"] == "contact_notifications"]
-    opened = [event["data"]["contact"]["id"] for event in books.events if event["type"] == "chat_notification"]
+def check_first_contacts(records: RunRecords) -> None:
+    """Check that each contact has one event, with its conversation, before its other events."""
+    met = [event["data"]["id"] for event in records.events if event["type"] == "contact_notifications"]
+    opened = [event["data"]["contact"]["id"] for event in records.events if event["type"] == "chat_notification"]
     assert met == opened
-    assert len(set(met)) == len(met) == len({row["phone"] for row in books.messages})
-    spoken = [e["data"]["contact"]["id"] for e in books.events if e["type"] == "message_notification"]
+    assert len(set(met)) == len(met) == len({row["phone"] for row in records.messages})
+    spoken = [e["data"]["contact"]["id"] for e in records.events if e["type"] == "message_notification"]
     assert set(spoken) == set(met)
 
 
-def check_webhooks(books: RunRecords) -> None:
-    """Every event came at least once, always under its own id and always with the same words."""
+def check_webhooks(records: RunRecords) -> None:
+    """Check that every event was delivered, always with its own id and the same body."""
     bodies: dict[str, set[bytes]] = defaultdict(set)
-    for request in books.received:
+    for request in records.received:
         bodies[request.headers["webhook-id"]].add(request.body)
-    assert {id_: [msgspec.json.decode(body) for body in said] for id_, said in bodies.items()} == {
-        event["id"]: [event] for event in books.events
+    assert {id_: [msgspec.json.decode(body) for body in sent] for id_, sent in bodies.items()} == {
+        event["id"]: [event] for event in records.events
     }
-    assert books.unsettled == 0
+    assert records.unsettled == 0
 
 
-def check_network(books: RunRecords, doubted: set[str]) -> None:
-    """Each message went out once, in the order of its conversation; once more only where nobody could know."""
+def check_network(records: RunRecords, in_doubt: set[str]) -> None:
+    """Check that each message was sent once, in the order of its conversation; twice only with an unknown outcome."""
     sends: dict[str, list[dict[str, Any]]] = defaultdict(list)
-    for row in books.accepted:
+    for row in records.accepted:
         sends[row["biz_opaque_callback_data"].split(":")[1]].append(row)
-    assert set(sends) == {row["id"].hex for row in books.messages}
-    known = _first_reports(books.callbacks)
+    assert set(sends) == {row["id"].hex for row in records.messages}
+    known = _first_reports(records.callbacks)
     for message_id, rows in sends.items():
         if len(rows) > 1:
-            assert message_id in doubted, f"{message_id} went out {len(rows)} times, and its first answer was not lost"
+            assert message_id in in_doubt, f"{message_id} went out {len(rows)} times, and its first answer was not lost"
             assert len(rows) == 2, rows
-            # A process that was stopped with a call in the hands of its HTTP client lets it go when it goes on, after
-            # its successor's call. Nobody decides that, and nobody can take it back.
+            # A process that was stopped during a call sends it when it continues, after the call of the next owner.
+            # This cannot be prevented.
             first, second = (_attempt(row) for row in rows)
             in_time = known.get(rows[0]["wamid"], rows[1]["seq"]) >= rows[1]["seq"]
             assert in_time or second < first, "sent again, though a status had come"
-    check_order(books)
+    check_order(records)
 
 
 def _attempt(row: dict[str, Any]) -> int:
-    """Which attempt a call to the network was."""
+    """Return the attempt of a call to the network."""
     _, _, attempt = row["biz_opaque_callback_data"].split(":")
     return int(attempt)
 
 
 def _first_reports(callbacks: list[dict[str, Any]]) -> dict[str, int]:
-    """When the gateway first said yes to a status of each network id."""
+    """Return when the gateway first accepted a status of each network id."""
     first: dict[str, int] = {}
     for row in callbacks:
         if row["http_status"] == 200:
@@ -184,14 +186,14 @@ def _first_reports(callbacks: list[dict[str, Any]]) -> dict[str, int]:
     return first
 
 
-def check_order(books: RunRecords) -> None:
-    """Within each conversation the network got the messages in the order in which they were accepted and asked for."""
+def check_order(records: RunRecords) -> None:
+    """Check that the network got the messages of each conversation in the order in which they were accepted."""
     wanted: dict[str, list[str]] = defaultdict(list)
-    for row in books.messages:
+    for row in records.messages:
         wanted[row["phone"]].append(row["id"].hex)
     seen: dict[str, list[str]] = defaultdict(list)
     texts: dict[str, list[int]] = defaultdict(list)
-    for row in books.accepted:
+    for row in records.accepted:
         message_id = row["biz_opaque_callback_data"].split(":")[1]
         if message_id not in seen[row["to"]]:
             seen[row["to"]].append(message_id)
@@ -200,7 +202,7 @@ def check_order(books: RunRecords) -> None:
     assert all(numbers == sorted(numbers) for numbers in texts.values()), texts
 
 
-def repeated(books: RunRecords) -> Counter[str]:
-    """How often each message went out, for those that went out more than once."""
-    counts = Counter(row["biz_opaque_callback_data"].split(":")[1] for row in books.accepted)
+def repeated(records: RunRecords) -> Counter[str]:
+    """Return how often messages were sent, for those that were sent more than once."""
+    counts = Counter(row["biz_opaque_callback_data"].split(":")[1] for row in records.accepted)
     return Counter({message_id: count for message_id, count in counts.items() if count > 1})

@@ -1,4 +1,4 @@
-"""What outlives every gateway of a fault test: a database, a sandbox, a receiver; and gateways as real processes.
+"""The parts of a fault test: a database, a sandbox and a receiver that stay, and gateways as real processes.
 
 clients ─► Node (a process: killed, stopped, started again) ─► sandbox ─► its ledger: what really happened
              │                     ▲                              │
@@ -60,7 +60,7 @@ _processes.set_forkserver_preload(["tests.faults.killable_gateway", "tests.fault
 
 
 class Node:
-    """One gateway, in a process of its own."""
+    """A gateway in its own process."""
 
     def __init__(self, overrides: dict[str, Any], role: str, point: str | None, log: Path) -> None:
         self._told, child = _processes.Pipe(duplex=False)
@@ -71,9 +71,9 @@ class Node:
         self.url = ""
 
     async def ready(self, seconds: float = PATIENCE) -> str:
-        """Its address, once it listens."""
+        """Wait until it listens; return its address."""
         async with asyncio.timeout(seconds):
-            self.url = await _hear(self._told, self)
+            self.url = await _receive_url(self._told, self)
         return self.url
 
     @property
@@ -85,12 +85,12 @@ class Node:
         return psutil.Process(self._process.pid).status() == psutil.STATUS_STOPPED
 
     def signal(self, number: int) -> None:
-        """Sends a signal to this very process."""
+        """Send a signal to the process."""
         assert self._process.pid is not None
         os.kill(self._process.pid, number)
 
     async def ended(self, seconds: float = PATIENCE) -> int:
-        """Its exit code, once it has ended: -9 when it was killed."""
+        """Wait until it has ended; return its exit code, which is -9 if it was killed."""
         async with asyncio.timeout(seconds):
             while self.alive:
                 await asyncio.sleep(0.01)
@@ -98,36 +98,36 @@ class Node:
         return self._process.exitcode
 
     async def kill(self) -> None:
-        """Ends it as a power cut would."""
+        """Kill it."""
         if self.alive:
             self.signal(signal.SIGKILL)
         await self.ended()
 
     async def stop(self) -> int:
-        """Asks it to stop, and waits for it."""
+        """Ask it to stop, and wait until it has ended."""
         self.signal(signal.SIGTERM)
         return await self.ended()
 
-    def said(self) -> list[dict[str, Any]]:
-        """The lines of its log."""
+    def log_lines(self) -> list[dict[str, Any]]:
+        """Return the lines of its log."""
         lines = self._log.read_text().splitlines() if self._log.exists() else []
         return [
             msgspec.json.decode(line) if line.startswith("{") else {"event": line, "level": "raw"} for line in lines
         ]
 
 
-async def _hear(told: Connection, node: Node) -> str:
-    while not told.poll():
+async def _receive_url(channel: Connection, node: Node) -> str:
+    while not channel.poll():
         await asyncio.sleep(0.005)
     try:
-        url: str = told.recv()
+        url: str = channel.recv()
     except EOFError:
-        raise AssertionError(f"The gateway did not start: {node.said()}") from None
+        raise AssertionError(f"The gateway did not start: {node.log_lines()}") from None
     return url
 
 
 class Stage(House):
-    """A database, a sandbox and a receiver with one channel between them, and the hands to use them."""
+    """A database, a sandbox and a receiver with one channel, and methods to use them."""
 
     def __init__(
         self, sandbox_url: str, db: Database, receiver: Receiver, client: Client, wishes: dict[str, Any]
@@ -139,8 +139,8 @@ class Stage(House):
         self._wishes = wishes
         self._nodes: list[Node] = []
 
-    async def furnish(self, **limits: float) -> None:
-        """An account, a channel that the sandbox knows, a key, and an endpoint at the receiver."""
+    async def create_channel(self, **limits: float) -> None:
+        """Create an account, a channel that is registered at the sandbox, a key, and an endpoint at the receiver."""
         now = datetime.now(UTC)
         self.account_id = await self.new_account()
         number = channels.CloudNumber(NUMBER_ID, base_url=self.sandbox_url)
@@ -164,26 +164,26 @@ class Stage(House):
         await self.sandbox("POST", "/control/numbers", spec | {"verify_token": "verify"})
 
     def launch(self, *, role: str = "all", point: str | None = None, **overrides: Any) -> Node:
-        """Starts a gateway, and does not wait for it."""
+        """Start a gateway without waiting for it."""
         wishes = self._wishes | {name.replace("__", "."): value for name, value in overrides.items()}
         node = Node(wishes, role, point, Path(self.settings.data) / f"node-{len(self._nodes)}.log")
         self._nodes.append(node)
         return node
 
     async def start(self, *, role: str = "all", point: str | None = None, **overrides: Any) -> Node:
-        """Starts a gateway, and turns clients to it, and the network too."""
+        """Start a gateway, and let clients and the network use it."""
         node = self.launch(role=role, point=point, **overrides)
-        await self.turn_to(await node.ready())
+        await self.use_gateway(await node.ready())
         return node
 
-    async def turn_to(self, url: str) -> None:
-        """From now on requests and callbacks go to this gateway."""
+    async def use_gateway(self, url: str) -> None:
+        """Send requests and callbacks to this gateway from now on."""
         self.url = url
         changed = {"callback_url": f"{url}/callbacks/cloud/{self.channel}", "verify": False}
         await self.sandbox("PATCH", f"/control/numbers/{NUMBER_ID}", changed)
 
     async def ledger(self, kind: str, **filters: str) -> list[dict[str, Any]]:
-        """Rows of the sandbox's ledger."""
+        """Return entries of the sandbox's ledger."""
         asked = "".join(f"&{name}={value}" for name, value in filters.items())
         entries: list[dict[str, Any]] = (await self.sandbox("GET", f"/control/ledger?kind={kind}&limit=100000{asked}"))[
             "entries"
@@ -191,16 +191,16 @@ class Stage(House):
         return entries
 
     async def rows(self, query: str, *given: Any) -> list[Any]:
-        """What the database holds."""
+        """Return the rows of a query."""
         async with self.db.connection() as conn:
             return list(await conn.fetch(query, *given))
 
-    def said(self) -> str:
-        """The last lines of every gateway's log."""
-        return "\n".join(str(line)[:600] for node in self._nodes for line in node.said()[-5:])
+    def log_lines(self) -> str:
+        """Return the last lines of every gateway's log."""
+        return "\n".join(str(line)[:600] for node in self._nodes for line in node.log_lines()[-5:])
 
     async def close(self) -> None:
-        """Ends every gateway that still runs."""
+        """Kill every gateway that still runs."""
         for node in self._nodes:
             with suppress(ProcessLookupError):
                 await node.kill()
@@ -208,7 +208,7 @@ class Stage(House):
 
 @asynccontextmanager
 async def running_sandbox(settings: SandboxSettings) -> AsyncIterator[str]:
-    """A sandbox that can also cut connections, in this loop."""
+    """Run a sandbox that can also cut connections, in this loop."""
     port: asyncio.Future[int] = asyncio.get_running_loop().create_future()
     task = asyncio.create_task(serve_sandbox("127.0.0.1", 0, settings, ready=port.set_result, signals=False))
     try:
@@ -222,7 +222,7 @@ async def running_sandbox(settings: SandboxSettings) -> AsyncIterator[str]:
 
 
 def quick_network(**changes: Any) -> SandboxSettings:
-    """A sandbox that reports at once, and reports again at once when nobody listens."""
+    """Return settings of a sandbox that sends and repeats its callbacks quickly."""
     return msgspec.convert(
         {
             "delays": {"sent": 0.01, "delivered": 0.03, "read": 0.06},
@@ -235,10 +235,10 @@ def quick_network(**changes: Any) -> SandboxSettings:
 
 
 @asynccontextmanager
-async def set_stage(
+async def running_stage(
     database_url: str, receiver: Receiver, *, network: SandboxSettings | None = None, **overrides: Any
 ) -> AsyncIterator[Stage]:
-    """A stage on a database, empty of gateways. Overrides hold for each of them: lease__ttl=…"""
+    """Yield a stage without gateways. The overrides apply to each gateway: lease__ttl=…"""
     async with running_sandbox(network or quick_network()) as sandbox_url:
         with tempfile.TemporaryDirectory() as folder:
             wishes = SHORT | {"data": folder, "database.url": database_url}

@@ -6,8 +6,8 @@ import asyncpg
 
 from tests.conftest import Receiver
 from tests.faults.clients import Clients, plan
-from tests.faults.run_records import check, in_doubt, open_books, until_settled
-from tests.faults.stage import Stage, set_stage
+from tests.faults.run_records import check, find_in_doubt, read_records, until_settled
+from tests.faults.stage import Stage, running_stage
 from tests.thorough import choose
 
 CUTS = choose(40, 15)
@@ -39,8 +39,8 @@ class Cutter:
 
 
 async def test_a_lost_connection_is_an_outage_and_nothing_else(database_url: str, receiver: Receiver) -> None:
-    async with set_stage(database_url, receiver, lease__ttl=4, lease__renew=0.5) as stage:
-        await stage.furnish(throughput=200)
+    async with running_stage(database_url, receiver, lease__ttl=4, lease__renew=0.5) as stage:
+        await stage.create_channel(throughput=200)
         node = await stage.start()
         clients, cutter = Clients(stage), Cutter(stage, database_url)
         asked: list[int] = []
@@ -55,10 +55,10 @@ async def test_a_lost_connection_is_an_outage_and_nothing_else(database_url: str
         await until_settled(stage, 12 * sent)
         assert set(asked) == {200, 503}
         assert set(clients.refused) <= {409, 503}
-        books = await open_books(stage)
-        assert {row["http_status"] for row in books.callbacks} <= {200, 503, None}
-        check(books, clients.told, cutter.doubted | await in_doubt(stage))
-        lines = [line for line in node.said() if line.get("level") in ("error", "critical", "raw")]
+        records = await read_records(stage)
+        assert {row["http_status"] for row in records.callbacks} <= {200, 503, None}
+        check(records, clients.accepted_ids, cutter.doubted | await find_in_doubt(stage))
+        lines = [line for line in node.log_lines() if line.get("level") in ("error", "critical", "raw")]
         assert lines == []
         assert (await stage.call("GET", "/readyz", key="")).status == 200
         assert await node.stop() == 0

@@ -11,8 +11,8 @@ from gatepost.store.migrate import migrate
 from tests.conftest import Receiver, scratch_folder
 from tests.faults.callbacks import post_callback, text
 from tests.faults.clients import Clients, Order, plan
-from tests.faults.run_records import check, in_doubt, open_books, until_settled
-from tests.faults.stage import Stage, set_stage
+from tests.faults.run_records import check, find_in_doubt, read_records, until_settled
+from tests.faults.stage import Stage, running_stage
 from tests.patience import PATIENCE
 
 HUNG = "5511966660000"
@@ -33,8 +33,8 @@ async def server() -> AsyncIterator[EmbeddedPostgres]:
 async def test_the_gateway_says_so_and_comes_back_by_itself(server: EmbeddedPostgres, receiver: Receiver) -> None:
     url = await server.start()
     await migrate(url)
-    async with set_stage(url, receiver) as stage:
-        await stage.furnish(throughput=60)
+    async with running_stage(url, receiver) as stage:
+        await stage.create_channel(throughput=60)
         node = await stage.start()
         clients = Clients(stage)
         await clients.send(plan(recipients=5, each=4))
@@ -43,12 +43,12 @@ async def test_the_gateway_says_so_and_comes_back_by_itself(server: EmbeddedPost
         await clients.send([[Order(HUNG, 0)]])
         await until_the_network_has(stage, HUNG)
         await server.stop()
-        accepted = dict(clients.told)
+        accepted = dict(clients.accepted_ids)
         late = asyncio.create_task(clients.send([[Order("5511966661111", number) for number in range(3)]]))
         try:
             await expect_no_promises(stage)
             await asyncio.sleep(stage.settings.lease.ttl)
-            assert clients.told == accepted
+            assert clients.accepted_ids == accepted
             assert set(clients.refused) == {503}
             await server.start()
             async with asyncio.timeout(PATIENCE):
@@ -61,7 +61,9 @@ async def test_the_gateway_says_so_and_comes_back_by_itself(server: EmbeddedPost
             late.cancel()
         await until_settled(stage, 25)
         [row] = await stage.rows("SELECT id FROM messages WHERE client_ref = 'x'")
-        check(await open_books(stage), clients.told | {"x": row["id"].hex.upper()}, await in_doubt(stage))
+        check(
+            await read_records(stage), clients.accepted_ids | {"x": row["id"].hex.upper()}, await find_in_doubt(stage)
+        )
         assert node.alive
 
 

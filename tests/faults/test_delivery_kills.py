@@ -12,7 +12,7 @@ from gatepost.store.endpoints import EndpointChange, list_endpoints, update_endp
 from tests.conftest import Received, Receiver
 from tests.faults.clients import Clients, plan
 from tests.faults.run_records import until_settled
-from tests.faults.stage import set_stage
+from tests.faults.stage import running_stage
 from tests.thorough import every_other
 
 OPTIONS = {
@@ -34,18 +34,18 @@ def events_in(request: Received) -> list[str]:
 async def test_what_was_answered_but_not_recorded_comes_again(
     name: str, point: str, database_url: str, receiver: Receiver
 ) -> None:
-    async with set_stage(database_url, receiver) as stage:
-        await stage.furnish(throughput=150)
+    async with running_stage(database_url, receiver) as stage:
+        await stage.create_channel(throughput=150)
         (hook,) = await list_endpoints(stage.db, stage.channel_id)
         change = EndpointChange(options=OPTIONS[name])
         await update_endpoint(stage.db, stage.channel_id, hook.id, change, hook.updated_at)
         clients, orders = Clients(stage), plan(recipients=3, each=3)
-        doomed = await stage.start(point=point)
+        killed = await stage.start(point=point)
         sending = asyncio.create_task(clients.send(orders))
-        assert await doomed.ended() == -signal.SIGKILL, "the point was never reached"
+        assert await killed.ended() == -signal.SIGKILL, "the point was never reached"
         await stage.start()
         await sending
-        await until_settled(stage, len(clients.told))
+        await until_settled(stage, len(clients.accepted_ids))
         rows = await stage.rows(
             "SELECT e.id, e.conversation_id, d.state FROM events e JOIN deliveries d ON d.event_id = e.id"
         )

@@ -14,15 +14,15 @@ from gatepost.admin import channels
 from tests.conftest import Receiver
 from tests.faults.callbacks import body_of, post_callback, post_raw, signed, text
 from tests.faults.run_records import read_feed
-from tests.faults.stage import APP_SECRET, Stage, set_stage
+from tests.faults.stage import APP_SECRET, Stage, running_stage
 from tests.house import FAST_NETWORK
 
 
 @pytest.fixture
 async def stage(database_url: str, receiver: Receiver) -> AsyncIterator[Stage]:
     """A running gateway."""
-    async with set_stage(database_url, receiver) as one:
-        await one.furnish()
+    async with running_stage(database_url, receiver) as one:
+        await one.create_channel()
         await one.start()
         yield one
 

@@ -7,8 +7,8 @@ import pytest
 
 from tests.conftest import Receiver
 from tests.faults.clients import Clients, plan
-from tests.faults.run_records import check, in_doubt, open_books, until_settled
-from tests.faults.stage import set_stage
+from tests.faults.run_records import check, find_in_doubt, read_records, until_settled
+from tests.faults.stage import running_stage
 from tests.thorough import every_other
 
 COMMITS = {
@@ -32,19 +32,19 @@ POINTS = [
 
 @pytest.mark.parametrize("point", every_other(POINTS, 2))
 async def test_a_kill_at_any_point_loses_and_doubles_nothing(point: str, database_url: str, receiver: Receiver) -> None:
-    async with set_stage(database_url, receiver) as stage:
-        await stage.furnish(throughput=150)
+    async with running_stage(database_url, receiver) as stage:
+        await stage.create_channel(throughput=150)
         clients, orders = Clients(stage), plan(recipients=7, each=4)
-        doomed = await stage.start(point=point)
+        killed = await stage.start(point=point)
         sending = asyncio.create_task(clients.send(orders))
-        assert await doomed.ended() == -signal.SIGKILL, "the point was never reached"
-        doubted = await in_doubt(stage)
+        assert await killed.ended() == -signal.SIGKILL, "the point was never reached"
+        in_doubt = await find_in_doubt(stage)
         clean = await stage.start()
         await sending
-        await until_settled(stage, len(clients.told))
-        check(await open_books(stage), clients.told, doubted)
+        await until_settled(stage, len(clients.accepted_ids))
+        check(await read_records(stage), clients.accepted_ids, in_doubt)
         for line in orders:
             for order in line:
-                assert await clients.ask(order) == clients.told[order.key]
+                assert await clients.ask(order) == clients.accepted_ids[order.key]
         assert await clean.stop() == 0
-        assert not [line for line in clean.said() if line["level"] not in ("info", "warning")]
+        assert not [line for line in clean.log_lines() if line["level"] not in ("info", "warning")]

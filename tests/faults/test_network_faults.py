@@ -9,7 +9,7 @@ import pytest
 
 from tests.conftest import Receiver
 from tests.faults.run_records import read_feed
-from tests.faults.stage import Stage, set_stage
+from tests.faults.stage import Stage, running_stage
 from tests.patience import PATIENCE
 
 ANA, BEN, EVE = "5511955550001", "5511955550002", "5511955550003"
@@ -20,8 +20,8 @@ ATTEMPTS, GRACE = 3, 0.6
 async def stage(database_url: str, receiver: Receiver) -> AsyncIterator[Stage]:
     """A running gateway that waits a short while for answers, and gives up after three attempts."""
     patience: dict[str, Any] = {"cloud__timeout": 1.2, "sending__unknown_grace": GRACE, "sending__attempts": ATTEMPTS}
-    async with set_stage(database_url, receiver) as one:
-        await one.furnish()
+    async with running_stage(database_url, receiver) as one:
+        await one.create_channel()
         await one.start(**patience)
         yield one
 

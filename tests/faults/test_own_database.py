@@ -16,8 +16,8 @@ from gatepost.store.embedded import EmbeddedPostgres, running_dsn
 from gatepost.store.embedded.postmaster import find_postmaster
 from tests.conftest import Receiver, scratch_folder
 from tests.faults.clients import Clients, Order, plan
-from tests.faults.run_records import check, in_doubt, open_books, until_settled
-from tests.faults.stage import METRICS_TOKEN, SHORT, Node, Stage, set_stage
+from tests.faults.run_records import check, find_in_doubt, read_records, until_settled
+from tests.faults.stage import METRICS_TOKEN, SHORT, Node, Stage, running_stage
 from tests.patience import PATIENCE
 
 
@@ -40,20 +40,20 @@ async def test_a_killed_gateway_leaves_a_folder_that_the_next_one_can_use(folder
     await first.ready()
     url = running_dsn(folder)
     assert url is not None
-    async with set_stage(url, receiver, data=str(folder), database__url="") as stage:
-        await stage.furnish(throughput=100)
-        await stage.turn_to(first.url)
+    async with running_stage(url, receiver, data=str(folder), database__url="") as stage:
+        await stage.create_channel(throughput=100)
+        await stage.use_gateway(first.url)
         clients = Clients(stage)
         sending = asyncio.create_task(clients.send(plan(recipients=6, each=5)))
         async with asyncio.timeout(PATIENCE):
             while len(await stage.ledger("accepted")) < 10:
                 await asyncio.sleep(0.01)
         await first.kill()
-        doubted = await in_doubt(stage)
+        in_doubt = await find_in_doubt(stage)
         second = await stage.start()
         await sending
         await until_settled(stage, 30)
-        check(await open_books(stage), clients.told, doubted)
+        check(await read_records(stage), clients.accepted_ids, in_doubt)
         assert await second.stop() == 0
         assert running_dsn(folder) is None
 
@@ -83,7 +83,7 @@ async def test_a_killed_server_is_started_again_and_nothing_is_lost(folder: Path
         beside = load(environ={}, overrides={"data": str(folder)})
         async with asyncio.timeout(PATIENCE), opened(beside) as db:
             assert len(await list_accounts(db)) == 1
-        doubted = await in_doubt(stage)
+        in_doubt = await find_in_doubt(stage)
         sent = await until_sent(stage)
         print(f"sending again {time.monotonic() - began:.2f} s after the kill")
         async with asyncio.timeout(PATIENCE):
@@ -91,8 +91,8 @@ async def test_a_killed_server_is_started_again_and_nothing_is_lost(folder: Path
         await until_settled(stage, 49)
         [row] = await stage.rows("SELECT id FROM messages WHERE client_ref = '5511966662222-0'")
         assert row["id"].hex.upper() == sent
-        check(await open_books(stage), clients.told | {"5511966662222-0": sent}, doubted)
-        [died] = [line for line in node.said() if "ended unexpectedly" in line["event"]]
+        check(await read_records(stage), clients.accepted_ids | {"5511966662222-0": sent}, in_doubt)
+        [died] = [line for line in node.log_lines() if "ended unexpectedly" in line["event"]]
         assert (died["level"], died["folder"]) == ("error", str(folder / "postgres"))
         assert Path(died["server_log"]).is_file()
         figures = await stage.call("GET", "/metrics", key=METRICS_TOKEN)
@@ -113,13 +113,13 @@ async def test_a_stop_without_a_server_ends_cleanly(folder: Path, receiver: Rece
         custom.chmod(0o644)
         kill_server(folder)
         async with asyncio.timeout(PATIENCE):
-            while not [line for line in node.said() if line["event"] == "the embedded PostgreSQL does not start"]:
+            while not [line for line in node.log_lines() if line["event"] == "the embedded PostgreSQL does not start"]:
                 await asyncio.sleep(0.05)
         ready = await stage.call("GET", "/readyz", key="")
         assert (ready.status, ready.json()["success"]) == (503, False)
-        before = len(node.said())
+        before = len(node.log_lines())
         code = await node.stop()
-        after = node.said()[before:]
+        after = node.log_lines()[before:]
         traces = [line for line in after if "Traceback" in str(line)]
         assert (code, traces) == (0, []), "\n".join(str(line["event"]) for line in after)
         assert after[-1]["event"] == "stopped"
@@ -129,9 +129,9 @@ async def test_a_stop_without_a_server_ends_cleanly(folder: Path, receiver: Rece
 async def furnished(folder: Path, receiver: Receiver, node: Node) -> AsyncIterator[Stage]:
     url = running_dsn(folder)
     assert url is not None
-    async with set_stage(url, receiver, data=str(folder), database__url="") as stage:
-        await stage.furnish(throughput=100)
-        await stage.turn_to(node.url)
+    async with running_stage(url, receiver, data=str(folder), database__url="") as stage:
+        await stage.create_channel(throughput=100)
+        await stage.use_gateway(node.url)
         yield stage
 
 

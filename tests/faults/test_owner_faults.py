@@ -13,7 +13,7 @@ from gatepost.admin import channels, endpoints
 from gatepost.store.embedded import EmbeddedPostgres
 from gatepost.store.migrate import migrate
 from tests.conftest import Answer, Received, Receiver, scratch_folder
-from tests.faults.stage import APP_SECRET, METRICS_TOKEN, Node, Stage, set_stage
+from tests.faults.stage import APP_SECRET, METRICS_TOKEN, Node, Stage, running_stage
 from tests.house import FAST_NETWORK
 from tests.patience import PATIENCE
 
@@ -36,7 +36,7 @@ async def expiry(stage: Stage) -> Any:
 async def until_said(node: Node, event: str) -> dict[str, Any]:
     async with asyncio.timeout(PATIENCE):
         while True:
-            for line in node.said():
+            for line in node.log_lines():
                 if line["event"] == event:
                     return line
             await asyncio.sleep(0.05)
@@ -65,8 +65,8 @@ async def cancel_a_renewal(url: str, channel_id: Any) -> None:
 
 
 async def test_an_owner_outlives_a_renewal_that_fails(database_url: str, receiver: Receiver) -> None:
-    async with set_stage(database_url, receiver, lease__ttl=4, lease__renew=0.4) as stage:
-        await stage.furnish()
+    async with running_stage(database_url, receiver, lease__ttl=4, lease__renew=0.4) as stage:
+        await stage.create_channel()
         node = await stage.start()
         await send_and_see(stage)
         before = await expiry(stage)
@@ -84,8 +84,8 @@ async def test_an_owner_outlives_a_renewal_that_fails(database_url: str, receive
 
 
 async def test_a_take_over_is_logged_and_counted(database_url: str, receiver: Receiver) -> None:
-    async with set_stage(database_url, receiver) as stage:
-        await stage.furnish()
+    async with running_stage(database_url, receiver) as stage:
+        await stage.create_channel()
         first = await stage.start()
         await send_and_see(stage)
         dead = (await until_said(first, "owner started"))["owner"]
@@ -100,8 +100,8 @@ async def test_a_take_over_is_logged_and_counted(database_url: str, receiver: Re
 @pytest.mark.parametrize("loop", ["lease renewal", "sweep", "notifications", "housekeeping"])
 async def test_a_loop_that_ends_by_mistake_ends_the_process(database_url: str, receiver: Receiver, loop: str) -> None:
     """Its service manager then starts another."""
-    async with set_stage(database_url, receiver) as stage:
-        await stage.furnish()
+    async with running_stage(database_url, receiver) as stage:
+        await stage.create_channel()
         node = await stage.start(point=f"loop:{loop}")
         assert await node.ended(PATIENCE) == 1
         line = await until_said(node, "background loop ended")
@@ -109,8 +109,8 @@ async def test_a_loop_that_ends_by_mistake_ends_the_process(database_url: str, r
 
 
 async def test_a_stop_gives_each_channel_back_as_soon_as_it_is_done(database_url: str, receiver: Receiver) -> None:
-    async with set_stage(database_url, receiver, server__drain_seconds=300, webhooks__timeout=300) as stage:
-        await stage.furnish()
+    async with running_stage(database_url, receiver, server__drain_seconds=300, webhooks__timeout=300) as stage:
+        await stage.create_channel()
         other = await second_channel(stage)
         receiver.answer = hanging("/hook")
         node = await stage.start()
@@ -185,13 +185,13 @@ async def test_a_stop_without_a_database_is_clean(receiver: Receiver) -> None:
     try:
         url = await server.start()
         await migrate(url)
-        async with set_stage(url, receiver) as stage:
-            await stage.furnish()
+        async with running_stage(url, receiver) as stage:
+            await stage.create_channel()
             node = await stage.start()
             await send_and_see(stage)
             await server.stop()
             assert await node.stop() == 0
-            assert not [line for line in node.said() if line.get("level") in ("error", "critical", "raw")]
+            assert not [line for line in node.log_lines() if line.get("level") in ("error", "critical", "raw")]
     finally:
         await server.stop()
         shutil.rmtree(data)

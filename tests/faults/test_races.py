@@ -11,7 +11,7 @@ from gatepost.model import ids
 from gatepost.store.channel_head import claim_channel
 from gatepost.store.messages.send import Intent, mark_sending
 from tests.conftest import Receiver
-from tests.faults.stage import Stage, set_stage
+from tests.faults.stage import Stage, running_stage
 from tests.patience import PATIENCE
 
 
@@ -29,8 +29,8 @@ async def until_waiting(stage: Stage, wanted: int) -> None:
 
 
 async def test_a_message_is_sent_or_canceled_but_never_both(database_url: str, receiver: Receiver) -> None:
-    async with set_stage(database_url, receiver) as stage:
-        await stage.furnish()
+    async with running_stage(database_url, receiver) as stage:
+        await stage.create_channel()
         await stage.start(role="api")
         message_id = await stage.send(phone="5511933330000", body="Hello")
         [row] = await stage.rows("SELECT id, contact_id FROM messages")

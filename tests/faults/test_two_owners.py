@@ -6,8 +6,8 @@ from typing import Any
 
 from tests.conftest import Answer, Received, Receiver
 from tests.faults.clients import Clients, Order, plan
-from tests.faults.run_records import check, describe_unsettled, in_doubt, open_books, until_settled
-from tests.faults.stage import Node, Stage, set_stage
+from tests.faults.run_records import check, describe_unsettled, find_in_doubt, read_records, until_settled
+from tests.faults.stage import Node, Stage, running_stage
 from tests.patience import PATIENCE
 
 HELD = "5511977770000"
@@ -20,8 +20,8 @@ FAULTS: list[dict[str, Any]] = [
 
 
 async def test_a_stale_owner_writes_nothing_and_sends_nothing(database_url: str, receiver: Receiver) -> None:
-    async with set_stage(database_url, receiver, sending__retry_base=60, lease__ttl=3, lease__renew=0.4) as stage:
-        await stage.furnish(throughput=60)
+    async with running_stage(database_url, receiver, sending__retry_base=60, lease__ttl=3, lease__renew=0.4) as stage:
+        await stage.create_channel(throughput=60)
         for fault in FAULTS:
             await stage.sandbox("POST", "/control/faults", fault)
         await stage.start(role="api")
@@ -29,22 +29,22 @@ async def test_a_stale_owner_writes_nothing_and_sends_nothing(database_url: str,
         clients = Clients(stage)
         sending = asyncio.create_task(clients.send([[Order(HELD, 0)], *plan(recipients=8, each=5)]))
         old = await stop_in_the_middle(stage)
-        first, doubted = await epoch(stage), await in_doubt(stage)
+        first, in_doubt = await epoch(stage), await find_in_doubt(stage)
         new = stage.launch(role="worker")
         await sending
         held = await until_only_one_waits(stage, first)
-        *books, calls = await everything(stage)
+        *records, calls = await everything(stage)
         old.signal(signal.SIGCONT)
         await until_it_gave_up(old)
         *after, later = await everything(stage)
-        assert after == books
-        assert await called_for(stage, set(later) - set(calls)) <= doubted
+        assert after == records
+        assert await called_for(stage, set(later) - set(calls)) <= in_doubt
         assert await epoch(stage) == first + 1
         # What waits would be tried again in two minutes: long after everything above. The old owner takes it over now.
         await stage.rows("UPDATE messages SET next_at = now() WHERE phone = $1", HELD)
         await new.kill()
         await until_settled(stage, 41)
-        check(await open_books(stage), clients.told, doubted | {held})
+        check(await read_records(stage), clients.accepted_ids, in_doubt | {held})
         [row] = await stage.rows("SELECT epoch FROM messages WHERE phone = $1", HELD)
         assert row["epoch"] == await epoch(stage) == first + 2
         await stage.until_status(await stage.send(phone=HELD, body="Message 1"), "READ")
@@ -53,8 +53,8 @@ async def test_a_stale_owner_writes_nothing_and_sends_nothing(database_url: str,
 async def test_an_owner_stopped_inside_a_transaction_keeps_its_channel_only_for_seconds(
     database_url: str, receiver: Receiver
 ) -> None:
-    async with set_stage(database_url, receiver) as stage:
-        await stage.furnish(throughput=60)
+    async with running_stage(database_url, receiver) as stage:
+        await stage.create_channel(throughput=60)
         await stage.start(role="api")
         old = stage.launch(role="worker", point="mark_results:before:2:SIGSTOP")
         await old.ready()
@@ -62,19 +62,19 @@ async def test_an_owner_stopped_inside_a_transaction_keeps_its_channel_only_for_
         sending = asyncio.create_task(clients.send(plan(recipients=5, each=3)))
         while not old.stopped:
             await asyncio.sleep(0.01)
-        first, doubted = await epoch(stage), await in_doubt(stage)
+        first, in_doubt = await epoch(stage), await find_in_doubt(stage)
         stage.launch(role="worker")
         async with asyncio.timeout(PATIENCE):
             await sending
             await until_settled(stage, 15)
-        *books, calls = await everything(stage)
+        *records, calls = await everything(stage)
         old.signal(signal.SIGCONT)
         await until_it_gave_up(old)
         *after, later = await everything(stage)
-        assert after == books
-        assert await called_for(stage, set(later) - set(calls)) <= doubted
+        assert after == records
+        assert await called_for(stage, set(later) - set(calls)) <= in_doubt
         assert await epoch(stage) == first + 1
-        check(await open_books(stage), clients.told, doubted)
+        check(await read_records(stage), clients.accepted_ids, in_doubt)
 
 
 async def called_for(stage: Stage, numbers: set[int]) -> set[str]:
@@ -149,7 +149,7 @@ async def until_only_one_waits(stage: Stage, first: int) -> str:
 async def until_it_gave_up(node: Node) -> None:
     """The old owner has found out, and what it had under way has come to its end."""
     async with asyncio.timeout(PATIENCE):
-        while not any(line["event"] == "channel dropped" for line in node.said()):
+        while not any(line["event"] == "channel dropped" for line in node.log_lines()):
             await asyncio.sleep(0.02)
     await asyncio.sleep(0.3)
 

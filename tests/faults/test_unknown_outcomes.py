@@ -5,8 +5,8 @@ import signal
 
 from tests.conftest import Receiver
 from tests.faults.clients import Clients, plan
-from tests.faults.run_records import check, in_doubt, open_books, repeated, until_settled
-from tests.faults.stage import Stage, set_stage
+from tests.faults.run_records import check, find_in_doubt, read_records, repeated, until_settled
+from tests.faults.stage import Stage, running_stage
 from tests.patience import PATIENCE
 
 SILENCE = {"fault": "suppress", "times": 3}  # sent, delivered, read of the first message
@@ -14,9 +14,9 @@ SILENCE = {"fault": "suppress", "times": 3}  # sent, delivered, read of the firs
 
 async def die_after_the_first_yes(stage: Stage) -> None:
     """The network has the first message, nobody has noted it, and its statuses are never told."""
-    doomed = await stage.start(point="CloudNetwork.send:after:1")
+    killed = await stage.start(point="CloudNetwork.send:after:1")
     await stage.sandbox("POST", "/control/faults", SILENCE)
-    stage_is_dark = asyncio.create_task(doomed.ended())
+    stage_is_dark = asyncio.create_task(killed.ended())
     await Clients(stage).ask(plan(1, 1)[0][0])
     assert await stage_is_dark == -signal.SIGKILL
     async with asyncio.timeout(PATIENCE):
@@ -25,26 +25,26 @@ async def die_after_the_first_yes(stage: Stage) -> None:
 
 
 async def test_retry_sends_it_at_most_once_more(database_url: str, receiver: Receiver) -> None:
-    async with set_stage(database_url, receiver) as stage:
-        await stage.furnish()
+    async with running_stage(database_url, receiver) as stage:
+        await stage.create_channel()
         await die_after_the_first_yes(stage)
-        doubted = await in_doubt(stage)
+        in_doubt = await find_in_doubt(stage)
         await stage.start()
         clients = Clients(stage)
         await clients.send(plan(recipients=1, each=3))
         await until_settled(stage, 3)
-        books = await open_books(stage)
-        check(books, clients.told, doubted)
-        assert repeated(books) == {doubted.pop(): 2}
+        records = await read_records(stage)
+        check(records, clients.accepted_ids, in_doubt)
+        assert repeated(records) == {in_doubt.pop(): 2}
 
 
 async def test_fail_sends_it_never_again(database_url: str, receiver: Receiver) -> None:
-    async with set_stage(database_url, receiver) as stage:
-        await stage.furnish()
-        doomed = await stage.start(point="CloudNetwork.send:after:1")
+    async with running_stage(database_url, receiver) as stage:
+        await stage.create_channel()
+        killed = await stage.start(point="CloudNetwork.send:after:1")
         await stage.sandbox("POST", "/control/faults", SILENCE)
         message_id = await stage.send(phone="5511900000000", body="Message 0", on_unknown="fail")
-        assert await doomed.ended() == -signal.SIGKILL
+        assert await killed.ended() == -signal.SIGKILL
         await stage.start()
         next_id = await stage.send(phone="5511900000000", body="Message 1")
         await until_settled(stage, 2)
@@ -55,13 +55,13 @@ async def test_fail_sends_it_never_again(database_url: str, receiver: Receiver) 
 
 
 async def test_a_status_within_the_time_of_grace_spares_the_second_send(database_url: str, receiver: Receiver) -> None:
-    async with set_stage(database_url, receiver, sending__unknown_grace=PATIENCE) as stage:
-        await stage.furnish()
+    async with running_stage(database_url, receiver, sending__unknown_grace=PATIENCE) as stage:
+        await stage.create_channel()
         await stage.sandbox("POST", "/control/faults", {"fault": "suppress", "labels": ["sent", "delivered"]})
         await stage.sandbox("POST", "/control/faults", {"fault": "delay", "seconds": 3600})
-        doomed = await stage.start(point="CloudNetwork.send:after:1")
+        killed = await stage.start(point="CloudNetwork.send:after:1")
         message_id = await stage.send(phone="5511900000000", body="Message 0")
-        assert await doomed.ended() == -signal.SIGKILL
+        assert await killed.ended() == -signal.SIGKILL
         await stage.start()
         async with asyncio.timeout(PATIENCE):
             while (await stage.rows("SELECT epoch FROM channel_heads"))[0]["epoch"] < 2:
