@@ -3,7 +3,7 @@
 preflight (OPTIONS + Origin + Access-Control-Request-Method) ─► 204, the allowed methods and headers (known origins)
 any other request with an Origin ─────────────────────────────► its response, with the origin that may read it
 
-Pages send the API key in a header. There are no cookies, so credentials are never allowed.
+Pages send the API key in a header. Sessions are for the gateway's own pages: cookies are never allowed.
 """
 
 from collections.abc import Iterable

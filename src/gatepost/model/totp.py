@@ -38,8 +38,8 @@ def show_secret(secret: bytes) -> str:
 
 def totp_uri(secret: bytes, email: str) -> str:
     """Return the address that authenticator apps read from a QR code."""
-    label = quote(f"Gatepost:{email}", safe="")
-    return f"otpauth://totp/{label}?{urlencode({'secret': show_secret(secret), 'issuer': 'Gatepost'})}"
+    label = quote(email, safe="")
+    return f"otpauth://totp/Gatepost:{label}?{urlencode({'secret': show_secret(secret), 'issuer': 'Gatepost'})}"
 
 
 def new_recovery_code() -> str:

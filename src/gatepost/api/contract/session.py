@@ -90,7 +90,7 @@ class TotpSetup(ApiObject, frozen=True):
 
     secret: Annotated[str, Meta(examples=["JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP"])]
     uri: Annotated[
-        str, Meta(examples=["otpauth://totp/Gatepost%3Aana%40example.com?secret=JBSWY3DPEHPK3PXP&issuer=Gatepost"])
+        str, Meta(examples=["otpauth://totp/Gatepost:ana%40example.com?secret=JBSWY3DPEHPK3PXP&issuer=Gatepost"])
     ]
 
 

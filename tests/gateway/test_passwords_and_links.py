@@ -1,0 +1,149 @@
+"""Passwords that people change, and one-time links with which they set one."""
+
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+
+import pytest
+
+from gatepost.admin.one_time_links import create_reset_link, invite_user
+from gatepost.clock import MovableClock
+from gatepost.model.account_log import OPERATOR
+from gatepost.store.account_log import list_entries
+from gatepost.store.users import get_user
+from tests.gateway.checks import check_refused
+from tests.gateway.people import PASSWORD, SESSION, Person, new_person
+from tests.gateway.test_two_factor import set_up
+from tests.house import Answer, House, running_house
+
+LINKS = "/api/v1/one-time-links"
+NEW = "staple of the new horse"
+NOW = datetime(2026, 11, 15, 10, 0, 10, tzinfo=UTC)
+DAY = 86_400
+
+
+@pytest.fixture
+async def house(parted_database_url: str) -> AsyncIterator[House]:
+    """Give a house whose clock is moved by hand."""
+    async with running_house(
+        parted_database_url, clock=MovableClock(NOW), role="api", security__key_cache_seconds=0
+    ) as one:
+        yield one
+
+
+def advance(house: House, seconds: float) -> None:
+    assert isinstance(house.clock, MovableClock)
+    house.clock.advance(seconds)
+
+
+async def change(person: Person, current: str, new: str) -> Answer:
+    body = {"current_password": current, "new_password": new}
+    return person.keep(await person.call("PUT", f"{SESSION}/password", body))
+
+
+async def use(house: House, token: str, password: str = NEW, name: str | None = None) -> Answer:
+    body = {"password": password} | ({"name": name} if name else {})
+    return await house.call("POST", f"{LINKS}/{token}", body, key="", headers={"origin": house.url})
+
+
+async def actions(house: House) -> list[str]:
+    return [entry.action for entry in await list_entries(house.db, house.account_id, before=None, limit=100)]
+
+
+async def test_a_person_changes_the_password(house: House) -> None:
+    person = await new_person(house)
+    phone = Person(house, person.user)
+    await phone.sign_in()
+    before = (person.cookie, person.csrf)
+    check_refused(await change(person, "wrong horse battery", NEW), 401, "invalid_credentials")
+    check_refused(await change(person, PASSWORD, "short"), 422, "invalid_field", "new_password")
+    changed = await change(person, PASSWORD, NEW)
+    assert changed.status == 200, changed.body
+    assert person.cookie != before[0]
+    assert person.csrf != before[1]
+    assert (await person.call("GET", SESSION)).status == 200
+    check_refused(await phone.call("GET", SESSION), 401, "session_ended")
+    old = Person(house, person.user, *before)
+    check_refused(await old.call("GET", SESSION), 401, "session_ended")
+    check_refused(await person.sign_in(), 401, "invalid_credentials")
+    assert (await person.sign_in(NEW)).status == 201
+    assert "password_changed" in await actions(house)
+
+
+async def test_a_reset_link(house: House) -> None:
+    person = await new_person(house)
+    link = await create_reset_link(house.db, house.account_id, person.user.id, now=house.clock.now())
+    assert link.url("https://gw.example.com/") == f"https://gw.example.com/link/{link.token}"
+    for _ in range(2):  # looking does not use it up
+        shown = await house.call("GET", f"{LINKS}/{link.token}", key="")
+        assert shown.json()["data"] == {
+            "purpose": "password_reset",
+            "email": person.user.email,
+            "account_name": "Test",
+            "role": "owner",
+            "expires_at": "2026-11-16T10:00:10.000Z",
+        }
+    check_refused(await use(house, link.token, "short"), 422, "invalid_field", "password")
+    used = await use(house, link.token)
+    assert used.status == 201, used.body
+    check_refused(await person.call("GET", SESSION), 401, "session_ended")
+    person.keep(used)
+    assert (await person.call("GET", SESSION)).status == 200
+    check_refused(await person.sign_in(), 401, "invalid_credentials")
+    for answer in (await use(house, link.token), await house.call("GET", f"{LINKS}/{link.token}", key="")):
+        check_refused(answer, 404, "link_not_valid")
+    assert {"signed_in", "reset_link_used", "reset_link_created"} <= set(await actions(house))
+
+
+async def test_links_end_and_replace_each_other(house: House) -> None:
+    person = await new_person(house, signed_in=False)
+
+    async def new_link() -> str:
+        made = await create_reset_link(house.db, house.account_id, person.user.id, now=house.clock.now())
+        return made.token
+
+    first, second = await new_link(), await new_link()
+    check_refused(await use(house, first), 404, "link_not_valid")
+    advance(house, DAY - 1)
+    assert (await house.call("GET", f"{LINKS}/{second}", key="")).status == 200
+    advance(house, 1)
+    check_refused(await use(house, second), 404, "link_not_valid")
+    third = await new_link()
+    await person.sign_in()
+    assert (await change(person, PASSWORD, NEW)).status == 200
+    check_refused(await use(house, third), 404, "link_not_valid")
+    for wrong in ("x", "x" * 43, "x" * 200):
+        check_refused(await house.call("GET", f"{LINKS}/{wrong}", key=""), 404, "link_not_valid")
+
+
+async def test_an_invitation(house: House) -> None:
+    link = await invite_user(
+        house.db, house.account_id, "bo@example.com", role="agent", actor=OPERATOR, now=house.clock.now()
+    )
+    body = {"email": "bo@example.com", "password": ""}
+    check_refused(await house.call("POST", SESSION, body, key=""), 401, "invalid_credentials")
+    advance(house, 7 * DAY - 1)
+    used = await use(house, link.token, name="Bo")
+    assert used.status == 201, used.body
+    user = used.json()["data"]["user"]
+    assert (user["name"], user["role"]) == ("Bo", "agent")
+    assert "invitation_accepted" in await actions(house)
+
+
+async def test_two_factor_authentication_survives_a_reset(house: House) -> None:
+    person = await new_person(house)
+    await set_up(person)
+    link = await create_reset_link(house.db, house.account_id, person.user.id, now=house.clock.now())
+    used = await use(house, link.token)
+    assert (used.status, used.json()["data"]) == (200, None)
+    assert "set-cookie" not in used.headers
+    check_refused(await person.sign_in(NEW), 401, "code_required")
+
+
+async def test_a_link_is_used_by_a_page_of_the_gateway(house: House) -> None:
+    person = await new_person(house, signed_in=False)
+    link = await create_reset_link(house.db, house.account_id, person.user.id, now=house.clock.now())
+    headers = {"origin": "https://evil.example.com"}
+    answer = await house.call("POST", f"{LINKS}/{link.token}", {"password": NEW}, key="", headers=headers)
+    check_refused(answer, 403, "wrong_origin")
+    stored = await get_user(house.db, person.user.id)
+    assert stored == person.user

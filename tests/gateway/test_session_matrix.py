@@ -1,0 +1,104 @@
+"""What a session may do, route by route, as the served reference names it: roles, CSRF tokens, origins, tenants."""
+
+from typing import Any
+
+from gatepost.model import ids
+from gatepost.model.session import ROLE_SCOPES
+from tests.gateway.checks import check_refused
+from tests.gateway.people import Person, new_person
+from tests.gateway.reference import Route, routes_of, served
+from tests.house import Answer, House
+
+NOTHING = "0" * 32
+SIGN_OUT = "DELETE /api/v1/session"
+
+
+def secured(document: Any) -> list[Route]:
+    """The routes that take a session; the one that ends it comes last."""
+    routes = [route for route in routes_of(document) if any("session" in one for one in route.spec["security"])]
+    return sorted(routes, key=lambda route: route.key == SIGN_OUT)
+
+
+async def call(person: Person, route: Route, **headers: str | None) -> Answer:
+    path = route.at(dict.fromkeys(route.ids, NOTHING))
+    body: Any = {} if "requestBody" in route.spec else None
+    renamed = {name.replace("_", "-"): value for name, value in headers.items()}
+    return await person.call(route.method, path, body, headers=renamed)
+
+
+async def test_every_route_that_takes_a_key_takes_a_session(house: House) -> None:
+    routes = secured(await served(house))
+    assert {route.key for route in routes_of(await served(house)) if route.scope} <= {route.key for route in routes}
+    assert len(routes) > 80
+
+
+async def test_roles(house: House) -> None:
+    for role, scopes in ROLE_SCOPES.items():
+        person, refused = await new_person(house, role), 0
+        for route in secured(await served(house)):
+            answer = await call(person, route)
+            if route.scope and route.scope not in scopes:
+                check_refused(answer, 403, "missing_scope", about=(role, route.key))
+                refused += 1
+            elif route.role and route.role != role:
+                check_refused(answer, 403, "missing_role", about=(role, route.key))
+            else:
+                assert answer.status not in (401, 402, 403), (role, route.key, answer.body)
+        assert (refused > 10) == (role != "owner"), role
+
+
+async def test_changes_need_the_token_and_the_origin(house: House) -> None:
+    person, other = await new_person(house), await new_person(house)
+    changes = [route for route in secured(await served(house)) if route.method not in ("GET", "HEAD")]
+    assert len(changes) > 40
+    foreign = house.url.replace("127.0.0.1", "localhost")
+    origins: list[dict[str, str | None]] = [{"origin": None}, {"origin": "null"}, {"origin": foreign}]
+    origins.append({"origin": None, "referer": foreign})
+    for route in changes:
+        for token in (None, "", "x" * 43, other.csrf, person.cookie.partition("=")[2]):
+            check_refused(await call(person, route, gatepost_csrf=token), 403, "csrf_failed", about=(route.key, token))
+        for headers in (
+            {"origin": None},
+            {"origin": "null"},
+            {"origin": foreign},
+            {"origin": None, "referer": foreign},
+        ):
+            check_refused(await call(person, route, **headers), 403, "wrong_origin", about=(route.key, headers))
+        for nobody in ("", "gatepost_session=" + "x" * 43):
+            answer = await call(person, route, cookie=nobody)
+            code = "missing_api_key" if not nobody and route.scope else "session_ended"
+            check_refused(answer, 401, code, about=(route.key, nobody))
+    for route in changes:
+        answer = await call(person, route, origin=None, referer=house.url + "/inbox?x=1")
+        assert answer.status not in (401, 403), (route.key, answer.body)
+
+
+async def test_reading_needs_neither(house: House) -> None:
+    person = await new_person(house)
+    for route in secured(await served(house)):
+        if route.method == "GET":
+            answer = await call(person, route, origin="https://evil.example.com")
+            assert answer.status not in (401, 403), (route.key, answer.body)
+            assert "access-control-allow-origin" not in answer.headers
+
+
+async def test_another_account_s_channel_is_not_found(house: House) -> None:
+    theirs = await house.new_channel(await house.new_account(), "15550002222", "100000000000002")
+    person = await new_person(house)
+    for route in secured(await served(house)):
+        if route.scope:
+            answer = await call(person, route, gatepost_channel=ids.format_id("ch", theirs.id))
+            check_refused(answer, 404, "not_found", about=route.key)
+            answer = await call(person, route, gatepost_channel=None)
+            check_refused(answer, 400, "channel_required", about=route.key)
+
+
+async def test_a_key_on_a_session_s_route(house: House) -> None:
+    tried = 0
+    for route in secured(await served(house)):
+        if not route.scope:
+            path = route.at(dict.fromkeys(route.ids, NOTHING))
+            answer = await house.call(route.method, path, {} if "requestBody" in route.spec else None)
+            check_refused(answer, 403, "session_required", about=route.key)
+            tried += 1
+    assert tried >= 7

@@ -1,0 +1,164 @@
+"""Sessions, links and the log in the database: the plan of the look-up, the migration, and the clean-up."""
+
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from pathlib import Path
+from uuid import UUID
+
+import asyncpg
+import pytest
+
+from gatepost.model.account_log import OPERATOR, new_entry
+from gatepost.model.session import token_hash
+from gatepost.store.account_log import add_entry, forget_entries, list_entries
+from gatepost.store.migrate import migrate
+from gatepost.store.one_time_links import forget_links
+from gatepost.store.pool import Database
+from gatepost.store.sessions import find_session, forget_sessions, record_session_uses
+from tests.outbound.stage import NOW
+from tests.store.query_plans import Plan, explained_database
+from tests.store.test_shipped_migrations import migrate_before
+
+ACCOUNT, CHANNEL = UUID(int=1), UUID(int=2)
+USER = "INSERT INTO users (id, account_id, email, password_hash, role, created_at) VALUES ($1, $2, $3, '', $4, $5)"
+
+
+@pytest.fixture
+async def filled(database_url: str) -> str:
+    """Give a database with 200 accounts of 20 users each, who have a session each."""
+    conn = await asyncpg.connect(database_url)
+    await conn.execute(
+        """INSERT INTO accounts (id, name, plan, suspended, trial_ends_at, created_at)
+           SELECT lpad(i::text, 32, '0')::uuid, 'x', 'starter', false, $1, $1 FROM generate_series(1, 200) i""",
+        NOW,
+    )
+    await conn.execute(
+        """INSERT INTO users (id, account_id, email, password_hash, role, created_at)
+           SELECT lpad((i * 1000 + j)::text, 32, '0')::uuid, lpad(i::text, 32, '0')::uuid, i || '-' || j || '@x.y', '',
+                  'agent', $1
+           FROM generate_series(1, 200) i, generate_series(1, 20) j""",
+        NOW,
+    )
+    await conn.execute(
+        """INSERT INTO sessions (id, user_id, hash, created_at, last_used_at, expires_at, address, user_agent)
+           SELECT gen_random_uuid(), id, sha256(id::text::bytea), $1, $1, $2, '', '' FROM users""",
+        NOW,
+        NOW + timedelta(days=30),
+    )
+    await conn.execute(
+        """INSERT INTO channels (id, account_id, kind, phone, name, network, limits, connection, created_at)
+           VALUES ($1, $2, 'qr', '1', 'x', '{}', '{}', 'connected', $3)""",
+        CHANNEL,
+        ACCOUNT,
+        NOW,
+    )
+    await conn.close()
+    return database_url
+
+
+@pytest.fixture
+async def db(filled: str) -> AsyncIterator[Database]:
+    one = await Database.connect(filled, connections=2)
+    yield one
+    await one.close()
+
+
+def session_hash(user: int) -> bytes:
+    return token_hash(str(UUID(hex=f"{user:032d}")))
+
+
+@pytest.mark.parametrize("analyzed", [False, True])
+async def test_a_session_is_found_by_indexes_alone(filled: str, analyzed: bool) -> None:
+    if analyzed:
+        conn = await asyncpg.connect(filled)
+        await conn.execute("ANALYZE")
+        await conn.close()
+    async with explained_database(filled) as (db, plans):
+        for channel in (CHANNEL, None):
+            found = await find_session(db, session_hash(1001), channel)
+            assert found is not None
+            assert (found.caller is not None) == (channel is not None)
+            assert found.user.email == "1-1@x.y"
+        strange = await find_session(db, session_hash(2001), CHANNEL)
+        assert strange is not None
+        assert strange.caller is None, "another account's channel"
+    for plan in plans:
+        check_plan(plan)
+
+
+def check_plan(plan: Plan) -> None:
+    """Every table by its index, and no row that is not needed."""
+    nodes = [node for node in plan.nodes() if "Relation Name" in node]
+    assert {node["Relation Name"] for node in nodes} >= {"sessions", "users", "accounts"}
+    for node in nodes:
+        assert node["Node Type"].startswith("Index"), node
+        assert node["Actual Rows"] * node["Actual Loops"] <= 1, node
+    assert plan.rows_filtered <= 1  # the channel of another account
+    assert plan.buffers < 40
+
+
+async def test_uses_are_written_once_a_minute_and_never_backwards(db: Database) -> None:
+    rows = await db.fetch("SELECT id FROM sessions ORDER BY id LIMIT 3")
+    a, b, c = [row["id"] for row in rows]
+    minute = timedelta(minutes=1)
+    early = timedelta(seconds=59)
+    await record_session_uses(db, {c: NOW - minute, b: NOW + minute, a: NOW + early})
+    found = await db.fetch("SELECT id, last_used_at FROM sessions WHERE id = ANY ($1) ORDER BY id", [a, b, c])
+    assert [row["last_used_at"] for row in found] == [NOW, NOW + minute, NOW]
+    await record_session_uses(db, {UUID(int=9): NOW})
+
+
+async def test_what_has_expired_is_deleted(db: Database) -> None:
+    await db.execute(
+        "DELETE FROM sessions WHERE user_id <> ALL ($1)", [UUID(hex=f"{n:032d}") for n in (1001, 1002, 1003)]
+    )
+    moments = {1001: (NOW, NOW), 1002: (NOW - timedelta(hours=12), NOW), 1003: (NOW, NOW - timedelta(days=30))}
+    for user, (used, began) in moments.items():
+        await db.execute(
+            "UPDATE sessions SET last_used_at = $2, expires_at = $3 WHERE user_id = $1",
+            UUID(hex=f"{user:032d}"),
+            used,
+            began + timedelta(days=30),
+        )
+    await forget_sessions(db, NOW)
+    assert [row["user_id"] for row in await db.fetch("SELECT user_id FROM sessions")] == [UUID(hex=f"{1001:032d}")]
+    for number, ends in ((1, NOW), (2, NOW + timedelta(seconds=1))):
+        await db.execute(
+            "INSERT INTO one_time_links VALUES ($1, $2, 'invitation', $3, $4)",
+            bytes([number]),
+            UUID(hex=f"{1001:032d}"),
+            NOW,
+            ends,
+        )
+    await forget_links(db, NOW)
+    assert await db.fetchval("SELECT count(*) FROM one_time_links") == 1
+
+
+async def test_the_log_is_read_in_pages_and_forgotten(db: Database) -> None:
+    for day in range(5):
+        await add_entry(db, new_entry(ACCOUNT, OPERATOR, f"day_{day}", NOW + timedelta(days=day), details={"n": day}))
+    page = await list_entries(db, ACCOUNT, before=None, limit=2)
+    assert [(entry.action, entry.details) for entry in page] == [("day_4", {"n": 4}), ("day_3", {"n": 3})]
+    rest = await list_entries(db, ACCOUNT, before=page[-1].id, limit=10)
+    assert [entry.action for entry in rest] == ["day_2", "day_1", "day_0"]
+    assert await list_entries(db, UUID(hex=f"{2:032d}"), before=None, limit=10) == []
+    await forget_entries(db, NOW + timedelta(days=10), days=8)
+    assert [entry.action for entry in await list_entries(db, ACCOUNT, before=None, limit=9)] == [
+        "day_4",
+        "day_3",
+        "day_2",
+    ]
+
+
+async def test_members_become_agents(empty_database_url: str, tmp_path: Path) -> None:
+    remaining = await migrate_before(empty_database_url, tmp_path, "0015")
+    conn = await asyncpg.connect(empty_database_url)
+    await conn.execute("INSERT INTO accounts VALUES ($1, 'x', 'starter', false, $2, $2)", ACCOUNT, NOW)
+    for number, role in enumerate(("owner", "member")):
+        await conn.execute(USER, UUID(int=number), ACCOUNT, f"{role}@x.y", role, NOW)
+    assert await migrate(empty_database_url) == remaining
+    rows = await conn.fetch("SELECT role, name, totp_active, recovery_codes FROM users ORDER BY id")
+    assert [tuple(row) for row in rows] == [("owner", "", False, []), ("agent", "", False, [])]
+    with pytest.raises(asyncpg.CheckViolationError):
+        await conn.execute(USER, UUID(int=5), ACCOUNT, "new@x.y", "member", NOW)
+    await conn.close()
