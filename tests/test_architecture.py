@@ -184,7 +184,7 @@ def _sql_lines(tree: ast.AST) -> list[int]:
 
 
 def long_handlers(sources: Sources, most: int = 12) -> list[str]:
-    """Handlers of the REST door that do more than declare, call one function, and answer."""
+    """Return the handlers of the REST API that do more than declare, call one function, and answer."""
     return [
         f"{module}.{function.name}: {length} lines"
         for module, text in sources.items()

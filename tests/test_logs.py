@@ -1,4 +1,4 @@
-"""What the log says of an error: where it happened, and never what was in the hands of the code."""
+"""The log of an error shows where it happened, and never the values of variables."""
 
 import subprocess
 import sys

@@ -20,7 +20,7 @@ PLANS = {"starter": Plan("Starter", 12_000), "unlimited": Plan("Unlimited")}
 
 @pytest.fixture(scope="package")
 def common_url(postgres_server: PostgresServer) -> Iterator[str]:
-    """Give one database to all of these tests: each makes tenants of its own, as strangers share a real one."""
+    """Yield one database for all of these tests: each creates its own accounts."""
     name = f"test_{uuid.uuid4().hex}"
     run_apart(administer(postgres_server, f"CREATE DATABASE {name} TEMPLATE gatepost {AS_MADE}"))
     yield postgres_server.url(name)
@@ -29,7 +29,7 @@ def common_url(postgres_server: PostgresServer) -> Iterator[str]:
 
 @pytest.fixture
 async def db(common_url: str) -> AsyncIterator[Database]:
-    """Give the database that strangers use too."""
+    """Yield the shared database."""
     database = await Database.connect(common_url, connections=4)
     yield database
     await database.close()

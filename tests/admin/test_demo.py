@@ -1,4 +1,4 @@
-"""The demo is made once, told in full, and mended wherever it was cut off."""
+"""The demo is created once, and completed if its creation was interrupted."""
 
 import stat
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""Started as root: the gateway goes on without rights, nothing outside of its folder changes hands, or it says why not.
+"""Started as root, the gateway drops privileges and changes the owner of nothing outside its folder, or logs why not.
 
 Only root can run these tests.
 """

@@ -24,7 +24,7 @@ def url() -> Iterator[str]:
 
 @pytest.fixture
 def direct(url: str) -> Direct:
-    """Give a way to direct a sandbox that begins anew."""
+    """Return a function that runs commands against a sandbox that was reset."""
     call(f"{url}/control/reset", {})
     return lambda *arguments: invoke("sandbox", *arguments, "--url", url)
 

@@ -1,4 +1,4 @@
-"""What many tests of the REST door look at: the shape of a refusal, and what is in the database."""
+"""Checks for tests of the REST API: the shape of an error, and the rows in the database."""
 
 import asyncio
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""What the tests of the REST door share: a running house."""
+"""Running gateways for the tests of the REST API."""
 
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
@@ -11,13 +11,13 @@ from tests.house import House, running_house
 
 @pytest.fixture
 async def house(parted_database_url: str) -> AsyncIterator[House]:
-    """Give a running gateway with one official channel and its key."""
+    """Yield a running gateway with one official channel and its key."""
     async with running_house(parted_database_url) as one:
         yield one
 
 
 @pytest.fixture
 async def standing(parted_database_url: str) -> AsyncIterator[House]:
-    """Give a house whose clock stands still, so that nothing is tried again by itself."""
+    """Yield a running gateway whose clock does not move, so that nothing is retried."""
     async with running_house(parted_database_url, clock=MovableClock(datetime.now(UTC))) as one:
         yield one

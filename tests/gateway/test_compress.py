@@ -128,7 +128,7 @@ async def test_caches_are_told_of_everything_that_matters() -> None:
     assert [value for name, value in sent[0]["headers"] if name == b"vary"] == [b"origin, accept-encoding"]
 
 
-# -- through the door -------------------------------------------------------------------------------------------------
+# -- over HTTP --------------------------------------------------------------------------------------------------------
 
 
 async def _get(house: House, path: str, accepts: str) -> Answer:

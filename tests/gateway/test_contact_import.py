@@ -1,4 +1,4 @@
-"""Contacts by the thousand at the door: a word on every line, nothing half done, and out again as they came in."""
+"""Import and export of thousands of contacts: a result for every line, all or nothing, and the same data back."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""Contacts at the door: made, found, changed, merged, deleted; and who wants no marketing."""
+"""Contacts in the API: created, found, changed, merged, deleted; and who opted out of marketing."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Conversations at the door: listed, narrowed, set, read, each change told once; and what is refused."""
+"""Conversations in the API: listed, filtered, changed, read, with one event per change; and what is refused."""
 
 import asyncio
 from typing import Any

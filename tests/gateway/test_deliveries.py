@@ -1,4 +1,4 @@
-"""The log of deliveries at the door: why a webhook did not arrive, and once more please."""
+"""The log of deliveries in the API: why a webhook did not arrive, and how to send it again."""
 
 from datetime import datetime, timedelta
 from typing import Any

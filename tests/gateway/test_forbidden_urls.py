@@ -1,4 +1,4 @@
-"""Addresses that no customer may name, at every door: a new webhook, a changed one, a media link, and each attempt."""
+"""Forbidden addresses are refused everywhere: in a new or changed webhook, in a media link, and at each attempt."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Labels at the door: made, changed, deleted, put on and taken off, each told once; and what is refused."""
+"""Labels in the API: created, changed, deleted, assigned and removed, with one event each; and what is refused."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""A message's life at the door: scheduled, canceled, expired, looked at, traced."""
+"""Messages in the API: scheduled, canceled, expired, read, traced."""
 
 import asyncio
 from datetime import UTC, datetime, timedelta

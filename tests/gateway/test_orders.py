@@ -1,4 +1,4 @@
-"""Orders at the door: found by date, status and number, and moved on."""
+"""Orders in the API: found by date, status and number; their status changes."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Profile, health, read marks and typing at the door, against the sandbox."""
+"""Profile, health, read marks and typing in the API, against the sandbox."""
 
 from typing import Any
 

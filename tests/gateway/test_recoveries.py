@@ -1,4 +1,4 @@
-"""Recoveries at the door: all that an endpoint missed arrives, each event once."""
+"""Recoveries in the API: an endpoint gets every event that it missed, once."""
 
 from collections import Counter
 from typing import Any

@@ -1,4 +1,4 @@
-"""Templates at the door: handed in, reviewed by the network, changed and deleted, and what is refused on the way."""
+"""Templates in the API: submitted, reviewed by the network, changed and deleted; and what is refused."""
 
 from collections.abc import AsyncIterator
 from typing import Any

@@ -1,4 +1,4 @@
-"""Usage at the door: the plan, the limits, and the days."""
+"""Usage in the API: the plan, the limits, and the days."""
 
 from datetime import UTC, datetime
 from typing import Any

@@ -1,4 +1,4 @@
-"""Secrets at the door: rotated with both live for a while, shown once; and deliveries that are verified by them."""
+"""Webhook secrets in the API: shown once, rotated with both valid for a while, used to verify deliveries."""
 
 from datetime import UTC, datetime
 from typing import Any

@@ -1,4 +1,4 @@
-"""Webhook endpoints at the door: made, changed, delivered to, logged, and kept apart from those of others."""
+"""Webhook endpoints in the API: created, changed, delivered to, logged, and hidden from other accounts."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any

@@ -18,7 +18,7 @@ TOKEN, VERSION, START = "token", "v25.0", 1_700_000_000.0
 
 
 class Sandboxed(msgspec.Struct, frozen=True):
-    """The number by all its doors."""
+    """A number, with clients of all its APIs."""
 
     client: Client
     url: str
@@ -26,7 +26,7 @@ class Sandboxed(msgspec.Struct, frozen=True):
     account: CloudAccount
 
     async def control(self, method: str, path: str, body: Any = None) -> Any:
-        """One request to the control door, which must succeed."""
+        """Send a request to the control API, which must succeed."""
         request = self.client.request(method, f"{self.url}/control/{path}")
         if body is not None:
             request = request.header("content-type", "application/json").body_bytes(msgspec.json.encode(body))

@@ -1,4 +1,4 @@
-"""One database for all of these tests: each sets a stage of its own, as strangers share a real one."""
+"""One database for all of these tests: each has its own channel."""
 
 from collections.abc import AsyncIterator, Iterator
 
@@ -11,14 +11,14 @@ from tests.outbound.stage import NOW, Stage, make_stage
 
 @pytest.fixture(scope="package")
 def common_url(postgres_server: PostgresServer) -> Iterator[str]:
-    """Give a database with partitions for the days that the clocks are moved through."""
+    """Yield a database with partitions for the days that the clocks are moved through."""
     with common_database(postgres_server, NOW) as url:
         yield url
 
 
 @pytest.fixture
 async def db(common_url: str) -> AsyncIterator[Database]:
-    """Give the database that strangers use too."""
+    """Yield the shared database."""
     database = await Database.connect(common_url, connections=16)
     yield database
     await database.close()
@@ -26,5 +26,5 @@ async def db(common_url: str) -> AsyncIterator[Database]:
 
 @pytest.fixture
 async def stage(db: Database) -> Stage:
-    """Give a channel with its own network and clock."""
+    """Return a channel with its own network and clock."""
     return await make_stage(db)

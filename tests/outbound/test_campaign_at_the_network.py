@@ -2,7 +2,7 @@
 
     60 people, 20 a day ─► 20 ─► half a day later the network tells of 40 ─► 20 more ─► the next day, the rest
 
-Both clocks are moved: the network's by its control door, ours by hand.
+Both clocks are moved: the network's by its control API, ours by the test.
 """
 
 import asyncio

@@ -116,7 +116,7 @@ class Reply:
 
 
 class Driver:
-    """Speaks to one sandbox over HTTP, as a business and at its control door."""
+    """A client of one sandbox: its network API, and its control API."""
 
     def __init__(self, client: Client, port: int) -> None:
         self.base = f"http://127.0.0.1:{port}"

@@ -1,4 +1,4 @@
-"""Moving, freezing and speeding up time; beginning anew; the same bytes for the same seed."""
+"""The clock can be moved, frozen and sped up; a reset starts again; the same seed gives the same bytes."""
 
 import asyncio
 from collections.abc import Callable

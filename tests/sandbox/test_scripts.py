@@ -130,7 +130,7 @@ async def test_impossible_lines(sandbox: Driver, line: dict[str, Any]) -> None:
 
 
 async def play(sandbox: Driver, receiver: Receiver, seed: int) -> list[bytes]:
-    """Begin anew with a seed, do a bit of everything, and give the exact bytes of all callbacks."""
+    """Reset with a seed, use every feature, and return the exact bytes of all callbacks."""
     await sandbox.control("POST", "reset", {"seed": seed})
     await sandbox.register(receiver.url, limits={"tier": 2}, callbacks={"version": "v23.0"})
     receiver.bodies.clear()

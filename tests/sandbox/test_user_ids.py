@@ -1,4 +1,4 @@
-"""User ids of strangers: off unless asked for, and then in every callback."""
+"""User ids are off by default; if they are on, every callback has them."""
 
 import json
 

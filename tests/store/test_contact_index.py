@@ -1,4 +1,4 @@
-"""The index of a contact's messages is built anew under a running gateway: readers go on, and one index is left."""
+"""The index of a contact's messages is rebuilt under a running gateway: reads continue, and one index is left."""
 
 import asyncio
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""One database for all tests of deliveries: each sets a stage of its own, as strangers share a real one."""
+"""One database for all tests of deliveries: each has its own channel."""
 
 from collections.abc import AsyncIterator, Iterator
 from datetime import UTC, datetime

@@ -1,4 +1,4 @@
-"""Files that strangers sent, fetched beside the library: never more of them than their message says."""
+"""Files of incoming messages, fetched without the library: never more bytes than the message announces."""
 
 import os
 from collections.abc import AsyncIterator

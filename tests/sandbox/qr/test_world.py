@@ -1,4 +1,4 @@
-"""One world: the seed decides everything, a reset begins anew, and every reason can be brought about."""
+"""The seed decides everything, a reset starts again, and every reason of a disconnect can be simulated."""
 
 import re
 from typing import Any

@@ -1,4 +1,4 @@
-"""The door itself: unknown addresses, wrong methods, our own mistakes, health, pace, and the network's callbacks."""
+"""Basics of the API: unknown addresses, wrong methods, internal errors, health, rate limits, and network callbacks."""
 
 import asyncio
 import hashlib
