@@ -1,4 +1,4 @@
-# Every target does its own set-up; a fresh machine needs only Python 3.11 and make.
+# Every target does its own set-up; a fresh machine needs only Python 3.11 and make (and Chromium, for `make test`).
 PORT ?= 8080
 SANDBOX_PORT ?= 8081
 DATA ?= ./data
@@ -7,16 +7,20 @@ UV := $(shell command -v uv 2>/dev/null || echo .uv/bin/uv)
 BIN := .venv/bin
 PROJECTS := pyproject.toml $(wildcard packages/*/pyproject.toml)
 LOCAL := -e . $(patsubst %/pyproject.toml,-e %,$(wildcard packages/*/pyproject.toml))
+DASHBOARD := src/gatepost/console/built/index.html
+DASHBOARD_SOURCES := $(shell find dashboard -name node_modules -prune -o -type f -not -name schema.d.ts -print)
 
-.PHONY: run test faults check docs bench client lock packages clean
+.PHONY: run test faults check docs dashboard bench client lock packages clean
 
-run: .venv/run
+run: export UV := $(UV)
+run: .venv/run $(DASHBOARD)
 	@$(BIN)/gatepost up --port $(PORT) --sandbox-port $(SANDBOX_PORT) --data $(DATA)
 
 # Four processes: tests wait for timers and other processes for half of their time, so two cores can run four of them.
 test: export PYTHONDONTWRITEBYTECODE :=
 test: export UV := $(UV)
-test: .venv/dev
+test: .venv/dev $(DASHBOARD)
+	@$(BIN)/python -m scripts.dashboard test
 	@$(BIN)/python -m pytest -n 4 --dist worksteal
 
 # All rows of the matrices of which `make test` runs a sample.
@@ -28,11 +32,26 @@ faults: .venv/dev
 docs: .venv/dev
 	@$(BIN)/python -m tests.docs.generate
 
-check: .venv/dev
+check: .venv/dev dashboard/openapi.json
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/python -m pytest tests/test_architecture.py
+	@$(BIN)/python -m scripts.dashboard check
+
+# Builds the dashboard into the package, if its sources or the API have changed.
+dashboard: export UV := $(UV)
+dashboard: $(DASHBOARD)
+
+$(DASHBOARD): $(DASHBOARD_SOURCES) dashboard/openapi.json | .venv/run
+	@$(BIN)/python -m scripts.dashboard build
+
+# The document is written only if it has changed; a change of the API that the dashboard does not expect fails its build.
+dashboard/openapi.json: .venv/openapi ;
+
+.venv/openapi: $(shell find src/gatepost/api src/gatepost/model -name '*.py') | .venv/run
+	@$(BIN)/python -m scripts.openapi_document dashboard/openapi.json
+	@touch $@
 
 # `make bench` measures everything, `make bench hostile` (or any other part) only that.
 PARTS := accept history hostile life memory start throughput webhooks
@@ -69,7 +88,7 @@ lock: $(UV)
 	@touch $@
 
 # Installs each package alone into a virtual environment of its own, and runs it.
-packages: .venv/dev
+packages: .venv/dev $(DASHBOARD)
 	@UV=$(UV) $(BIN)/python -m tests.packages.install
 
 .uv/bin/uv:

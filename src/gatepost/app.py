@@ -35,6 +35,8 @@ from gatepost.background import Supervisor
 from gatepost.channel_worker import ChannelWorkers, WorkerParts
 from gatepost.clock import Clock, DatabaseClock
 from gatepost.clock_sync import follow_database, keep_following
+from gatepost.console.built_files import load_files
+from gatepost.console.dashboard import Dashboard
 from gatepost.housekeeping import Housekeeper
 from gatepost.inbound.receive import UpdateReceiver
 from gatepost.loop_watchdog import LoopWatchdog
@@ -98,6 +100,8 @@ class Gatepost:
         self._owner: Owner | None = None
         self._workers: ChannelWorkers | None = None
         self.web = create_app(self._gateway(), public_only=role == "worker")
+        if role != "worker":
+            self.web = Dashboard(self.web, load_files(), self._metrics.answered)
 
     async def start(self) -> None:
         """Start the loops of this process's role."""

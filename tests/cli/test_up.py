@@ -54,8 +54,8 @@ def test_from_nothing_to_a_read_message_and_down(database_url: str, tmp_path: Pa
         base, key = told["base_url"], told["channels"][0]["api_key"]
         assert base in said
         assert told["sandbox_url"] in said
-        assert "dashboard" not in said.lower()
-        assert told["dashboard"]["password"] not in said  # there is nothing to sign in to yet
+        owner = told["dashboard"]
+        assert f"{owner['url']}  (sign in as {owner['email']} with {owner['password']})" in said
         assert all(channel["api_key"] in said for channel in told["channels"])
         send, read = [shlex.split(line) for line in said.splitlines() if line.strip().startswith("curl")]
         assert f"Authorization: Bearer {key}" in send

@@ -11,7 +11,7 @@ from tests.house import House, running_house
 
 
 async def test_unknown_addresses_and_methods(house: House) -> None:
-    for path in ("/", "/api/v1", "/api/v1/nothing", "/api/v2/message/send", SEND + "/more", "/api/v1/message"):
+    for path in ("/nothing", "/api/v1", "/api/v1/nothing", "/api/v2/message/send", SEND + "/more", "/api/v1/message"):
         check_refused(await house.call("GET", path), 404, "not_found", about=path)
     for method, path in (("GET", SEND), ("PUT", SEND), ("DELETE", SEND), ("POST", "/api/v1/events")):
         check_refused(await house.call(method, path), 405, "method_not_allowed", about=(method, path))

@@ -114,7 +114,7 @@ async def test_a_wrong_address_points_to_the_right_one(house: House, method: str
     assert answer.json()["message"].endswith(f"Did you mean {meant}?")
 
 
-@pytest.mark.parametrize("path", ["/wp-login.php", "/", "/api/v1/" + "contacts" * 1000, "/favicon.ico"])
+@pytest.mark.parametrize("path", ["/wp-login.php", "/api/v1/" + "contacts" * 1000, "/favicon.ico"])
 async def test_nothing_near_is_suggested_for_nothing_near(house: House, path: str) -> None:
     answer = await house.call("GET", path)
     assert answer.status == 404

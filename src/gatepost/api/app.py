@@ -12,6 +12,7 @@ from litestar.types import ASGIApp, Scope
 from gatepost.access.access_recheck import remember_access
 from gatepost.access.costly import is_costly
 from gatepost.api import (
+    account,
     batch,
     cancel,
     channel,
@@ -126,6 +127,7 @@ ROUTES: list[Any] = [
     templates.delete_template,
     templates.sync_templates,
     templates.preview_template,
+    account.list_account_channels,
     session.sign_in,
     session.get_session,
     session.sign_out,

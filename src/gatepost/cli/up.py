@@ -118,6 +118,7 @@ async def make_ready(session: CommandSession, base_url: str, sandbox_url: str) -
 def describe(quickstart: Quickstart, folder: Path) -> str:
     """Return the text that is printed when everything runs."""
     official, qr = quickstart.channels
+    owner = quickstart.dashboard
     api = f"{quickstart.base_url}/api/v1"
     bearer = f"-H 'Authorization: Bearer {official.api_key}'"
     body = json.dumps({"phone": RECIPIENT, "body": "Hello"})
@@ -125,6 +126,7 @@ def describe(quickstart: Quickstart, folder: Path) -> str:
 Gatepost is running. Stop it with Ctrl-C.
 
   Gateway      {quickstart.base_url}
+  Dashboard    {owner.url}  (sign in as {owner.email} with {owner.password})
   Sandbox      {quickstart.sandbox_url}  (open it to act as the recipients)
   API keys     {official.api_key}  (official, {official.phone})
                {qr.api_key}  (qr, {qr.phone})

@@ -1,0 +1,67 @@
+import { Box, Group, Menu, Skeleton, Text, UnstyledButton, VisuallyHidden } from "@mantine/core";
+import { IconCheck, IconSelector } from "@tabler/icons-react";
+import { useNavigate } from "@tanstack/react-router";
+import { type Channel, rememberChannel, useChannel, useChannels } from "../shared/channels";
+import { connectionColor, connectionWords } from "../shared/connection";
+import classes from "./Shell.module.css";
+
+/** Shows the channel that the page is about, and changes it. */
+export function ChannelSwitcher() {
+  const { data: channels } = useChannels();
+  const current = useChannel();
+  const navigate = useNavigate();
+  if (!channels) return <Skeleton height={54} radius={10} />;
+  if (!current) return null;
+  const choose = (id: string) => {
+    rememberChannel(id);
+    void navigate({ to: ".", search: { channel: id } });
+  };
+  return (
+    <Menu width={232} position="bottom-start" shadow="md">
+      <Menu.Target>
+        <UnstyledButton className={classes.switcher}>
+          <Group wrap="nowrap" gap="sm">
+            <VisuallyHidden>Channel: </VisuallyHidden>
+            <ChannelLine channel={current} />
+            <IconSelector size={16} aria-hidden />
+          </Group>
+        </UnstyledButton>
+      </Menu.Target>
+      <Menu.Dropdown>
+        <Menu.Label>Channels</Menu.Label>
+        {channels.map((channel) => (
+          <Menu.Item
+            key={channel.id}
+            onClick={() => choose(channel.id)}
+            rightSection={channel.id === current.id && <IconCheck size={16} aria-label="current" />}
+          >
+            <ChannelLine channel={channel} />
+          </Menu.Item>
+        ))}
+      </Menu.Dropdown>
+    </Menu>
+  );
+}
+
+function ChannelLine({ channel }: { channel: Channel }) {
+  return (
+    <Group wrap="nowrap" gap="sm" flex={1} miw={0}>
+      <Box
+        w={9}
+        h={9}
+        style={{ borderRadius: "50%", flexShrink: 0 }}
+        bg={connectionColor(channel.connection)}
+        role="img"
+        aria-label={connectionWords(channel.connection)}
+      />
+      <Box miw={0}>
+        <Text size="sm" fw={600} truncate>
+          {channel.name}
+        </Text>
+        <Text size="xs" c="dimmed" truncate>
+          +{channel.phone}
+        </Text>
+      </Box>
+    </Group>
+  );
+}

@@ -1,0 +1,52 @@
+import { NavLink, Stack, Text } from "@mantine/core";
+import { type Icon, IconBook, IconCode, IconExternalLink, IconWebhook } from "@tabler/icons-react";
+import { Link, useRouterState } from "@tanstack/react-router";
+import classes from "./Shell.module.css";
+
+type Item = { to: "/webhooks"; label: string; icon: Icon };
+
+const ITEMS: Item[] = [{ to: "/webhooks", label: "Webhooks", icon: IconWebhook }];
+
+const DOCUMENTS: { href: string; label: string; icon: Icon }[] = [
+  { href: "/docs", label: "API reference", icon: IconCode },
+  { href: "/docs/index", label: "Documentation", icon: IconBook },
+];
+
+export function Navigation() {
+  const path = useRouterState({ select: (state) => state.location.pathname });
+  return (
+    <Stack gap="lg">
+      <Stack component="nav" aria-label="Pages" gap={2}>
+        {ITEMS.map(({ to, label, icon: Picture }) => (
+          <NavLink
+            key={to}
+            component={Link}
+            to={to}
+            label={label}
+            leftSection={<Picture size={19} stroke={1.7} aria-hidden />}
+            active={path.startsWith(to)}
+            aria-current={path.startsWith(to) ? "page" : undefined}
+            className={classes.item}
+          />
+        ))}
+      </Stack>
+      <Stack component="nav" aria-label="Documentation" gap={2}>
+        <Text size="xs" fw={600} c="dimmed" px="sm" mb={2}>
+          Help
+        </Text>
+        {DOCUMENTS.map(({ href, label, icon: Picture }) => (
+          <NavLink
+            key={href}
+            href={href}
+            target="_blank"
+            rel="noopener"
+            label={label}
+            leftSection={<Picture size={19} stroke={1.7} aria-hidden />}
+            rightSection={<IconExternalLink size={14} aria-label="opens in a new tab" />}
+            className={classes.item}
+          />
+        ))}
+      </Stack>
+    </Stack>
+  );
+}

@@ -1,0 +1,11 @@
+import { Outlet } from "@tanstack/react-router";
+import { GatewayBanner } from "./GatewayBanner";
+
+export function Root() {
+  return (
+    <>
+      <GatewayBanner />
+      <Outlet />
+    </>
+  );
+}

@@ -1,0 +1,64 @@
+import {
+  Avatar,
+  Box,
+  Group,
+  Menu,
+  Text,
+  UnstyledButton,
+  useComputedColorScheme,
+  useMantineColorScheme,
+  VisuallyHidden,
+} from "@mantine/core";
+import { IconDotsVertical, IconLogout, IconLogout2, IconMoon, IconSun, IconUser } from "@tabler/icons-react";
+import { Link } from "@tanstack/react-router";
+import { useSession, useSignOut } from "../shared/session/queries";
+import { showFailure } from "../shared/ui/notices";
+import classes from "./Shell.module.css";
+
+export function UserMenu() {
+  const { user, account } = useSession();
+  const signOut = useSignOut();
+  const { setColorScheme } = useMantineColorScheme();
+  const dark = useComputedColorScheme("light") === "dark";
+  const name = user.name || user.email;
+  const leave = (everywhere: boolean) => signOut.mutate(everywhere, { onError: showFailure });
+  return (
+    <Menu width={232} position="top-start" shadow="md">
+      <Menu.Target>
+        <UnstyledButton className={classes.user}>
+          <Group wrap="nowrap" gap="sm">
+            <VisuallyHidden>Your menu: </VisuallyHidden>
+            <Avatar name={name} color="initials" radius="xl" size={34} aria-hidden />
+            <Box flex={1} miw={0}>
+              <Text size="sm" fw={600} truncate>
+                {name}
+              </Text>
+              <Text size="xs" c="dimmed" truncate>
+                {account.name}
+              </Text>
+            </Box>
+            <IconDotsVertical size={16} aria-hidden />
+          </Group>
+        </UnstyledButton>
+      </Menu.Target>
+      <Menu.Dropdown>
+        <Menu.Item component={Link} to="/profile" leftSection={<IconUser size={16} aria-hidden />}>
+          Your profile
+        </Menu.Item>
+        <Menu.Item
+          leftSection={dark ? <IconSun size={16} aria-hidden /> : <IconMoon size={16} aria-hidden />}
+          onClick={() => setColorScheme(dark ? "light" : "dark")}
+        >
+          {dark ? "Light colours" : "Dark colours"}
+        </Menu.Item>
+        <Menu.Divider />
+        <Menu.Item leftSection={<IconLogout size={16} aria-hidden />} onClick={() => leave(false)}>
+          Sign out
+        </Menu.Item>
+        <Menu.Item leftSection={<IconLogout2 size={16} aria-hidden />} onClick={() => leave(true)}>
+          Sign out everywhere
+        </Menu.Item>
+      </Menu.Dropdown>
+    </Menu>
+  );
+}

@@ -1,0 +1,72 @@
+import {
+  createRootRoute,
+  createRoute,
+  createRouter,
+  lazyRouteComponent,
+  redirect,
+  retainSearchParams,
+} from "@tanstack/react-router";
+import { readLogSearch } from "../pages/webhooks/search";
+import { Failure } from "../shared/ui/Failure";
+import { NotFound } from "./NotFound";
+import { Root } from "./Root";
+import { SignedIn } from "./SignedIn";
+
+type RootSearch = { channel?: string };
+
+const root = createRootRoute({
+  component: Root,
+  notFoundComponent: NotFound,
+  validateSearch: (search: Record<string, unknown>): RootSearch =>
+    typeof search.channel === "string" ? { channel: search.channel } : {},
+  search: { middlewares: [retainSearchParams(["channel"])] },
+});
+
+const link = createRoute({
+  getParentRoute: () => root,
+  path: "/link/$token",
+  component: lazyRouteComponent(() => import("../pages/link/LinkPage"), "LinkPage"),
+});
+
+const signedIn = createRoute({ getParentRoute: () => root, id: "signed-in", component: SignedIn });
+
+const home = createRoute({
+  getParentRoute: () => signedIn,
+  path: "/",
+  beforeLoad: () => {
+    throw redirect({ to: "/webhooks", search: true, replace: true });
+  },
+});
+
+const webhooks = createRoute({
+  getParentRoute: () => signedIn,
+  path: "/webhooks",
+  component: lazyRouteComponent(() => import("../pages/webhooks/EndpointsPage"), "EndpointsPage"),
+});
+
+const webhookLog = createRoute({
+  getParentRoute: () => signedIn,
+  path: "/webhooks/log",
+  validateSearch: readLogSearch,
+  component: lazyRouteComponent(() => import("../pages/webhooks/LogPage"), "LogPage"),
+});
+
+const profile = createRoute({
+  getParentRoute: () => signedIn,
+  path: "/profile",
+  component: lazyRouteComponent(() => import("../pages/profile/ProfilePage"), "ProfilePage"),
+});
+
+export const router = createRouter({
+  routeTree: root.addChildren([link, signedIn.addChildren([home, webhooks, webhookLog, profile])]),
+  defaultPreload: "intent",
+  defaultErrorComponent: ({ error, reset }) => <Failure error={error} onRetry={reset} />,
+  defaultNotFoundComponent: NotFound,
+  scrollRestoration: true,
+});
+
+declare module "@tanstack/react-router" {
+  interface Register {
+    router: typeof router;
+  }
+}

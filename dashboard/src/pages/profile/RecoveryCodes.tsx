@@ -1,0 +1,46 @@
+import { Button, CopyButton, Group, SimpleGrid, Stack, Text } from "@mantine/core";
+import { IconCheck, IconCopy, IconDownload } from "@tabler/icons-react";
+import { downloadText } from "../../shared/download";
+
+/** The recovery codes, which are shown only once. */
+export function RecoveryCodes({ codes, onDone }: { codes: string[]; onDone: () => void }) {
+  const text = codes.join("\n");
+  return (
+    <Stack>
+      <Text size="sm">
+        Keep these codes in a safe place. Each signs you in once when you do not have your phone. They are shown only
+        now.
+      </Text>
+      <SimpleGrid cols={2} spacing="xs" className="code" component="ul" aria-label="Recovery codes" role="list">
+        {codes.map((code) => (
+          <Text key={code} component="li" ff="monospace" size="sm" style={{ listStyle: "none" }}>
+            {code}
+          </Text>
+        ))}
+      </SimpleGrid>
+      <Group>
+        <CopyButton value={text}>
+          {({ copied, copy }) => (
+            <Button
+              variant="default"
+              onClick={copy}
+              leftSection={copied ? <IconCheck size={16} aria-hidden /> : <IconCopy size={16} aria-hidden />}
+            >
+              {copied ? "Copied" : "Copy"}
+            </Button>
+          )}
+        </CopyButton>
+        <Button
+          variant="default"
+          leftSection={<IconDownload size={16} aria-hidden />}
+          onClick={() => downloadText("gatepost-recovery-codes.txt", `${text}\n`)}
+        >
+          Download
+        </Button>
+      </Group>
+      <Group justify="flex-end">
+        <Button onClick={onDone}>I have saved them</Button>
+      </Group>
+    </Stack>
+  );
+}

@@ -1,0 +1,85 @@
+import { Badge, Button, Group, Modal, Stack, Text } from "@mantine/core";
+import { useState } from "react";
+import { useSession } from "../../shared/session/queries";
+import { showDone } from "../../shared/ui/notices";
+import { AskPassword } from "./AskPassword";
+import { useBeginTotp, useNewRecoveryCodes, useTurnOffTotp } from "./queries";
+import { RecoveryCodes } from "./RecoveryCodes";
+import { ScanStep } from "./ScanStep";
+
+type Dialog = "set-up" | "codes" | "off" | null;
+
+/** Sets up the code of an authenticator app, makes new recovery codes, or turns it off. */
+export function SecondFactor() {
+  const { user } = useSession();
+  const [dialog, setDialog] = useState<Dialog>(null);
+  const close = () => setDialog(null);
+  return (
+    <>
+      {user.totp ? (
+        <Group>
+          <Badge color="teal" variant="light" size="lg">
+            On
+          </Badge>
+          <Button variant="default" onClick={() => setDialog("codes")}>
+            New recovery codes
+          </Button>
+          <Button variant="subtle" color="red" onClick={() => setDialog("off")}>
+            Turn off
+          </Button>
+        </Group>
+      ) : (
+        <Group>
+          <Button onClick={() => setDialog("set-up")}>Set up</Button>
+        </Group>
+      )}
+      <Modal opened={dialog === "set-up"} onClose={close} title="Set up the code" closeOnClickOutside={false}>
+        <SetUp onDone={close} />
+      </Modal>
+      <Modal opened={dialog === "codes"} onClose={close} title="New recovery codes" closeOnClickOutside={false}>
+        <NewCodes onDone={close} />
+      </Modal>
+      <Modal opened={dialog === "off"} onClose={close} title="Turn off the code">
+        <TurnOff onDone={close} />
+      </Modal>
+    </>
+  );
+}
+
+type StepProps = { onDone: () => void };
+
+function SetUp({ onDone }: StepProps) {
+  const begin = useBeginTotp();
+  const [codes, setCodes] = useState<string[] | null>(null);
+  if (codes) return <RecoveryCodes codes={codes} onDone={onDone} />;
+  if (begin.data) return <ScanStep secret={begin.data.secret} uri={begin.data.uri} onCodes={setCodes} />;
+  return <AskPassword action="Continue" busy={begin.isPending} error={begin.error} onPassword={begin.mutate} />;
+}
+
+function NewCodes({ onDone }: StepProps) {
+  const make = useNewRecoveryCodes();
+  if (make.data) return <RecoveryCodes codes={make.data.recovery_codes} onDone={onDone} />;
+  return (
+    <Stack>
+      <Text size="sm">The recovery codes that you have now stop working.</Text>
+      <AskPassword action="Make new codes" busy={make.isPending} error={make.error} onPassword={make.mutate} />
+    </Stack>
+  );
+}
+
+function TurnOff({ onDone }: StepProps) {
+  const turnOff = useTurnOffTotp();
+  const confirm = (password: string) =>
+    turnOff.mutate(password, {
+      onSuccess: () => {
+        showDone("Signing in needs only your password now.");
+        onDone();
+      },
+    });
+  return (
+    <Stack>
+      <Text size="sm">Your password alone will be enough to sign in.</Text>
+      <AskPassword action="Turn off" busy={turnOff.isPending} error={turnOff.error} onPassword={confirm} />
+    </Stack>
+  );
+}

@@ -1,0 +1,21 @@
+import { Modal } from "@mantine/core";
+import { EndpointFields } from "./EndpointFields";
+import { NEW_ENDPOINT } from "./form";
+import { type NewWebhook, useCreateEndpoint } from "./queries";
+
+type Props = { opened: boolean; onClose: () => void; onCreated: (webhook: NewWebhook) => void };
+
+export function CreateDialog({ opened, onClose, onCreated }: Props) {
+  const create = useCreateEndpoint();
+  return (
+    <Modal opened={opened} onClose={onClose} title="Add an endpoint" size="lg" closeOnClickOutside={false}>
+      <EndpointFields
+        initial={NEW_ENDPOINT}
+        action="Add"
+        busy={create.isPending}
+        error={create.error}
+        onSubmit={(body) => create.mutate(body, { onSuccess: onCreated })}
+      />
+    </Modal>
+  );
+}

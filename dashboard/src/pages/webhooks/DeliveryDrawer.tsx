@@ -1,0 +1,144 @@
+import { Accordion, Badge, Button, Drawer, Group, Skeleton, Stack, Text } from "@mantine/core";
+import { IconRefresh } from "@tabler/icons-react";
+import { useMayManage } from "../../shared/session/queries";
+import { duration, inFull } from "../../shared/times";
+import { CodeBlock } from "../../shared/ui/CodeBlock";
+import { Failure } from "../../shared/ui/Failure";
+import { showDone, showFailure } from "../../shared/ui/notices";
+import { Time } from "../../shared/ui/Time";
+import { type Attempt, useDelivery, useRetry } from "./queries";
+import { eventWords, statusLook } from "./words";
+
+type Props = { delivery: string | undefined; onClose: () => void };
+
+/** One delivery with all its attempts: what was sent, and what was answered. */
+export function DeliveryDrawer({ delivery, onClose }: Props) {
+  return (
+    <Drawer opened={delivery !== undefined} onClose={onClose} position="right" size="lg" title="Delivery">
+      {delivery && <Details id={delivery} />}
+    </Drawer>
+  );
+}
+
+function Details({ id }: { id: string }) {
+  const { data, error, refetch } = useDelivery(id);
+  const retry = useRetry();
+  const mayManage = useMayManage();
+  if (error && !data) return <Failure error={error} onRetry={() => void refetch()} />;
+  if (!data) return <Skeleton height={320} />;
+  const look = statusLook(data);
+  const again = () =>
+    retry.mutate([id], {
+      onSuccess: ({ results }) => {
+        const refusal = results[0]?.error;
+        if (refusal) showFailure(new Error((refusal as { message: string }).message));
+        else showDone("The delivery is tried again now.");
+      },
+      onError: showFailure,
+    });
+  return (
+    <Stack gap="lg">
+      <Stack gap="xs">
+        <Group justify="space-between">
+          <Group gap="sm">
+            <Badge variant="light" color={look.color} size="lg">
+              {look.label}
+            </Badge>
+            <Text fw={600}>{eventWords(data.event)}</Text>
+          </Group>
+          {mayManage && (
+            <Button
+              variant="default"
+              size="sm"
+              loading={retry.isPending}
+              leftSection={<IconRefresh size={16} aria-hidden />}
+              onClick={again}
+            >
+              Try again
+            </Button>
+          )}
+        </Group>
+        <Text size="sm" c="dimmed" style={{ overflowWrap: "anywhere" }}>
+          To {data.endpoint.url ?? "a deleted endpoint"}
+        </Text>
+        <Text size="sm" c="dimmed">
+          Happened on {inFull(data.event.timestamp)}.{" "}
+          <Text ff="monospace" span inherit>
+            {data.event.id}
+          </Text>
+        </Text>
+        {data.waiting && <Text size="sm">{data.waiting}</Text>}
+        {data.next_attempt_at && (
+          <Text size="sm">
+            Next attempt <Time value={data.next_attempt_at} />.
+          </Text>
+        )}
+      </Stack>
+      <Attempts attempts={data.attempts} />
+    </Stack>
+  );
+}
+
+function Attempts({ attempts }: { attempts: Attempt[] }) {
+  const newest = attempts.toReversed();
+  const first = newest[0];
+  if (!first) {
+    return (
+      <Text c="dimmed" size="sm">
+        There was no attempt yet.
+      </Text>
+    );
+  }
+  return (
+    <Accordion key={attempts.length} defaultValue={String(first.number)} variant="separated" order={3}>
+      {newest.map((attempt) => (
+        <Accordion.Item key={attempt.number} value={String(attempt.number)}>
+          <Accordion.Control>
+            <AttemptTitle attempt={attempt} />
+          </Accordion.Control>
+          <Accordion.Panel>
+            <AttemptDetails attempt={attempt} />
+          </Accordion.Panel>
+        </Accordion.Item>
+      ))}
+    </Accordion>
+  );
+}
+
+function AttemptTitle({ attempt }: { attempt: Attempt }) {
+  const good = attempt.error === null;
+  return (
+    <Group gap="sm">
+      <Badge color={good ? "teal" : "red"} variant="light">
+        {attempt.status ?? "No answer"}
+      </Badge>
+      <Text size="sm" fw={600}>
+        Attempt {attempt.number}
+      </Text>
+      <Text size="sm" c="dimmed">
+        <Time value={attempt.at} /> · {duration(attempt.latency_ms)}
+      </Text>
+    </Group>
+  );
+}
+
+function AttemptDetails({ attempt }: { attempt: Attempt }) {
+  return (
+    <Stack>
+      {attempt.error && <Text size="sm">{attempt.error}</Text>}
+      <CodeBlock label="Answer" text={attempt.answer.body} empty="The answer has no body." />
+      <CodeBlock
+        label="Answer headers"
+        text={attempt.answer.headers.map((pair) => pair.join(": ")).join("\n")}
+        empty="None"
+      />
+      <CodeBlock label="Request" text={attempt.request.body ?? ""} empty="The event is not kept any more." />
+      <CodeBlock
+        label="Request headers"
+        text={Object.entries(attempt.request.headers)
+          .map(([name, value]) => `${name}: ${value}`)
+          .join("\n")}
+      />
+    </Stack>
+  );
+}

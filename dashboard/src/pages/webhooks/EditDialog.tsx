@@ -1,0 +1,26 @@
+import { Modal } from "@mantine/core";
+import { showDone } from "../../shared/ui/notices";
+import { EndpointFields } from "./EndpointFields";
+import { formOf } from "./form";
+import { useChangeEndpoint, type Webhook } from "./queries";
+
+type Props = { endpoint: Webhook; opened: boolean; onClose: () => void };
+
+export function EditDialog({ endpoint, opened, onClose }: Props) {
+  const change = useChangeEndpoint(endpoint.id);
+  const done = () => {
+    onClose();
+    showDone("The endpoint is changed.");
+  };
+  return (
+    <Modal opened={opened} onClose={onClose} title="Edit the endpoint" size="lg" closeOnClickOutside={false}>
+      <EndpointFields
+        initial={formOf(endpoint)}
+        action="Save"
+        busy={change.isPending}
+        error={change.error}
+        onSubmit={(body) => change.mutate(body, { onSuccess: done })}
+      />
+    </Modal>
+  );
+}

@@ -1,0 +1,99 @@
+import { Box, Button, Group, MultiSelect, Select, TextInput } from "@mantine/core";
+import { useDisclosure } from "@mantine/hooks";
+import { IconFilter, IconX } from "@tabler/icons-react";
+import { fromLocalInput, toLocalInput } from "../../shared/times";
+import { useEndpoints } from "./queries";
+import { countFilters, type LogSearch } from "./search";
+import { EVENT_TYPES, STATUSES, type Status, statusLabel } from "./words";
+
+const NONE: Partial<LogSearch> = {
+  endpoint: undefined,
+  status: undefined,
+  type: undefined,
+  from: undefined,
+  to: undefined,
+};
+
+type Props = { search: LogSearch; onChange: (part: Partial<LogSearch>) => void };
+
+/** The filters; on a small screen they are behind a button. */
+export function LogFilters({ search, onChange }: Props) {
+  const [opened, { toggle }] = useDisclosure();
+  const count = countFilters(search);
+  return (
+    <>
+      <Button
+        hiddenFrom="xs"
+        variant="default"
+        leftSection={<IconFilter size={16} aria-hidden />}
+        aria-expanded={opened}
+        onClick={toggle}
+      >
+        {count ? `Filters (${count})` : "Filters"}
+      </Button>
+      <Box visibleFrom={opened ? undefined : "xs"}>
+        <Fields search={search} onChange={onChange} />
+      </Box>
+    </>
+  );
+}
+
+function Fields({ search, onChange }: Props) {
+  const { data: endpoints } = useEndpoints();
+  const time = (value: string | undefined) => (value ? toLocalInput(new Date(value)) : "");
+  return (
+    <Group gap="sm" align="flex-end" role="search" aria-label="Filter the deliveries">
+      <Select
+        label="Endpoint"
+        placeholder="All"
+        data={endpoints?.map(({ id, url }) => ({ value: id, label: url })) ?? []}
+        value={search.endpoint ?? null}
+        onChange={(endpoint) => onChange({ endpoint: endpoint ?? undefined })}
+        clearable
+        w={{ base: "100%", xs: 204 }}
+      />
+      <MultiSelect
+        label="Status"
+        placeholder={search.status ? undefined : "All"}
+        data={STATUSES.map((status) => ({ value: status, label: statusLabel(status) }))}
+        value={search.status ?? []}
+        onChange={(status) => onChange({ status: status.length ? (status as Status[]) : undefined })}
+        clearable
+        w={{ base: "100%", xs: 152 }}
+      />
+      <MultiSelect
+        label="Event"
+        placeholder={search.type ? undefined : "All"}
+        data={EVENT_TYPES.map(({ type, label }) => ({ value: type, label }))}
+        value={search.type ?? []}
+        onChange={(type) => onChange({ type: type.length ? type : undefined })}
+        clearable
+        w={{ base: "100%", xs: 152 }}
+      />
+      <TextInput
+        label="From"
+        type="datetime-local"
+        w={{ base: "100%", xs: 204 }}
+        value={time(search.from)}
+        onChange={(event) => onChange({ from: fromLocalInput(event.currentTarget.value) })}
+      />
+      <TextInput
+        label="To"
+        type="datetime-local"
+        w={{ base: "100%", xs: 204 }}
+        value={time(search.to)}
+        onChange={(event) => onChange({ to: fromLocalInput(event.currentTarget.value) })}
+      />
+      {countFilters(search) > 0 && (
+        <Button
+          variant="subtle"
+          color="gray"
+          leftSection={<IconX size={14} aria-hidden />}
+          onClick={() => onChange(NONE)}
+        >
+          Clear
+        </Button>
+      )}
+    </Group>
+  );
+}

@@ -1,0 +1,48 @@
+import { Button, Group, Modal, Select, Stack, Text } from "@mantine/core";
+import { useState } from "react";
+import { inWords } from "../../shared/api/problem";
+import { Problem } from "../../shared/ui/Problem";
+import { useRotateSecret, type Webhook } from "./queries";
+import { SecretView } from "./SecretDialog";
+
+const OVERLAPS = [
+  { value: "0", label: "Stops at once" },
+  { value: "3600", label: "Works for another hour" },
+  { value: "86400", label: "Works for another day" },
+  { value: "604800", label: "Works for another week" },
+];
+
+type Props = { endpoint: Webhook; opened: boolean; onClose: () => void };
+
+/** Makes a new signing secret. The old one signs for a while too, so that nothing is refused during the change. */
+export function RotateDialog({ endpoint, opened, onClose }: Props) {
+  return (
+    <Modal opened={opened} onClose={onClose} title="New signing secret" size="lg" closeOnClickOutside={false}>
+      <Rotate endpoint={endpoint} onDone={onClose} />
+    </Modal>
+  );
+}
+
+function Rotate({ endpoint, onDone }: { endpoint: Webhook; onDone: () => void }) {
+  const [overlap, setOverlap] = useState("86400");
+  const rotate = useRotateSecret(endpoint.id);
+  if (rotate.data) return <SecretView secret={rotate.data.secret} onDone={onDone} />;
+  return (
+    <Stack>
+      <Text size="sm">Events to {endpoint.url} are signed with the new secret at once.</Text>
+      <Select
+        label="The old secret"
+        data={OVERLAPS}
+        value={overlap}
+        onChange={(value) => setOverlap(value ?? "86400")}
+        allowDeselect={false}
+      />
+      <Problem>{rotate.error ? inWords(rotate.error) : null}</Problem>
+      <Group justify="flex-end">
+        <Button loading={rotate.isPending} onClick={() => rotate.mutate(Number(overlap))}>
+          Make a new secret
+        </Button>
+      </Group>
+    </Stack>
+  );
+}

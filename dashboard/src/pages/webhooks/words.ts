@@ -1,0 +1,78 @@
+import type { Delivery, Webhook } from "./queries";
+
+/** The six event types that an endpoint can switch on and off, in the words of the interface. */
+export const EVENT_TYPES = [
+  { type: "message_notification", label: "Messages", text: "Sent, received, edited, deleted" },
+  { type: "ack_notification", label: "Statuses", text: "Delivered and read, and the connection" },
+  { type: "chat_notification", label: "Conversations", text: "New or changed" },
+  { type: "label_notifications", label: "Labels", text: "Made, put on, taken off" },
+  { type: "contact_notifications", label: "Contacts", text: "New or changed" },
+  { type: "order_notifications", label: "Orders", text: "New, or a new status" },
+] as const;
+
+const TYPE_LABELS: Record<string, string> = {
+  ...Object.fromEntries(EVENT_TYPES.map(({ type, label }) => [type, label])),
+  endpoint_notification: "Endpoint health",
+};
+
+export function typeLabel(type: string): string {
+  return TYPE_LABELS[type] ?? type;
+}
+
+const EVENTS: Record<string, string> = {
+  "message_notification created": "New message",
+  "message_notification updated": "Message changed",
+  "ack_notification message": "Message status",
+  "ack_notification connection": "Connection",
+  "chat_notification created": "New conversation",
+  "chat_notification updated": "Conversation changed",
+  "label_notifications created": "New label",
+  "label_notifications updated": "Label changed",
+  "label_notifications deleted": "Label deleted",
+  "label_notifications assigned": "Label put on",
+  "label_notifications removed": "Label taken off",
+  "contact_notifications created": "New contact",
+  "contact_notifications updated": "Contact changed",
+  "order_notifications created": "New order",
+  "order_notifications updated": "Order changed",
+};
+
+/** What happened, in a few words. */
+export function eventWords({ type, action }: { type: string; action: string | null }): string {
+  return EVENTS[`${type} ${action}`] ?? typeLabel(type);
+}
+
+export const STATUSES = ["pending", "delivered", "exhausted", "dropped", "canceled"] as const;
+export type Status = (typeof STATUSES)[number];
+
+type Look = { label: string; color: string };
+
+const STATUS_LOOKS: Record<Status, Look> = {
+  pending: { label: "Waiting", color: "yellow" },
+  delivered: { label: "Delivered", color: "teal" },
+  exhausted: { label: "Failed", color: "red" },
+  dropped: { label: "Dropped", color: "gray" },
+  canceled: { label: "Canceled", color: "gray" },
+};
+
+/** How the status of a delivery looks. One that waits after a failed attempt is shown as such. */
+export function statusLook(delivery: Pick<Delivery, "status" | "attempt_count">): Look {
+  if (delivery.status === "pending" && delivery.attempt_count > 0) return { label: "Retrying", color: "orange" };
+  return STATUS_LOOKS[delivery.status];
+}
+
+export function statusLabel(status: Status): string {
+  return STATUS_LOOKS[status].label;
+}
+
+const STATE_LOOKS: Record<Webhook["state"], Look> = {
+  active: { label: "Active", color: "teal" },
+  paused: { label: "Paused", color: "orange" },
+  disabled: { label: "Off", color: "gray" },
+};
+
+/** How an endpoint looks: one that is active but fails is shown as failing. */
+export function endpointLook(endpoint: Pick<Webhook, "state" | "failing_since">): Look {
+  if (endpoint.state === "active" && endpoint.failing_since) return { label: "Failing", color: "red" };
+  return STATE_LOOKS[endpoint.state];
+}

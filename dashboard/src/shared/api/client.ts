@@ -1,0 +1,79 @@
+import createClient, { type Client, type Middleware } from "openapi-fetch";
+import type { Readable } from "openapi-typescript-helpers";
+import { queryClient, readSession } from "../session/state";
+import { GatewayUnreachable, readProblem } from "./problem";
+import type { components, paths } from "./schema";
+
+export type Schemas = Readable<components["schemas"]>;
+export type Api = Client<paths>;
+
+const SAFE = new Set(["GET", "HEAD", "OPTIONS"]);
+
+/** Proves to the gateway that a change comes from this page. */
+const csrf: Middleware = {
+  onRequest({ request }) {
+    const session = readSession(queryClient);
+    if (session && !SAFE.has(request.method)) request.headers.set("Gatepost-CSRF", session.csrf_token);
+    return request;
+  },
+};
+
+function makeClient(headers: Record<string, string> = {}): Api {
+  const client = createClient<paths>({ headers });
+  client.use(csrf);
+  return client;
+}
+
+/** For what belongs to the account or to the person who is signed in. */
+export const api = makeClient();
+
+const channelClients = new Map<string, Api>();
+
+/** For what belongs to one channel. */
+export function channelApi(channelId: string): Api {
+  let client = channelClients.get(channelId);
+  if (!client) {
+    client = makeClient({ "Gatepost-Channel": channelId });
+    channelClients.set(channelId, client);
+  }
+  return client;
+}
+
+type Answer<Body> = { data?: Body; error?: unknown; response: Response };
+
+/** Waits for an answer; gives its envelope, or throws what went wrong. */
+async function envelopeOf<Body>(call: Promise<Answer<Body>>): Promise<Body> {
+  let answer: Answer<Body>;
+  try {
+    answer = await call;
+  } catch {
+    throw new GatewayUnreachable();
+  }
+  if (!answer.response.ok || answer.data === undefined) throw readProblem(answer.response, answer.error);
+  return answer.data;
+}
+
+/** Waits for an answer that has no data. */
+export async function tell(call: Promise<Answer<unknown>>): Promise<void> {
+  await envelopeOf(call);
+}
+
+/** The data of an answer that may have none. */
+export async function askMaybe<Data>(call: Promise<Answer<{ success: boolean; data?: Data }>>): Promise<Data | null> {
+  return (await envelopeOf(call)).data ?? null;
+}
+
+/** The data of an answer. */
+export async function ask<Data>(call: Promise<Answer<{ data: Data }>>): Promise<Data> {
+  return (await envelopeOf(call)).data;
+}
+
+export type Page<Item> = { items: Item[]; next: string | null };
+
+/** One page of a list. */
+export async function askPage<Item>(
+  call: Promise<Answer<{ data: Item[]; paging: { next: string | null } }>>,
+): Promise<Page<Item>> {
+  const { data, paging } = await envelopeOf(call);
+  return { items: data, next: paging.next };
+}

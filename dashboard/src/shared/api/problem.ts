@@ -1,0 +1,59 @@
+export type FieldProblem = { field: string; message: string };
+
+/** An error answer of the gateway, in its own words. */
+export class ApiProblem extends Error {
+  constructor(
+    message: string,
+    readonly status: number,
+    readonly code: string,
+    readonly fields: FieldProblem[] = [],
+    readonly retryAfter: number | null = null,
+    readonly requestId: string | null = null,
+  ) {
+    super(message);
+  }
+
+  /** What is wrong with one field of the request, if anything. */
+  field(name: string): string | undefined {
+    return this.fields.find((problem) => problem.field === name || problem.field.startsWith(`${name}.`))?.message;
+  }
+}
+
+/** The gateway did not answer at all, or a proxy answered for it. */
+export class GatewayUnreachable extends Error {
+  constructor() {
+    super("The gateway does not answer. Check your connection, then try again.");
+  }
+}
+
+type ErrorEnvelope = {
+  message?: string;
+  error?: { code?: string; fields?: FieldProblem[]; request_id?: string };
+};
+
+/** Turns an answer that is not a success into an error. */
+export function readProblem(response: Response, body: unknown): Error {
+  const envelope = (typeof body === "object" && body !== null ? body : {}) as ErrorEnvelope;
+  if (!envelope.error?.code) {
+    if (response.status >= 500) return new GatewayUnreachable();
+    return new ApiProblem(`The gateway answered ${response.status}.`, response.status, "unknown");
+  }
+  const wait = Number.parseInt(response.headers.get("Retry-After") ?? "", 10);
+  return new ApiProblem(
+    envelope.message ?? "Something went wrong.",
+    response.status,
+    envelope.error.code,
+    envelope.error.fields ?? [],
+    Number.isNaN(wait) ? null : wait,
+    envelope.error.request_id ?? response.headers.get("X-Request-Id"),
+  );
+}
+
+export function isProblem(error: unknown, code: string): error is ApiProblem {
+  return error instanceof ApiProblem && error.code === code;
+}
+
+/** The words for an error that is shown to a person. */
+export function inWords(error: unknown): string {
+  return error instanceof Error ? error.message : "Something went wrong.";
+}

@@ -1,0 +1,40 @@
+import { QueryClient } from "@tanstack/react-query";
+import { expect, test } from "vitest";
+import { ended, enter, expire, leave, readSession, SESSION, type Session } from "./state";
+
+const session = (user: string) => ({ user: { id: user }, csrf_token: "t" }) as Session;
+
+function signedIn(user = "usr_1"): QueryClient {
+  const client = new QueryClient();
+  enter(client, session(user));
+  client.setQueryData(["channel", "ch_1", "webhooks"], ["kept"]);
+  return client;
+}
+
+test("an expired session keeps what was loaded, and who it was", () => {
+  const client = signedIn();
+  expire(client);
+  expect(client.getQueryData(SESSION)).toMatchObject({ status: "expired" });
+  expect(readSession(client)?.user.id).toBe("usr_1");
+  enter(client, session("usr_1"));
+  expect(client.getQueryData(["channel", "ch_1", "webhooks"])).toEqual(["kept"]);
+});
+
+test("another person does not see what was loaded before", () => {
+  const client = signedIn();
+  expire(client);
+  enter(client, session("usr_2"));
+  expect(client.getQueryData(["channel", "ch_1", "webhooks"])).toBeUndefined();
+});
+
+test("signing out forgets everything", () => {
+  const client = signedIn();
+  leave(client);
+  expect(readSession(client)).toBeNull();
+  expect(client.getQueryData(["channel", "ch_1", "webhooks"])).toBeUndefined();
+});
+
+test("without a session nothing expires", () => {
+  expect(ended(undefined)).toEqual({ status: "out" });
+  expect(ended({ status: "out" })).toEqual({ status: "out" });
+});

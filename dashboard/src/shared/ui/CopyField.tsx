@@ -1,0 +1,28 @@
+import { ActionIcon, CopyButton, Group, Text, Tooltip } from "@mantine/core";
+import { IconCheck, IconCopy } from "@tabler/icons-react";
+
+/** A value that people copy, such as a secret. */
+export function CopyField({ label, value }: { label: string; value: string }) {
+  return (
+    <Group className="code" justify="space-between" wrap="nowrap" gap="sm" role="group" aria-label={label}>
+      <Text component="code" ff="monospace" size="sm" style={{ overflowWrap: "anywhere" }} data-testid="copy-value">
+        {value}
+      </Text>
+      <CopyIcon label={label} value={value} />
+    </Group>
+  );
+}
+
+export function CopyIcon({ label, value }: { label: string; value: string }) {
+  return (
+    <CopyButton value={value}>
+      {({ copied, copy }) => (
+        <Tooltip label={copied ? "Copied" : "Copy"}>
+          <ActionIcon variant="subtle" color="gray" onClick={copy} aria-label={`Copy: ${label}`}>
+            {copied ? <IconCheck size={18} aria-hidden /> : <IconCopy size={18} aria-hidden />}
+          </ActionIcon>
+        </Tooltip>
+      )}
+    </CopyButton>
+  );
+}

@@ -1,0 +1,1 @@
+"""Serves the dashboard: the files that `dashboard/` is built into."""

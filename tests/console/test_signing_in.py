@@ -1,0 +1,156 @@
+"""Signing in at the dashboard, in a real browser: passwords, codes, sessions that end, links, and lost connections."""
+
+from playwright.async_api import expect
+
+from gatepost.admin.one_time_links import create_reset_link, invite_user
+from gatepost.clock import MovableClock
+from gatepost.model.account_log import OPERATOR
+from gatepost.store.users import get_user_by_email
+from tests.console.visitor import EMAIL, PASSWORD, Visitor, code_of, visiting
+from tests.house import House
+
+IDLE = 13 * 3600.0  # seconds: longer than a session lives unused
+
+
+async def test_a_wrong_password_is_told_and_a_right_one_opens_the_page_that_was_asked_for(house: House) -> None:
+    async with visiting(house) as visitor:
+        await visitor.open("/webhooks/log?status=%5B%22pending%22%5D")
+        await visitor.fill_sign_in(password="wrong wrong wrong")
+        await visitor.see("The e-mail address or the password is wrong.")
+        await visitor.fill_sign_in()
+        await visitor.see("Nothing fits these filters")
+        assert "/webhooks/log?status=" in visitor.page.url
+        await visitor.choose("Your menu", "Sign out")
+        await visitor.see("Forgot your password?")
+        await visitor.open("/profile")
+        await visitor.see("Forgot your password?")
+
+
+async def test_too_many_attempts_are_told_with_the_time_to_wait(house: House) -> None:
+    async with visiting(house) as visitor:
+        await visitor.open()
+        alert, button = visitor.page.get_by_role("alert"), visitor.page.get_by_role("button", name="Sign in")
+        for _ in range(30):
+            await visitor.fill_sign_in(password="wrong wrong wrong")
+            await expect(button).not_to_have_attribute("data-loading", "true")
+            await expect(alert).to_be_visible()
+            if "Too many attempts" in (await alert.text_content() or ""):
+                break
+        await expect(alert).to_contain_text("You can try again in")
+        await expect(button).to_be_disabled()
+
+
+async def test_a_code_is_set_up_and_asked_for(standing: House, clock: MovableClock) -> None:
+    async with visiting(standing) as visitor:
+        await visitor.sign_in("/profile")
+        key, recovery_codes = await set_up_code(visitor, clock)
+        assert len(set(recovery_codes)) == 10
+        await visitor.choose("Your menu", "Sign out")
+        await visitor.fill_sign_in()
+        field, sign_in = visitor.page.get_by_label("Code"), visitor.page.get_by_role("button", name="Sign in")
+        await field.fill("000000")
+        await sign_in.click()
+        await visitor.see("This code is not valid.")
+        clock.advance(60)  # a code works once, and one was used to turn this on
+        await field.fill(code_of(key, clock.now()))
+        await sign_in.click()
+        await expect(visitor.page.get_by_role("heading", name="Your profile")).to_be_visible()
+        await visitor.choose("Your menu", "Sign out")
+        await visitor.fill_sign_in()
+        await field.fill(recovery_codes[0])
+        await sign_in.click()
+        await expect(visitor.page.get_by_role("heading", name="Your profile")).to_be_visible()
+
+
+async def set_up_code(visitor: Visitor, clock: MovableClock) -> tuple[str, list[str]]:
+    """Set up the code on the profile; return the key of the app and the recovery codes."""
+    page = visitor.page
+    await page.get_by_role("button", name="Set up").click()
+    await page.get_by_label("Your password").fill(PASSWORD)
+    await page.get_by_role("button", name="Continue").click()
+    await expect(page.get_by_role("img", name="QR code for your authenticator app")).to_be_visible()
+    key = await page.get_by_test_id("copy-value").text_content() or ""
+    await page.get_by_label("Code that the app shows").fill(code_of(key, clock.now()))
+    await page.get_by_role("button", name="Turn on").click()
+    codes = page.get_by_role("list", name="Recovery codes").get_by_role("listitem")
+    await expect(codes).to_have_count(10)
+    texts = await codes.all_text_contents()
+    await page.get_by_role("button", name="I have saved them").click()
+    await expect(page.get_by_text("On", exact=True)).to_be_visible()
+    return key, texts
+
+
+async def test_a_session_that_ends_loses_nothing_that_was_typed(standing: House, clock: MovableClock) -> None:
+    async with visiting(standing) as visitor:
+        await visitor.sign_in()
+        page = visitor.page
+        await page.get_by_role("button", name="Add an endpoint").click()
+        await page.get_by_label("Address").fill("https://shop.example.com/hooks")
+        clock.advance(IDLE)
+        again = page.get_by_role("dialog", name="Your session has ended")
+        await expect(again).to_be_visible()
+        await again.get_by_role("textbox", name="Password").fill(PASSWORD)
+        await again.get_by_role("button", name="Sign in").click()
+        await expect(again).to_be_hidden()
+        await expect(page.get_by_label("Address")).to_have_value("https://shop.example.com/hooks")
+
+
+async def test_an_invitation_sets_a_password_and_signs_in_once(house: House) -> None:
+    link = await invite_user(
+        house.db, house.account_id, "ben@example.com", role="reader", actor=OPERATOR, now=house.clock.now()
+    )
+    async with visiting(house) as visitor:
+        await visitor.open(f"/link/{link.token}")
+        await visitor.see("You were invited as reader.")
+        await visitor.page.get_by_label("Your name").fill("Ben")
+        await visitor.page.get_by_label("New password").fill("short")
+        await visitor.page.get_by_role("button", name="Join").click()
+        await visitor.see("Use at least 10 characters.")
+        await visitor.page.get_by_label("New password").fill(PASSWORD)
+        await visitor.page.get_by_role("button", name="Join").click()
+        await expect(visitor.page.get_by_role("button", name="Your menu: Ben")).to_be_visible()
+        await visitor.open(f"/link/{link.token}")
+        await visitor.see("This link does not work any more")
+
+
+async def test_a_reset_link_sets_a_new_password(house: House) -> None:
+    user = await get_user_by_email(house.db, EMAIL)
+    assert user is not None
+    link = await create_reset_link(house.db, house.account_id, user.id, now=house.clock.now())
+    async with visiting(house) as visitor:
+        await visitor.open(f"/link/{link.token}")
+        await visitor.page.get_by_label("New password").fill("another long password")
+        await visitor.page.get_by_role("button", name="Set the password").click()
+        await visitor.choose("Your menu", "Sign out everywhere")
+        await visitor.fill_sign_in()
+        await visitor.see("The e-mail address or the password is wrong.")
+        await visitor.fill_sign_in(password="another long password")
+        await expect(visitor.page.get_by_role("button", name="Your menu")).to_be_visible()
+
+
+async def test_a_changed_password_keeps_this_session(house: House) -> None:
+    async with visiting(house) as visitor:
+        await visitor.sign_in("/profile")
+        page = visitor.page
+        change = page.get_by_role("button", name="Change the password")
+        await page.get_by_label("Current password").fill("not this one at all")
+        await page.get_by_label("New password").fill("another long password")
+        await change.click()
+        await visitor.see("This is not your current password.")
+        await page.get_by_label("Current password").fill(PASSWORD)
+        await change.click()
+        await visitor.see("Your password is changed.")
+        await page.get_by_label("Current password").fill("another long password")
+        await page.get_by_label("New password").fill(PASSWORD)
+        await change.click()
+        await expect(page.get_by_label("Current password")).to_have_value("")
+
+
+async def test_a_lost_connection_is_told_and_found_again(house: House) -> None:
+    async with visiting(house) as visitor:
+        await visitor.sign_in()
+        await visitor.page.context.set_offline(True)
+        await visitor.see("The gateway does not answer. Trying again…")
+        await visitor.page.context.set_offline(False)
+        await expect(visitor.page.get_by_text("Trying again…")).to_be_hidden()
+        await expect(visitor.page.get_by_text("No endpoint yet")).to_be_visible()

@@ -1,0 +1,159 @@
+"""The pages about webhooks, in a real browser, with a real receiver."""
+
+from typing import Any
+
+from playwright.async_api import Locator, expect
+
+from gatepost.store.accounts import get_account
+from tests.conftest import Answer, Receiver
+from tests.console.visitor import Visitor, add_person, visiting
+from tests.gateway.checks import TEXT
+from tests.gateway.failing_webhooks import create_webhook
+from tests.house import House
+
+EVIL = '<img src=x onerror="document.title=1"><script>alert(1)</script>'
+
+
+async def add_endpoint(visitor: Visitor, url: str) -> Locator:
+    """Add an endpoint on the page; return its card."""
+    page = visitor.page
+    await page.get_by_role("button", name="Add an endpoint").click()
+    await page.get_by_label("Address").fill(url)
+    await page.get_by_role("button", name="Add", exact=True).click()
+    await expect(page.get_by_test_id("copy-value")).to_contain_text("whsec_")
+    await page.get_by_role("button", name="I have copied it").click()
+    card = page.get_by_label(f"Endpoint {url}")
+    await expect(card).to_be_visible()
+    return card
+
+
+async def received_types(house: House, receiver: Receiver) -> set[str]:
+    """Send a message; return the types of its events, which have arrived once it was read."""
+    message = await house.send(**TEXT)
+    while "READ" not in [data.get("status") for data in _about(receiver, message, "ack_notification")]:
+        await receiver.wait_for(len(receiver.requests) + 1)
+    return {type_ for type_ in ("message_notification", "ack_notification") if _about(receiver, message, type_)}
+
+
+def _about(receiver: Receiver, message: str, type_: str) -> list[Any]:
+    events = [request.json() for request in receiver.requests]
+    return [
+        event["data"]
+        for event in events
+        if event["type"] == type_ and event["data"].get("key", {}).get("id") == message
+    ]
+
+
+async def test_an_event_type_is_switched_off_and_on(house: House, receiver: Receiver) -> None:
+    both = {"message_notification", "ack_notification"}
+    async with visiting(house) as visitor:
+        await visitor.sign_in()
+        card = await add_endpoint(visitor, f"{receiver.url}/hooks")
+        assert await received_types(house, receiver) == both
+        switch = card.get_by_role("switch", name="Messages")
+        for on, expected in ((False, {"ack_notification"}), (True, both)):
+            async with visitor.page.expect_response(lambda answer: answer.request.method == "PATCH") as answered:
+                await switch.set_checked(on)
+            assert (await answered.value).status == 200
+            await expect(switch).to_be_checked(checked=on)
+            assert await received_types(house, receiver) == expected
+
+
+async def test_a_failing_webhook_is_found_and_retried(house: House, receiver: Receiver) -> None:
+    receiver.answer = Answer(500, {"content-type": "text/html"}, EVIL.encode())
+    await create_webhook(house, f"{receiver.url}/hooks")
+    async with visiting(house) as visitor:
+        await house.send(**TEXT)
+        await visitor.sign_in("/webhooks/log")
+        page = visitor.page
+        await page.get_by_role("row", name="Retrying").get_by_role("button", name="New message").click()
+        details = page.get_by_role("dialog", name="Delivery")
+        answer = details.get_by_role("group", name="Answer", exact=True).first
+        await expect(answer).to_have_text(EVIL)
+        await expect(details.get_by_role("button", name="500 Attempt").first).to_be_visible()
+        assert "delivery=" in page.url
+        receiver.answer = Answer(200, {}, b"thank you")
+        await details.get_by_role("button", name="Try again").click()
+        await expect(details.get_by_text("Delivered", exact=True)).to_be_visible()
+        await expect(details.get_by_text("thank you")).to_be_visible()
+        assert await page.title() == "Webhooks – Gatepost"
+
+
+async def test_a_selection_is_retried_and_filters_are_in_the_address(house: House, receiver: Receiver) -> None:
+    receiver.answer = Answer(500)
+    await create_webhook(house, f"{receiver.url}/hooks")
+    await house.send(**TEXT)
+    await house.send(**TEXT)
+    async with visiting(house) as visitor:
+        await visitor.sign_in("/webhooks/log")
+        page = visitor.page
+        await expect(page.get_by_role("row", name="Retrying")).to_have_count(2)
+        await page.get_by_role("checkbox", name="Select all").check()
+        receiver.answer = Answer()
+        await page.get_by_role("region", name="Selected deliveries").get_by_role("button", name="Try again").click()
+        await expect(page.get_by_role("row", name="Delivered")).to_have_count(2)
+        await page.get_by_role("combobox", name="Status").click()
+        await page.get_by_role("option", name="Failed").click()
+        await visitor.see("Nothing fits these filters")
+        assert "exhausted" in page.url
+        await page.reload()
+        await visitor.see("Nothing fits these filters")
+        await page.get_by_role("button", name="Clear", exact=True).click()
+        await expect(page.get_by_role("row", name="Delivered")).to_have_count(2)
+
+
+async def test_missed_events_are_recovered_with_progress(house: House, receiver: Receiver) -> None:
+    receiver.answer = Answer(500)
+    await create_webhook(house, f"{receiver.url}/hooks")
+    await house.send(**TEXT)
+    await receiver.wait_for(1)
+    receiver.answer = Answer()
+    async with visiting(house) as visitor:
+        await visitor.sign_in()
+        await visitor.choose("Actions for", "Recover missed events")
+        await visitor.page.get_by_role("button", name="Recover", exact=True).click()
+        await visitor.see("Done: ")
+
+
+async def test_a_test_event_a_new_secret_and_the_end_of_an_endpoint(house: House, receiver: Receiver) -> None:
+    async with visiting(house) as visitor:
+        await visitor.sign_in()
+        page = visitor.page
+        card = await add_endpoint(visitor, f"{receiver.url}/hooks")
+        await card.get_by_role("button", name="Send a test event").click()
+        await page.get_by_role("button", name="Send", exact=True).click()
+        await visitor.see("Status 200")
+        assert receiver.requests[0].json()["test"] is True
+        await page.keyboard.press("Escape")
+        await visitor.choose("Actions for", "New signing secret")
+        await page.get_by_role("button", name="Make a new secret").click()
+        await expect(page.get_by_test_id("copy-value")).to_contain_text("whsec_")
+        await page.get_by_role("button", name="I have copied it").click()
+        await visitor.choose("Actions for", "Edit")
+        await page.get_by_label("Address").fill("http://169.254.169.254/")
+        await page.get_by_role("button", name="Save").click()
+        await expect(page.get_by_label("Address")).to_have_attribute("aria-invalid", "true")
+        await page.get_by_label("Address").fill(f"{receiver.url}/moved")
+        await page.get_by_role("button", name="Save").click()
+        await expect(page.get_by_label(f"Endpoint {receiver.url}/moved")).to_be_visible()
+        await visitor.choose("Actions for", "Delete")
+        await page.get_by_role("button", name="Delete", exact=True).click()
+        await visitor.see("No endpoint yet")
+
+
+async def test_a_reader_sees_endpoints_and_changes_none(house: House, receiver: Receiver) -> None:
+    await create_webhook(house, f"{receiver.url}/hooks")
+    await add_person(house, "reader", "rita@example.com")
+    async with visiting(house) as visitor:
+        await visitor.open()
+        await visitor.fill_sign_in("rita@example.com")
+        await expect(visitor.page.get_by_role("switch", name="Messages")).to_be_disabled()
+        await expect(visitor.page.get_by_role("button", name="Add an endpoint")).to_be_hidden()
+
+
+async def test_a_channel_of_another_account_is_not_shown(house: House) -> None:
+    stranger = await house.new_channel(await house.new_account(), "15550009999", "100000000000009")
+    assert await get_account(house.db, stranger.account_id)
+    async with visiting(house) as visitor:
+        await visitor.sign_in(f"/webhooks?channel=ch_{stranger.id.hex}")
+        await visitor.see("This channel is not yours")

@@ -1,0 +1,112 @@
+"""A person at the dashboard: a page of the browser that records everything that must not happen."""
+
+import base64
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from playwright.async_api import ConsoleMessage, Page, Request, async_playwright, expect
+
+from gatepost.admin.users import create_user
+from gatepost.model.totp import STEP, totp_code
+from tests.console.browser import FLAGS, find_browser
+from tests.house import House
+from tests.patience import PATIENCE
+
+ROOT = Path(__file__).parents[2]
+AXE = ROOT / "dashboard" / "node_modules" / "axe-core" / "axe.min.js"
+EMAIL, PASSWORD = "ana@example.com", "correct horse battery"
+# The browser reports an answer such as 401 as an error of the console; the page handles it.
+_HANDLED = "Failed to load resource"
+
+# Text that is being faded in has too little contrast.
+_UNTIL_STILL = """Promise.allSettled(
+    document.getAnimations().filter((one) => one.effect.getTiming().iterations !== Infinity).map((one) => one.finished)
+)"""
+
+expect.set_options(timeout=PATIENCE * 1000)
+
+
+class Visitor:
+    """A page of the browser, and what went wrong on it."""
+
+    def __init__(self, page: Page, house: House) -> None:
+        self.page = page
+        self.house = house
+        self.problems: list[str] = []
+        page.on("console", self._on_console)
+        page.on("pageerror", lambda error: self.problems.append(f"script error: {error}"))
+        page.on("request", self._on_request)
+        page.set_default_timeout(PATIENCE * 1000)
+
+    def _on_console(self, message: ConsoleMessage) -> None:
+        if message.type in {"error", "warning"} and not message.text.startswith(_HANDLED):
+            self.problems.append(f"console: {message.text}")
+
+    def _on_request(self, request: Request) -> None:
+        if not request.url.startswith((self.house.url, "data:", "blob:")):
+            self.problems.append(f"request to another host: {request.url}")
+
+    async def open(self, path: str = "/") -> None:
+        """Open a page of the dashboard."""
+        await self.page.goto(self.house.url + path)
+
+    async def fill_sign_in(self, email: str = EMAIL, password: str = PASSWORD) -> None:
+        """Send the form with e-mail address and password."""
+        await self.page.get_by_label("E-mail address").fill(email)
+        await self.page.get_by_role("textbox", name="Password").fill(password)
+        await self.page.get_by_role("button", name="Sign in").click()
+
+    async def sign_in(self, path: str = "/") -> None:
+        """Open a page, and sign in there."""
+        await self.open(path)
+        await self.fill_sign_in()
+        await expect(self.page.get_by_role("button", name="Your menu")).to_be_visible()
+
+    async def see(self, text: str) -> None:
+        """Wait until a text is visible."""
+        await expect(self.page.get_by_text(text).first).to_be_visible()
+
+    async def choose(self, menu: str, item: str) -> None:
+        """Open a menu and choose an item."""
+        await self.page.get_by_role("button", name=menu).click()
+        await self.page.get_by_role("menuitem", name=item, exact=True).click()
+
+    async def accessibility_problems(self) -> list[str]:
+        """Return what axe-core finds on the page as it is now."""
+        await self.page.evaluate(_UNTIL_STILL)
+        await self.page.evaluate(AXE.read_text())
+        found: dict[str, Any] = await self.page.evaluate("axe.run(document)")
+        return [
+            f"{self.page.url}: {one['id']}: {node['target']}: {node.get('failureSummary')}"
+            for one in found["violations"]
+            for node in one["nodes"]
+        ]
+
+
+@asynccontextmanager
+async def visiting(house: House, *, width: int = 1280, colors: Any = "light") -> AsyncIterator[Visitor]:
+    """Yield a visitor of a gateway; afterwards, nothing may have gone wrong on the page."""
+    async with async_playwright() as playwright:
+        browser = await playwright.chromium.launch(executable_path=find_browser(), args=FLAGS)
+        try:
+            page = await browser.new_page(
+                viewport={"width": width, "height": 800}, color_scheme=colors, reduced_motion="reduce", locale="en-GB"
+            )
+            visitor = Visitor(page, house)
+            yield visitor
+            assert visitor.problems == []
+        finally:
+            await browser.close()
+
+
+async def add_person(house: House, role: str = "owner", email: str = EMAIL) -> None:
+    """Create a user of the house's account."""
+    await create_user(house.db, house.account_id, email, role=role, password=PASSWORD, now=house.clock.now())
+
+
+def code_of(key: str, now: datetime) -> str:
+    """Return the code that an authenticator app shows."""
+    return totp_code(base64.b32decode(key), int(now.timestamp()) // STEP)
