@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from gatepost.cli.links import draw
-from gatepost.cli.output import LinePrinter, ProgressLine
+from gatepost.cli.output import LinePrinter, OutputLine
 from gatepost.model import ids
 from tests.cli.conftest import Ran, Run, invoke
 from tests.house import House, running_house
@@ -198,6 +198,6 @@ def test_on_a_terminal_a_passing_line_makes_room(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(sys, "stdout", screen)
     printer = LinePrinter(as_json=False)
     for text, passing in (("a\nb", True), ("c", True), ("d", False), ("e", False)):
-        printer.print(ProgressLine({}, text, passing=passing))
+        printer.print(OutputLine({}, text, passing=passing))
     assert screen.getvalue() == "a\nb\n\x1b[2A\x1b[Jc\n\x1b[1A\x1b[Jd\ne\n"
     assert draw("x").startswith("\x1b[97;40m█")

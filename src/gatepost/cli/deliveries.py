@@ -14,7 +14,7 @@ from gatepost.api.contract.deliveries import Delivery, Recovery, WholeDelivery
 from gatepost.api.contract.operations import RetriedDelivery
 from gatepost.cli.arguments import TimeZone, given, read_duration, read_id, read_list
 from gatepost.cli.command import CommandSession, command
-from gatepost.cli.output import CommandResult, ProgressLine
+from gatepost.cli.output import CommandResult, OutputLine
 from gatepost.cli.records import WebhookArgument
 from gatepost.cli.webhooks import group
 from gatepost.model import ids, times
@@ -114,7 +114,7 @@ async def recover(
         ),
     ] = None,
     wait: Annotated[bool, typer.Option("--wait", help="Show the progress until it is done.")] = False,
-) -> AsyncIterator[ProgressLine]:
+) -> AsyncIterator[OutputLine]:
     """Deliver the events that a webhook missed."""
     request = recoveries.RecoverRequest(
         _ago(since, session.now),
@@ -130,7 +130,7 @@ async def recover(
             yield line
 
 
-async def _watch(session: CommandSession, endpoint: Endpoint, begun: RecoveryRow) -> AsyncIterator[ProgressLine]:
+async def _watch(session: CommandSession, endpoint: Endpoint, begun: RecoveryRow) -> AsyncIterator[OutputLine]:
     """Yield how far a recovery is, whenever that has changed, until it is done."""
     now: RecoveryRow | None = begun
     notified_at = time.monotonic()
@@ -144,12 +144,12 @@ async def _watch(session: CommandSession, endpoint: Endpoint, begun: RecoveryRow
             await notify_now(session.db, [endpoint.channel_id])
 
 
-def _line(one: RecoveryRow) -> ProgressLine:
+def _line(one: RecoveryRow) -> OutputLine:
     recovery = Recovery.of(one)
     done = round(_WIDTH * recovery.progress)
     bar = "█" * done + "░" * (_WIDTH - done)
     text = f"{bar} {recovery.progress:4.0%}  {one.recovered:,} events to be delivered again"
-    return ProgressLine(recovery, text if one.ended_at is None else f"{text}. Done.", passing=one.ended_at is None)
+    return OutputLine(recovery, text if one.ended_at is None else f"{text}. Done.", passing=one.ended_at is None)
 
 
 async def _read(session: CommandSession, channel_id: UUID, filter_: DeliveryFilter, limit: int) -> list[LoggedDelivery]:

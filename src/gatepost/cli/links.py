@@ -20,7 +20,7 @@ from gatepost.api.contract.operations import LinkProgress, LogoutRequest
 from gatepost.cli.arguments import read_duration
 from gatepost.cli.channels import group
 from gatepost.cli.command import CommandSession, command
-from gatepost.cli.output import CommandResult, ProgressLine, cell
+from gatepost.cli.output import CommandResult, OutputLine, cell
 from gatepost.cli.records import CHANNEL, ChannelArgument
 from gatepost.model import ids, times
 from gatepost.model.errors import Conflict, invalid_field
@@ -53,7 +53,7 @@ async def link(
         bool, typer.Option("--pairing-code", help="Show a code to type on the phone instead of one to scan.")
     ] = False,
     wait: Annotated[str, typer.Option(help="How long to wait for the phone, at most.")] = "5m",
-) -> AsyncIterator[ProgressLine]:
+) -> AsyncIterator[OutputLine]:
     """Link a phone to a QR channel. Shows the code to scan until the phone is linked."""
     if phone is not None and not pairing_code:
         raise invalid_field("phone", "needs --pairing-code; a code to scan works with any phone")
@@ -82,7 +82,7 @@ async def _request_link(session: CommandSession, channel: ChannelConfig, pair_ph
 
 async def _watch(
     session: CommandSession, channel: ChannelConfig, seconds: float, *, codes: bool
-) -> AsyncIterator[ProgressLine]:
+) -> AsyncIterator[OutputLine]:
     """Yield each change until the phone is linked; raise an error if that fails."""
     channel_id = ids.format_id("ch", channel.id)
     began, notified_at, last_text, warned = time.monotonic(), 0.0, "", False
@@ -105,32 +105,30 @@ async def _watch(
         if not warned and config.connection == channel.connection and now - began >= _PATIENCE:
             warned = True
             text = "Nothing has happened yet. Is a gateway running? Start it with: gatepost serve"
-            yield ProgressLine(LinkProgress("waiting"), text)
+            yield OutputLine(LinkProgress("waiting"), text)
         await asyncio.sleep(_POLL_SECONDS)
 
 
-def _line(config: ChannelConfig, row: LinkRow, now: datetime, *, codes: bool) -> ProgressLine | None:
+def _line(config: ChannelConfig, row: LinkRow, now: datetime, *, codes: bool) -> OutputLine | None:
     """Return the line to print, or None; an unchanged state gives the same text."""
     state = LinkProgress("connection", state=config.connection, reason=config.reason)
     if config.connection in _UP:
         more = f" {cell(config.reason)}" if config.reason and config.connection == "limited" else ""
-        return ProgressLine(state, f"The phone is linked: {config.phone} is {config.connection}.{more}")
+        return OutputLine(state, f"The phone is linked: {config.phone} is {config.connection}.{more}")
     if not codes and row.pairing_code:
         progress = LinkProgress("pairing_code", code=row.pairing_code)
-        return ProgressLine(
-            progress, f"{_HOW}\nChoose to link with the phone number, and type: {cell(row.pairing_code)}"
-        )
+        return OutputLine(progress, f"{_HOW}\nChoose to link with the phone number, and type: {cell(row.pairing_code)}")
     if codes and row.qr and row.qr_until and row.qr_until > now:
         return _code_line(row.qr, row.qr_until)
     if config.connection == "connecting" and row.wanted:
-        return ProgressLine(state, "Connecting…", passing=True)
+        return OutputLine(state, "Connecting…", passing=True)
     return None
 
 
-def _code_line(code: str, until: datetime) -> ProgressLine:
+def _code_line(code: str, until: datetime) -> OutputLine:
 
     text = f"{draw(code)}\n{_HOW} The code is valid until {until.astimezone():%H:%M:%S}."
-    return ProgressLine(LinkProgress("qr", code=code, until=times.format_time(until)), text, passing=True)
+    return OutputLine(LinkProgress("qr", code=code, until=times.format_time(until)), text, passing=True)
 
 
 def draw(code: str) -> str:

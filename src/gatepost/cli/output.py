@@ -29,7 +29,7 @@ class CommandResult(msgspec.Struct, frozen=True):
     failed: bool = False
 
 
-class ProgressLine(msgspec.Struct, frozen=True):
+class OutputLine(msgspec.Struct, frozen=True):
     """One line of progress; on a terminal a passing line is replaced by the next."""
 
     data: Any
@@ -44,7 +44,7 @@ class LinePrinter:
         self._as_json = as_json
         self._passing = 0
 
-    def print(self, line: ProgressLine) -> None:
+    def print(self, line: OutputLine) -> None:
         """Print a line, in place of the last one if that was passing and this is a terminal."""
         with _quiet_on_closed_pipe():
             if self._as_json:

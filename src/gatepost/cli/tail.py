@@ -13,7 +13,7 @@ import typer
 
 from gatepost.cli.arguments import read_list
 from gatepost.cli.command import CommandSession, command, new_group
-from gatepost.cli.output import ProgressLine, cell
+from gatepost.cli.output import OutputLine, cell
 from gatepost.cli.records import OptionalChannel
 from gatepost.model import ids
 from gatepost.model.errors import invalid_field
@@ -34,7 +34,7 @@ async def tail(
     *,
     types: Annotated[str | None, typer.Option(help="Event types, separated by commas.", show_default="all")] = None,
     after: Annotated[str | None, typer.Option(help="Start after this event: evt_…", show_default="now")] = None,
-) -> AsyncIterator[ProgressLine]:
+) -> AsyncIterator[OutputLine]:
     """Show events as they happen, until Ctrl-C."""
     types_, begin = _types(types), _after(after)
     only = channel.id if channel else None
@@ -47,7 +47,7 @@ async def tail(
 
 async def _lines(
     session: CommandSession, only: UUID | None, types: Sequence[str] | None, begin: UUID | None
-) -> AsyncIterator[ProgressLine]:
+) -> AsyncIterator[OutputLine]:
     last_shown = {
         one: last if begin is None else begin for one, last in (await read_all_log_ends(session.db, only)).items()
     }
@@ -65,11 +65,11 @@ async def _lines(
         await asyncio.sleep(_POLL_SECONDS)
 
 
-def _line(body: str) -> ProgressLine:
+def _line(body: str) -> OutputLine:
     event: dict[str, Any] = msgspec.json.decode(body)
     details = ", ".join(f"{name}: {cell(value)}" for name, value in _brief(event["data"]).items())
     head = f"{event['timestamp']}  {event['channel']['phone']}  {event['sequence']:>6}"
-    return ProgressLine(event, f"{head}  {event['type']} {event['action']}  {details}")
+    return OutputLine(event, f"{head}  {event['type']} {event['action']}  {details}")
 
 
 _BRIEF = ("direction", "type", "status", "state", "change", "changed", "name", "total", "currency", "url", "reason")

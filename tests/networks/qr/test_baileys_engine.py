@@ -19,7 +19,7 @@ from gatepost.networks.qr.phone.by_baileys.devices import DeviceStore
 from gatepost.networks.qr.phone.by_baileys.engine import Baileys
 from gatepost.networks.qr.phone.by_baileys.node import start
 from gatepost.networks.qr.phone.by_baileys.scratch import Scratch
-from gatepost.networks.qr.phone.engine import Callbacks, EngineError
+from gatepost.networks.qr.phone.engine import EngineError, EngineListener
 from gatepost.networks.qr.phone.frame_size import FrameTooLarge, fit_frame
 from gatepost.networks.qr.phone.server import Server
 from gatepost.networks.qr.phone.wire import RequestRefused
@@ -91,7 +91,7 @@ class Session:
     def __init__(self) -> None:
         self.events: list[Any] = []
         self.asked = asyncio.Event()
-        self.callbacks = Callbacks(self.events.append, self.events.append, self.events.append, self._told)
+        self.callbacks = EngineListener(self.events.append, self.events.append, self.events.append, self._told)
 
     async def _told(self, event: Any) -> None:
         self.asked.set()

@@ -26,7 +26,7 @@ from gatepost.networks.qr.driver_connection import Transport
 from gatepost.networks.qr.line_reader import LineReader
 from gatepost.networks.qr.link import Link
 from gatepost.networks.qr.phone.by_neonize.calls import NeonizePhone
-from gatepost.networks.qr.phone.engine import Callbacks
+from gatepost.networks.qr.phone.engine import EngineListener
 from gatepost.networks.qr.phone.jids import format_jid, jid
 from gatepost.networks.qr.phone.protos import common, e2e, neo
 from gatepost.networks.qr.phone.server import Server
@@ -57,7 +57,7 @@ class Library:
     def __init__(self, host: FileHost) -> None:
         self.host = host
         self.calls: list[tuple[str, tuple[Any, ...]]] = []
-        self.to: dict[str, Callbacks] = {}
+        self.to: dict[str, EngineListener] = {}
         self.devices: set[str] = set()
         self.failure: Exception | None = None
         self._ends: dict[str, asyncio.Event] = {}
@@ -66,7 +66,7 @@ class Library:
     async def holds(self, device: str) -> bool:
         return device in self.devices
 
-    async def run(self, life: str, device: str | None, to: Callbacks) -> str:
+    async def run(self, life: str, device: str | None, to: EngineListener) -> str:
         end = self._ends[life] = asyncio.Event()
         self.to[life.partition("/")[0]] = to
         await end.wait()
@@ -185,7 +185,7 @@ async def until(link: Link, state: str) -> list[ConnectionUpdate]:
                 return seen
 
 
-async def opened(library: Library) -> Callbacks:
+async def opened(library: Library) -> EngineListener:
     async with asyncio.timeout(PATIENCE):
         while "ch_1" not in library.to:
             await asyncio.sleep(0.001)

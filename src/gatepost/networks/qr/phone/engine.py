@@ -15,7 +15,7 @@ class EngineError(Exception):
         self.sure = sure
 
 
-class Callbacks(msgspec.Struct, frozen=True):
+class EngineListener(msgspec.Struct, frozen=True):
     """The callbacks for the events of one device. All but `store` may be called from any thread.
 
     An event is one of the library's types (`protos.neo`), or a list of frames if no type fits.
@@ -92,7 +92,7 @@ class Engine(Protocol):
     async def holds(self, device: str) -> bool:
         """Return whether the store holds a device."""
 
-    async def run(self, life: str, device: str | None, to: Callbacks) -> str | dict[str, Any]:
+    async def run(self, life: str, device: str | None, to: EngineListener) -> str | dict[str, Any]:
         """Connect, and return when the connection ends: the error as text or as a frame, or an empty string."""
 
     async def stop(self, life: str) -> None:

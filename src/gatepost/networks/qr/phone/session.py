@@ -13,7 +13,7 @@ from typing import Any
 
 from gatepost.networks.qr.phone import translate_link as link
 from gatepost.networks.qr.phone.build_message import option_hashes
-from gatepost.networks.qr.phone.engine import Callbacks, Engine, PollVote
+from gatepost.networks.qr.phone.engine import Engine, EngineListener, PollVote
 from gatepost.networks.qr.phone.frame_size import FrameTooLarge, fit_frame
 from gatepost.networks.qr.phone.protos import neo
 from gatepost.networks.qr.phone.request_errors import reason_of_end
@@ -123,7 +123,7 @@ class DeviceSession:
     # -- the connection --------------------------------------------------------------------------------------------
 
     async def _run(self, device: str | None) -> None:
-        said = Callbacks(self._on_loop, self._on_loop, lambda word: self._on_loop(("login", word)), self._told)
+        said = EngineListener(self._on_loop, self._on_loop, lambda word: self._on_loop(("login", word)), self._told)
         try:
             if device and not await self._engine.holds(device):
                 failed: Any = link.connection("logged_out", "logged_out", "The store no longer has this device.")

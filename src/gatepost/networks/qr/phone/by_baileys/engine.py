@@ -13,7 +13,7 @@ from gatepost.networks.qr.phone.by_baileys.calls import BaileysPhone
 from gatepost.networks.qr.phone.by_baileys.devices import DeviceStore
 from gatepost.networks.qr.phone.by_baileys.node import Fields, Node
 from gatepost.networks.qr.phone.by_baileys.scratch import Scratch
-from gatepost.networks.qr.phone.engine import Callbacks, EngineError
+from gatepost.networks.qr.phone.engine import EngineError, EngineListener
 from gatepost.networks.qr.phone.jids import parse_jid
 from gatepost.networks.qr.phone.protos import neo
 from gatepost.networks.qr.phone.translate_link import connection
@@ -31,7 +31,7 @@ _CLOSED = "The link is closed."
 class LinkSession:
     """One connection: its device, its callbacks, and the result when it ends."""
 
-    def __init__(self, device: str | None, to: Callbacks) -> None:
+    def __init__(self, device: str | None, to: EngineListener) -> None:
         self.device = device
         self.to = to
         self.over: asyncio.Future[str | Frame] = asyncio.get_running_loop().create_future()
@@ -69,7 +69,7 @@ class Baileys:
     async def holds(self, device: str) -> bool:
         return await self._devices.credentials(device) is not None
 
-    async def run(self, life: str, device: str | None, to: Callbacks) -> str | Frame:
+    async def run(self, life: str, device: str | None, to: EngineListener) -> str | Frame:
         one = self._lives[life] = LinkSession(device, to)  # first: it may be stopped before it connects
         try:
             async with asyncio.timeout(self.patience):

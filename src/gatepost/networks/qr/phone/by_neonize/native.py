@@ -17,7 +17,7 @@ from importlib import import_module
 from typing import Any
 
 from gatepost.networks.qr.phone.by_neonize.calls import NeonizePhone
-from gatepost.networks.qr.phone.engine import Callbacks
+from gatepost.networks.qr.phone.engine import EngineListener
 from gatepost.networks.qr.phone.jids import parse_jid
 from gatepost.networks.qr.phone.protos import companion
 from gatepost.networks.qr.phone.translate_event import TRANSLATED
@@ -53,7 +53,7 @@ class Neonize:
         client._stop_finalizer.detach()  # it would call the package's `Stop`, which crashes the process
         return NeonizePhone(client, self._words)
 
-    async def run(self, life: str, device: str | None, to: Callbacks) -> str:
+    async def run(self, life: str, device: str | None, to: EngineListener) -> str:
         """Connect, and return when the connection is stopped or fails: the error, or an empty string."""
         loop = asyncio.get_running_loop()
         over: asyncio.Future[str] = loop.create_future()
@@ -84,7 +84,7 @@ class Neonize:
         rows = self._binder.gocode.GetAllDevices(self._store.encode(), self._log).decode()
         return device in {row.partition(",")[0] for row in rows.split(_BETWEEN_DEVICES)}
 
-    def _block(self, life: str, device: str | None, to: Callbacks) -> str:
+    def _block(self, life: str, device: str | None, to: EngineListener) -> str:
         kinds = (self._events.EVENT_TO_INT[kind] for kind in TRANSLATED)
         wanted = bytearray(kind for kind in kinds if kind != _LATE)
         subscribed = (ctypes.c_char * len(wanted)).from_buffer(wanted)
@@ -114,7 +114,7 @@ class Neonize:
         )
         return bytes(failed or b"").decode(errors="replace").replace(self._store, "the store")
 
-    def _callbacks(self, to: Callbacks) -> tuple[Any, Any, Any]:
+    def _callbacks(self, to: EngineListener) -> tuple[Any, Any, Any]:
         def code(_session: int, text: int) -> None:
             to.code(ctypes.string_at(text).decode(errors="replace"))
 
