@@ -31,6 +31,7 @@ NAMES = {
     "POST /messages/cancel": "Canceled",
     "GET /messages/{}/trace": "Trace",
     "GET /conversations/{}": "Conversation",
+    "GET /conversations/counts": "ConversationCounts",
     "POST /conversations/{}/read": "ReadConversation",
     "GET /contacts/{}": "Contact",
     "POST /contacts/check": "CheckedNumber",

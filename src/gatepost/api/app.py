@@ -63,6 +63,7 @@ ROUTES: list[Any] = [
     messages.remove_message,
     messages.post_read,
     conversations.list_all,
+    conversations.count_all,
     conversations.get_conversation,
     conversations.change_conversation,
     conversations.list_messages,

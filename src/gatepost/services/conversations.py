@@ -8,9 +8,9 @@ import msgspec
 import structlog
 
 from gatepost.model import ids
+from gatepost.model.account import Caller
 from gatepost.model.dates import IdRange
 from gatepost.model.errors import GatepostError, invalid_field
-from gatepost.model.event import ChannelRef
 from gatepost.model.field_readers import check_storable, read_choice
 from gatepost.services.lookup import existing, missing, read_id
 from gatepost.services.network_errors import network_call
@@ -21,6 +21,7 @@ from gatepost.store.conversations import changes as store
 from gatepost.store.conversations.changes import ConversationDetails, LastIncoming
 from gatepost.store.messages.history import HistoryFilter, HistoryPage, has_conversation, read_history_page
 from gatepost.store.pool import Database
+from gatepost.store.users import get_user
 
 log = structlog.get_logger("gatepost.conversations")
 LENGTHS = {"assignee": 256, "note": 4096}
@@ -52,14 +53,34 @@ async def list_history(
     return await read_history_page(db, channel_id, filter_, now, scan=limit, limit=limit)
 
 
-async def change_conversation(
-    db: Database, channel: ChannelRef, channel_id: UUID, text: str, body: ConversationChange, now: datetime
-) -> None:
+async def change_conversation(db: Database, caller: Caller, text: str, body: ConversationChange, now: datetime) -> None:
     """Set the given fields. One event reports the changes."""
     given = check_change(body)
-    async with channel_transaction(db, channel, channel_id, now) as change:
+    if isinstance(assignee := given.get("assignee"), str):
+        given["assignee"] = await check_assignee(db, caller.account_id, assignee)
+    async with channel_transaction(db, caller.ref, caller.channel_id, now) as change:
         if not await store.change_conversation(change, read_id("cv", text), given):
             raise missing("cv")
+
+
+async def check_assignee(db: Database, account_id: UUID, text: str) -> str:
+    """Return an assignee. The id of a user must be of the same account; any other text is free."""
+    if (user_id := read_user(text)) is None:
+        return text
+    user = await get_user(db, user_id)
+    if user is None or user.account_id != account_id:
+        raise invalid_field("assignee", "is not a user of this account")
+    return ids.format_id("usr", user_id)
+
+
+def read_user(text: str) -> UUID | None:
+    """Return the user that an assignee names; None if it is free text."""
+    if not text.startswith("usr_"):
+        return None
+    user_id = ids.parse_id("usr", text)
+    if user_id is None:
+        raise invalid_field("assignee", "is not the id of a user; these are usr_ and 32 hexadecimal digits")
+    return user_id
 
 
 def check_change(body: ConversationChange) -> dict[str, Any]:

@@ -17,7 +17,14 @@ from gatepost.compute import compute
 from gatepost.model import ids
 from gatepost.model.dates import IdRange
 from gatepost.model.search_words import SearchQuery, words_of
-from gatepost.store.messages.history import HistoryFilter, HistoryPage, read_history_page, read_messages, read_texts
+from gatepost.store.messages.history import (
+    HistoryFilter,
+    HistoryPage,
+    read_contact_ids,
+    read_history_page,
+    read_messages,
+    read_texts,
+)
 from gatepost.store.pool import Database
 from gatepost.store.search.query import SearchHits, read_indexed_end, search_blocks
 
@@ -25,6 +32,7 @@ log = structlog.get_logger("gatepost.search")
 SCAN = 5_000  # rows that one response may check
 _WORD_SCAN, _WORD_SLICE = 1_000, 250  # messages whose words are read one by one, in total and at once
 _SCAN_SIZE, _SLICE_SIZE = 4 * 1024 * 1024, 512 * 1024  # their maximum size in bytes
+_ROUNDS = 10  # searches for contacts: how often they continue where the last one reached its limits
 _CANDIDATES = 250  # messages with the right words that are checked against the other filters
 
 
@@ -49,8 +57,28 @@ async def find_page(
 async def _search(
     db: Database, channel_id: UUID, wanted: HistoryFilter, sought: SearchQuery, now: datetime, most: int
 ) -> HistoryPage:
-    """Search the messages that are in no block yet, then the blocks. Rows are read only for messages with the words."""
-    enough = _enough(wanted, most)
+    """Return the page of a search. Rows are read only for messages with the words."""
+    hits = await _find_hits(db, channel_id, wanted, sought, _enough(wanted, most))
+    return _cut(await read_messages(db, channel_id, hits.ids, wanted, now), most, hits.reached)
+
+
+async def find_contacts_by_words(db: Database, channel_id: UUID, sought: SearchQuery) -> list[UUID]:
+    """Return the contacts of the newest messages that contain the words: of at most 250 messages."""
+    found: list[UUID] = []
+    span = IdRange()
+    for _ in range(_ROUNDS):
+        hits = await _find_hits(db, channel_id, HistoryFilter(span), sought, _CANDIDATES - len(found))
+        found += hits.ids
+        if hits.reached is None or len(found) >= _CANDIDATES:
+            break
+        span = IdRange(end=hits.reached)
+    return await read_contact_ids(db, channel_id, found)
+
+
+async def _find_hits(
+    db: Database, channel_id: UUID, wanted: HistoryFilter, sought: SearchQuery, enough: int
+) -> SearchHits:
+    """Search the messages that are in no block yet, then the blocks."""
     closed = await read_indexed_end(db, channel_id)
     behind, span = UUID(int=closed.int + 1), wanted.span
     young = _within(wanted, max(behind, span.start), span.end)
@@ -59,7 +87,7 @@ async def _search(
     if hits.reached is None and old.start < old.end:
         older = await search_blocks(db, channel_id, sought, old, limit=enough - len(hits.ids))
         hits = SearchHits(hits.ids + older.ids, older.reached)
-    return _cut(await read_messages(db, channel_id, hits.ids, wanted, now), most, hits.reached)
+    return hits
 
 
 async def _search_each(

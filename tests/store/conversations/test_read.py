@@ -14,7 +14,8 @@ from gatepost.networks.base import Person
 from gatepost.services.conversations import list_history
 from gatepost.store.channel_head import channel_transaction
 from gatepost.store.conversations.changes import change_conversation, mark_read
-from gatepost.store.conversations.inbox import RARE, STEPS, InboxFilter, list_conversations
+from gatepost.store.conversations.counts import EXAMINED, count_conversations
+from gatepost.store.conversations.inbox import RARE, STEPS, InboxFilter, WrittenBetween, list_conversations
 from gatepost.store.messages.history import HistoryFilter, read_history_page
 from gatepost.store.partitions import make_partitions
 from gatepost.store.pool import Database
@@ -26,6 +27,7 @@ from tests.store.test_service_plans import rows_of
 CHANNEL, STRANGER = UUID(int=1), UUID(int=2)
 COMMON, SELDOM, LOST = UUID(int=3), UUID(int=4), UUID(int=5)
 COUNT, PAGE = 2 * STEPS + 100, 20
+IN_A_DAY = NOW + timedelta(days=1)
 
 
 async def fill_database(url: str) -> None:
@@ -43,9 +45,11 @@ async def fill(conn: "asyncpg.Connection[asyncpg.Record]", channel_id: UUID) -> 
     for statement in (
         """INSERT INTO contacts (channel_id, id, phone, created_at, updated_at)
            SELECT $1, gen_random_uuid(), (4900000000 + i)::text, $2, $2 FROM generate_series(1, $3::int) i""",
-        """INSERT INTO conversations (channel_id, contact_id, created_at, last_message_id, unread, status, archived)
+        """INSERT INTO conversations (channel_id, contact_id, created_at, last_message_id, unread, status, archived,
+                                      assignee, last_in_at)
            SELECT $1, id, $2, (lpad(to_hex($3::bigint + n), 12, '0') || '70008000000000000000')::uuid,
-                  (n <= 50)::int, CASE WHEN n BETWEEN 51 AND 100 THEN 'closed' ELSE 'open' END, n BETWEEN 101 AND 150
+                  (n <= 50)::int, CASE WHEN n BETWEEN 51 AND 100 THEN 'closed' ELSE 'open' END, n BETWEEN 101 AND 150,
+                  CASE WHEN n BETWEEN 151 AND 200 THEN 'ana' END, $2::timestamptz + n * interval '1 ms'
            FROM (SELECT id, phone::bigint - 4900000000 AS n FROM contacts WHERE channel_id = $1) c""",
         """INSERT INTO messages (channel_id, id, contact_id, incoming, bulk, state, phone, type, content, created_at,
                                  event_ids)
@@ -89,6 +93,10 @@ async def test_a_page_reads_what_it_shows(explained: Explained) -> None:
         (InboxFilter(archived=True), 150),
         (InboxFilter(archived=True, status="open"), 150),
         (InboxFilter(label_id=COMMON), COUNT),
+        (InboxFilter(assignee="ana"), 200),
+        (InboxFilter(assignee="ana", status="open", unread=False), 200),
+        (InboxFilter(unassigned=True), COUNT),
+        (InboxFilter(last_in=WrittenBetween(NOW + timedelta(milliseconds=COUNT - PAGE - 1), IN_A_DAY)), COUNT),
     ):
         plans.clear()
         found, following = await numbers(db, wanted)
@@ -98,6 +106,42 @@ async def test_a_page_reads_what_it_shows(explained: Explained) -> None:
         assert sum(rows_of(plan, "messages") for plan in plans) <= 2 * PAGE, wanted
         assert sum(rows_of(plan, "label_uses") for plan in plans) <= 4 * PAGE + RARE + 1, wanted
         assert [plan.query for plan in plans if plan.seq_scans()] == []
+
+
+async def test_conversations_found_by_a_search_are_looked_up_by_their_keys(explained: Explained) -> None:
+    db, plans = explained
+    async with db.connection() as conn:
+        rows = await conn.fetch(
+            "SELECT id, phone FROM contacts WHERE channel_id = $1 AND phone::bigint % 10 = 0", CHANNEL
+        )
+    plans.clear()
+    found, following = await numbers(db, InboxFilter(contact_ids=tuple(row["id"] for row in rows), archived=False))
+    assert found == list(range(COUNT, COUNT - 10 * PAGE, -10))
+    assert following is not None
+    assert sum(rows_of(plan, "conversations") for plan in plans) <= len(rows) + 2 * PAGE
+    assert await numbers(db, InboxFilter(contact_ids=())) == ([], None)
+
+
+async def test_counts_read_a_bounded_number_of_rows(explained: Explained) -> None:
+    db, plans = explained
+    closing = WrittenBetween(NOW + timedelta(milliseconds=COUNT - 7), IN_A_DAY)
+    found = await count_conversations(db, CHANNEL, "ana", closing)
+    assert (found.open, found.unassigned, found.unread) == (COUNT - 100, COUNT - 150, 50)
+    assert (found.mine, found.closing, found.complete) == (50, 7, True)
+    assert (await count_conversations(db, CHANNEL, None, closing)).mine == 0
+    async with db.connection() as conn:
+        await conn.execute(
+            """INSERT INTO conversations (channel_id, contact_id, created_at, last_message_id, unread, assignee)
+               SELECT channel_id, gen_random_uuid(), created_at, last_message_id, 1, 'ana' FROM conversations
+               WHERE channel_id = $1""",
+            CHANNEL,
+        )
+    plans.clear()
+    found = await count_conversations(db, CHANNEL, "ana", closing)
+    assert (found.mine, found.unread, found.complete) == (COUNT + 50, COUNT + 50, False)
+    (plan,) = plans
+    assert rows_of(plan, "conversations") <= 4 * EXAMINED
+    assert found.open <= EXAMINED
 
 
 async def test_a_rare_label_is_looked_up_from_its_own_side(explained: Explained) -> None:
@@ -169,6 +213,7 @@ async def test_plans_made_for_an_empty_channel_fit_thousands(database_url: str) 
         InboxFilter(unread=True): 0,
         InboxFilter(status="closed"): 0,
         InboxFilter(archived=True): 0,
+        InboxFilter(assignee="ana"): 0,
         InboxFilter(label_id=COMMON): 0,
         InboxFilter(label_id=SELDOM): 3 * RARE,  # each use leads to its conversation, down the three levels of an index
     }

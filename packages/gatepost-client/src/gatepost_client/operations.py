@@ -54,6 +54,7 @@ class Operations:
     stream = Followed(of_events.stream)
 
     conversations = Listed(of_conversations.conversations)
+    conversation_counts = Operation(of_conversations.conversation_counts)
     conversation = Operation(of_conversations.conversation)
     change_conversation = Operation(of_conversations.change_conversation)
     conversation_messages = Listed(of_conversations.conversation_messages)

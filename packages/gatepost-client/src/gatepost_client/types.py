@@ -191,6 +191,17 @@ class Trace(Result, frozen=True, kw_only=True):
     events: list[TraceEvent]
 
 
+class ConversationCounts(Result, frozen=True, kw_only=True):
+    """How many conversations need work. Archived ones are not counted."""
+
+    open: int
+    unread: int
+    mine: int | None = None
+    unassigned: int
+    closing: int
+    complete: bool
+
+
 class LabelRef(Result, frozen=True, kw_only=True):
     """A label on a conversation or a contact."""
 

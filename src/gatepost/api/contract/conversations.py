@@ -11,6 +11,7 @@ from gatepost.api.contract.messages import ContactRef, Message
 from gatepost.model import ids, times
 from gatepost.model.window import window_ends
 from gatepost.store.conversations.changes import ConversationDetails
+from gatepost.store.conversations.counts import InboxCounts
 
 No = Annotated[bool, Meta(examples=[False])]
 
@@ -36,6 +37,29 @@ class Conversation(ApiObject, frozen=True):
     def of(cls, found: ConversationDetails, now: datetime, *, window: bool) -> "Conversation":
         """Return a conversation. Only official channels have a `window`."""
         return cls(**_fields(found, now, window=window))
+
+
+class ConversationCounts(ApiObject, frozen=True):
+    """How many conversations need work. Archived ones are not counted."""
+
+    open: int
+    unread: int
+    mine: Annotated[int | None, Meta(description="Open and assigned to the user; null if the caller is a key.")]
+    unassigned: Annotated[int, Meta(description="Open and assigned to nobody.")]
+    closing: Annotated[int, Meta(description="The 24-hour window closes soon.")]
+    complete: Annotated[bool, Meta(description="false: only the 5,000 conversations with the newest messages count.")]
+
+    @classmethod
+    def of(cls, counts: InboxCounts, *, user: bool, window: bool) -> "ConversationCounts":
+        """Return the counts. Only a `user` has conversations, and only official channels have a `window`."""
+        return cls(
+            open=counts.open,
+            unread=counts.unread,
+            mine=counts.mine if user else None,
+            unassigned=counts.unassigned,
+            closing=counts.closing if window else 0,
+            complete=counts.complete,
+        )
 
 
 class ReadConversation(Conversation, frozen=True):

@@ -1,7 +1,7 @@
 """Lists of conversations, the newest activity first, with filters that combine.
 
 phone ──────────► at most one conversation
-a rare label ───► all its conversations, sorted
+contacts found by a search, a rare label ───► all their conversations, sorted
 other filters ──► a scan of the best index, the newest first, past rows that the other filters exclude;
                   it ends after a number of rows, and the next page continues there
 """
@@ -35,6 +35,13 @@ RARE = 500  # up to so many assignments, the list is read from the label's side
 _GATHERED = 25  # up to so many assignments per row of a page, they are read at once and not one by one
 
 
+class WrittenBetween(msgspec.Struct, frozen=True):
+    """The person's newest message is later than `after`, and not later than `until`."""
+
+    after: datetime
+    until: datetime
+
+
 class InboxFilter(msgspec.Struct, frozen=True):
     """The filters of a list; None matches all."""
 
@@ -44,6 +51,10 @@ class InboxFilter(msgspec.Struct, frozen=True):
     label_id: UUID | None = None
     phone: str | None = None
     since: datetime | None = None  # the newest message is not older
+    assignee: str | None = None
+    unassigned: bool = False
+    contact_ids: tuple[UUID, ...] | None = None  # found by a search
+    last_in: WrittenBetween | None = None
 
 
 class InboxPage(msgspec.Struct, frozen=True):
@@ -63,7 +74,7 @@ async def list_conversations(
         drive, check = await _choose_query(conn, channel_id, filters, limit)
         found = await _pick(conn, channel_id, drive, check, filters, before, limit)
         following = found[-1]["last_message_id"] if len(found) == limit else None
-        if len(found) < limit and drive is not _LABELLED:
+        if len(found) < limit and drive not in (_LABELLED, _FOUND):
             following = await _last_step(conn, channel_id, drive, filters, before)
         page = await with_details(
             conn, channel_id, [ConversationRow(*row) for row in found if row["phone"] is not None]
@@ -78,6 +89,11 @@ _RECENT = _WALK.format(also="")
 _UNREAD = _WALK.format(also="AND unread > 0")
 _CLOSED = _WALK.format(also="AND status = 'closed'")
 _ARCHIVED = _WALK.format(also="AND archived")
+_ASSIGNED = _WALK.format(also="AND assignee = :assignee")
+_FOUND = f"""SELECT v.* FROM unnest(:contact_ids::uuid[]) AS found (contact_id) CROSS JOIN LATERAL (
+        SELECT {ROW_COLUMNS} FROM conversations
+        WHERE channel_id = :channel_id AND contact_id = found.contact_id LIMIT 1) v
+    WHERE v.last_message_id < :end AND v.last_message_id >= :start"""
 _LABELLED = f"""SELECT v.* FROM (
         SELECT contact_id FROM label_uses
         WHERE channel_id = :channel_id AND label_id = :label_id AND target = 'conversation' OFFSET 0) u
@@ -98,6 +114,8 @@ _AMONG_LABELLED = f"""AND (:label_id::uuid IS NULL OR w.contact_id IN (
 
 async def _choose_query(conn: "Connection[Any]", channel_id: UUID, filters: InboxFilter, limit: int) -> tuple[str, str]:
     """Return the narrowest indexed query for the list, and the condition for the label."""
+    if filters.contact_ids is not None:
+        return _FOUND, _HAS_LABEL
     check, gathered = _HAS_LABEL, max(RARE, _GATHERED * limit)
     if filters.label_id is not None:
         uses = await _count_uses(conn, channel_id, filters.label_id, gathered + 1)
@@ -108,6 +126,8 @@ async def _choose_query(conn: "Connection[Any]", channel_id: UUID, filters: Inbo
 
 
 def _index(filters: InboxFilter) -> str:
+    if filters.assignee is not None:
+        return _ASSIGNED
     if filters.unread:
         return _UNREAD
     if filters.archived:
@@ -136,6 +156,7 @@ async def _pick(
     limit: int,
 ) -> list[Any]:
     end, start = _span(filters, before)
+    found = {} if filters.contact_ids is None else {"contact_ids": filters.contact_ids}
     return await conn.fetch(
         *statement(
             f"""SELECT {COLUMNS} FROM (
@@ -143,6 +164,10 @@ async def _pick(
                     WHERE (:status::text IS NULL OR w.status = :status)
                       AND (:archived::boolean IS NULL OR w.archived = :archived)
                       AND (:unread::boolean IS NULL OR (w.unread > 0) = :unread)
+                      AND (:assignee::text IS NULL OR w.assignee = :assignee)
+                      AND (NOT :unassigned::boolean OR w.assignee IS NULL)
+                      AND (:in_after::timestamptz IS NULL
+                           OR (w.last_in_at > :in_after AND w.last_in_at <= :in_until::timestamptz))
                       {check}
                     ORDER BY w.last_message_id DESC LIMIT :limit) v
                 LEFT JOIN LATERAL {PERSON} ON true ORDER BY last_message_id DESC""",
@@ -153,7 +178,12 @@ async def _pick(
             archived=filters.archived,
             unread=filters.unread,
             label_id=filters.label_id,
+            assignee=filters.assignee,
+            unassigned=filters.unassigned,
+            in_after=filters.last_in.after if filters.last_in else None,
+            in_until=filters.last_in.until if filters.last_in else None,
             limit=limit,
+            **found,
         )
     )
 
@@ -163,19 +193,29 @@ async def _last_step(
 ) -> UUID | None:
     """Return where a page stopped reading; None at the end."""
     end, start = _span(filters, before)
+    assignee = {"assignee": filters.assignee} if drive is _ASSIGNED else {}
     place: UUID | None = await conn.fetchval(
         *statement(
             f"SELECT w.last_message_id FROM ({drive}) w OFFSET {STEPS - 1} LIMIT 1",
             channel_id=channel_id,
             end=end,
             start=start,
+            **assignee,
         )
     )
     return place
 
 
 def _span(filters: InboxFilter, before: UUID | None) -> tuple[UUID, UUID]:
-    return before or LAST_ID, first_id(filters.since) if filters.since else ids.ZERO
+    start = first_id(filters.since) if filters.since else ids.ZERO
+    if filters.last_in is not None:  # the newest message is not older than the person's
+        start = max(start, oldest_activity(filters.last_in))
+    return before or LAST_ID, start
+
+
+def oldest_activity(last_in: WrittenBetween) -> UUID:
+    """Return the first id that the newest message of such a conversation may have."""
+    return ids.second_of(last_in.after)[0]
 
 
 async def _of_phone(
@@ -196,4 +236,12 @@ def _fits(one: ConversationDetails, filters: InboxFilter, before: UUID | None) -
         and filters.archived in (None, conversation.archived)
         and filters.unread in (None, conversation.unread > 0)
         and (filters.label_id is None or filters.label_id in {label.id for label in one.labels})
+        and filters.assignee in (None, conversation.assignee)
+        and not (filters.unassigned and conversation.assignee is not None)
+        and (filters.contact_ids is None or conversation.contact_id in filters.contact_ids)
+        and (filters.last_in is None or _within(filters.last_in, conversation.last_in_at))
     )
+
+
+def _within(last_in: WrittenBetween, at: datetime | None) -> bool:
+    return at is not None and last_in.after < at <= last_in.until

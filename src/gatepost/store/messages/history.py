@@ -249,6 +249,20 @@ async def read_contents(db: Database, channel_id: UUID, chosen: Sequence[UUID]) 
     return [(row["id"], row["content"]) for row in rows]
 
 
+async def read_contact_ids(db: Database, channel_id: UUID, chosen: Sequence[UUID]) -> list[UUID]:
+    """Return the contacts of the given messages, each once."""
+    if not chosen:
+        return []
+    rows = await db.fetch(
+        """SELECT DISTINCT m.contact_id FROM unnest($2::uuid[]) AS chosen (id) CROSS JOIN LATERAL (
+               SELECT contact_id FROM messages
+               WHERE channel_id = $1 AND id = chosen.id AND id BETWEEN $3 AND $4 LIMIT 1) m""",
+        channel_id,
+        *keys_and_range(chosen),
+    )
+    return [row["contact_id"] for row in rows]
+
+
 async def read_messages(
     db: Database, channel_id: UUID, chosen: Sequence[UUID], filters: HistoryFilter, now: datetime
 ) -> HistoryPage:

@@ -6,7 +6,7 @@ from msgspec import UNSET, UnsetType
 
 from gatepost_client.calls.builders import act, create, fetch, nothing, pages, remove
 from gatepost_client.calls.messages import Moment
-from gatepost_client.types import Conversation, Label, Message, ReadConversation
+from gatepost_client.types import Conversation, ConversationCounts, Label, Message, ReadConversation
 from gatepost_client.wire import Call, Listing, Request, changed, given, path_of
 
 Target = Literal["conversations", "contacts"]
@@ -21,9 +21,18 @@ def conversations(
     phone: str | None = None,
     since: Moment | None = None,
     tz: str | None = None,
+    q: str | None = None,
+    assignee: str | None = None,
+    window: Literal["closing"] | None = None,
+    closing_hours: int | None = None,
 ) -> Listing[Conversation]:
     """List conversations, the one with the newest message first. Filters combine."""
     return pages(Conversation, "conversations", query=dict(locals()))
+
+
+def conversation_counts(*, closing_hours: int | None = None) -> Call[ConversationCounts]:
+    """Return how many conversations are open, unread, unassigned, or close soon."""
+    return fetch(ConversationCounts, "conversations", "counts", query=given(closing_hours=closing_hours))
 
 
 def conversation(conversation_id: str) -> Call[Conversation]:
