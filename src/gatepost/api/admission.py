@@ -7,7 +7,7 @@ import msgspec
 from litestar.types import HTTPScope
 
 from gatepost.access.access_recheck import AccessRecheck
-from gatepost.access.origin import check_origin
+from gatepost.access.origin import check_origin, origin_of
 from gatepost.access.rate_limit import Headers
 from gatepost.access.session_authentication import SessionRequest
 from gatepost.admin.sign_in import Visit
@@ -80,7 +80,7 @@ def client_address(gateway: ApiContext, scope: HTTPScope, headers: dict[bytes, s
 
 def own_origin(gateway: ApiContext, scope: HTTPScope, headers: dict[bytes, str]) -> str:
     """Return the origin of the gateway: of its public address, or the one that the request was sent to."""
-    return gateway.origin or f"{scope['scheme']}://{headers.get(b'host', '').lower()}"
+    return gateway.origin or origin_of(f"{scope['scheme']}://{headers.get(b'host', '')}")
 
 
 def read_visit(gateway: ApiContext, scope: HTTPScope) -> Visit:

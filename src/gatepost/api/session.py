@@ -1,6 +1,5 @@
 """Signing in and out, and what a signed-in person changes about themselves."""
 
-from datetime import timedelta
 from typing import Annotated, Any
 
 import msgspec
@@ -81,7 +80,7 @@ async def sign_in(body: SignIn, request: Request[Any, Any, Any], gateway: Contex
 @get(_PATH, access="session", while_suspended=True, summary="Get the session")
 async def get_session(request: Request[Any, Any, Any], gateway: Context, user: CurrentUser) -> Reply[Session]:
     """Who is signed in, and the CSRF token that changes need."""
-    return Reply(Session.of(user, _token(request, gateway)), headers=SECRET)
+    return Reply(Session.of(user, _token(request, gateway), gateway.clock.now()), headers=SECRET)
 
 
 @delete(_PATH, access="session", while_suspended=True, summary="Sign out", message="Signed out")
@@ -192,8 +191,9 @@ async def continued(gateway: ApiContext, token: str) -> Reply[Session]:
     """Return a session with the cookie of its new token."""
     gateway.sessions.forget()
     user = await service.read_session(gateway.db, token)
-    left: timedelta = user.expires_at - gateway.clock.now()
-    return Reply(Session.of(user, token), headers=SECRET | {"Set-Cookie": gateway.cookie.set(token, left)})
+    now = gateway.clock.now()
+    cookie = gateway.cookie.set(token, user.expires_at - now)
+    return Reply(Session.of(user, token, now), headers=SECRET | {"Set-Cookie": cookie})
 
 
 async def _proven(request: Request[Any, Any, Any], gateway: ApiContext, user: SignedInUser, password: str) -> User:

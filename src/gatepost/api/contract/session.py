@@ -1,12 +1,13 @@
 """Sessions, two-factor authentication and one-time links in answers."""
 
+from datetime import datetime
 from typing import Annotated, Literal
 
 from msgspec import Meta
 
 from gatepost.api.contract.fields import HEX, LATER, ApiObject, Time
 from gatepost.model import ids, times
-from gatepost.model.session import Role, SignedInUser, csrf_token
+from gatepost.model.session import IDLE, Role, SignedInUser, csrf_token
 from gatepost.store.one_time_links import OneTimeLink as LinkRow
 
 AccountId = Annotated[str, Meta(examples=[f"acc_{HEX}"])]
@@ -59,8 +60,8 @@ class Session(ApiObject, frozen=True):
     idle_expires_at: Annotated[Later, Meta(description="When it ends if it is not used.")]
 
     @classmethod
-    def of(cls, user: SignedInUser, token: str) -> "Session":
-        """Return a session by its token."""
+    def of(cls, user: SignedInUser, token: str, now: datetime) -> "Session":
+        """Return a session by its token, used now."""
         return cls(
             SessionUser(ids.format_id("usr", user.user_id), user.email, user.name, user.role, user.totp),
             SessionAccount(
@@ -75,7 +76,7 @@ class Session(ApiObject, frozen=True):
             csrf_token(token),
             times.format_time(user.created_at),
             times.format_time(user.expires_at),
-            times.format_time(user.idle_expires_at),
+            times.format_time(min(now + IDLE, user.expires_at)),
         )
 
 
