@@ -80,8 +80,14 @@ export const theme = createTheme({
     Badge: Badge.extend({
       styles: { root: { textTransform: "none", fontWeight: 600, flexShrink: 0, minWidth: "fit-content" } },
     }),
-    Modal: Modal.extend({ defaultProps: CLOSE, classNames: { content: "dialog", header: "dialog", title: "dialog-title" } }),
-    Drawer: Drawer.extend({ defaultProps: CLOSE, classNames: { content: "dialog", header: "dialog", title: "dialog-title" } }),
+    Modal: Modal.extend({
+      defaultProps: CLOSE,
+      classNames: { content: "dialog", header: "dialog", title: "dialog-title" },
+    }),
+    Drawer: Drawer.extend({
+      defaultProps: CLOSE,
+      classNames: { content: "dialog", header: "dialog", title: "dialog-title" },
+    }),
     InputWrapper: InputWrapper.extend({ defaultProps: { withAsterisk: false } }),
   },
 });

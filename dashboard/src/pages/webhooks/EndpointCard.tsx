@@ -61,22 +61,11 @@ export function EndpointCard({ endpoint }: { endpoint: Webhook }) {
 }
 
 function EventSwitches({ endpoint, disabled }: { endpoint: Webhook; disabled: boolean }) {
-  const change = useChangeEndpoint(endpoint.id);
-  const events = { ...endpoint.events, ...(change.isPending ? change.variables.events : null) };
   return (
     <Box component="fieldset" m={0} p={0} bd={0} aria-label="Events that are sent to this endpoint">
       <SimpleGrid cols={{ base: 1, xs: 2, md: 3 }} spacing="md" verticalSpacing="md">
-        {EVENT_TYPES.map(({ type, label, text }) => (
-          <Switch
-            key={type}
-            label={label}
-            description={text}
-            checked={events[type] ?? false}
-            disabled={disabled}
-            onChange={({ currentTarget }) =>
-              change.mutate({ events: { [type]: currentTarget.checked } }, { onError: showFailure })
-            }
-          />
+        {EVENT_TYPES.map((event) => (
+          <EventSwitch key={event.type} endpoint={endpoint} event={event} disabled={disabled} />
         ))}
       </SimpleGrid>
       {disabled && (
@@ -85,5 +74,36 @@ function EventSwitches({ endpoint, disabled }: { endpoint: Webhook; disabled: bo
         </Text>
       )}
     </Box>
+  );
+}
+
+type SwitchProps = { endpoint: Webhook; event: (typeof EVENT_TYPES)[number]; disabled: boolean };
+
+/** One switch. It shows what was chosen until the gateway has answered. */
+function EventSwitch({ endpoint, event: { type, label, text }, disabled }: SwitchProps) {
+  const change = useChangeEndpoint(endpoint.id);
+  const on = endpoint.events[type] ?? false;
+  const [chosen, setChosen] = useState<boolean | null>(null);
+  if (chosen === on) setChosen(null);
+  const turn = (checked: boolean) => {
+    setChosen(checked);
+    change.mutate(
+      { events: { [type]: checked } },
+      {
+        onError: (error) => {
+          setChosen(null);
+          showFailure(error);
+        },
+      },
+    );
+  };
+  return (
+    <Switch
+      label={label}
+      description={text}
+      checked={chosen ?? on}
+      disabled={disabled}
+      onChange={(event) => turn(event.currentTarget.checked)}
+    />
   );
 }

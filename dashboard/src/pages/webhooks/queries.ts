@@ -49,7 +49,8 @@ export function useChangeEndpoint(endpoint: string) {
   return useMutation({
     mutationFn: (body: ChangeEndpoint) =>
       ask(api.PATCH("/api/v1/webhooks/{endpoint_id}", { params: { path: { endpoint_id: endpoint } }, body })),
-    onSuccess: (changed) => {
+    onSuccess: async (changed) => {
+      await client.cancelQueries({ queryKey: keys.endpoints(id) }); // an answer on its way may be older
       client.setQueryData<Webhook[]>(keys.endpoints(id), (list) =>
         list?.map((one) => (one.id === changed.id ? changed : one)),
       );
