@@ -62,10 +62,10 @@ async def walk(visitor: Visitor) -> AsyncIterator[str]:
     yield "no page"
 
 
-@pytest.mark.parametrize("colors", ["light", "dark"])
-async def test_axe_finds_nothing(busy: House, colors: str) -> None:
+@pytest.mark.parametrize(("colors", "rules"), [("light", []), ("dark", ["color-contrast"])], ids=["light", "dark"])
+async def test_axe_finds_nothing(busy: House, colors: str, rules: list[str]) -> None:
     async with visiting(busy, colors=colors) as visitor:
-        found = [problem async for _ in walk(visitor) for problem in await visitor.accessibility_problems()]
+        found = [problem async for _ in walk(visitor) for problem in await visitor.accessibility_problems(rules)]
         assert not found, "\n".join(found)
 
 

@@ -1,7 +1,7 @@
 """A person at the dashboard: a page of the browser that records everything that must not happen."""
 
 import base64
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime
 from pathlib import Path
@@ -74,11 +74,12 @@ class Visitor:
         await self.page.get_by_role("button", name=menu).click()
         await self.page.get_by_role("menuitem", name=item, exact=True).click()
 
-    async def accessibility_problems(self) -> list[str]:
-        """Return what axe-core finds on the page as it is now."""
+    async def accessibility_problems(self, rules: Sequence[str] = ()) -> list[str]:
+        """Return what axe-core finds on the page as it is now, with all its rules or only some of them."""
         await self.page.evaluate(_UNTIL_STILL)
         await self.page.evaluate(AXE.read_text())
-        found: dict[str, Any] = await self.page.evaluate("axe.run(document)")
+        options = {"resultTypes": ["violations"]} | ({"runOnly": list(rules)} if rules else {})
+        found: dict[str, Any] = await self.page.evaluate("(options) => axe.run(document, options)", options)
         return [
             f"{self.page.url}: {one['id']}: {node['target']}: {node.get('failureSummary')}"
             for one in found["violations"]
