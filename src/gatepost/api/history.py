@@ -17,10 +17,13 @@ from gatepost.api.responses import Page
 from gatepost.api.route import get
 from gatepost.api.stream_response import StreamResponse
 from gatepost.model.dates import IdRange
+from gatepost.model.errors import invalid_field
 from gatepost.services.export import FORMATS, Render, as_csv, open_export
 from gatepost.services.history import find_page
+from gatepost.services.history_around import ConversationPosition, read_around, read_on
 from gatepost.services.history_query import read_history_query, resolve
 from gatepost.store.messages.history import HistoryFilter, HistoryPage, StoredMessage
+from gatepost.store.pool import Database
 
 _PATH = "/api/v1/messages"
 _encode = msgspec.json.Encoder().encode
@@ -54,6 +57,13 @@ class MessageQuery(HistoryFilters, frozen=True, kw_only=True):
 
     limit: Limit = 20
     cursor: Cursor | None = None
+    around: (
+        Annotated[
+            str,
+            Meta(description="The id of a message: this message with those before and after it in its conversation."),
+        ]
+        | None
+    ) = None
 
 
 class ExportQuery(HistoryFilters, frozen=True, kw_only=True):
@@ -73,9 +83,15 @@ class ExportQuery(HistoryFilters, frozen=True, kw_only=True):
     turn=-1,
 )
 async def list_messages(query: MessageQuery, gateway: Context, caller: CurrentCaller) -> Page[Message]:
-    """Messages of a time range, the newest first. A page that is not full may have a next one."""
+    """Messages of a time range, the newest first. A page that is not full may have a next one.
+
+    With `around`, a part of one conversation: `paging.next` continues with older messages, `paging.previous` with
+    newer ones.
+    """
+    now, before = gateway.clock.now(), _read_cursor(query.cursor)
+    if query.around is not None or isinstance(before, ConversationPosition):
+        return await _list_around(query, before, gateway.db, caller.channel_id, now)
     asked = read_history_query(query.given())
-    before, now = read_cursor(query.cursor, UUID), gateway.clock.now()
     filter_ = _before(await resolve(gateway.db, caller.channel_id, asked), before)
     page = HistoryPage([], None)
     if filter_:
@@ -102,6 +118,28 @@ async def export_messages(query: ExportQuery, gateway: Context, caller: CurrentC
     name = f'attachment; filename="messages-{now:%Y%m%d-%H%M%S}.{query.format}"'
     headers = {"Content-Disposition": name, "X-Content-Type-Options": "nosniff"}
     return StreamResponse(chunks, media_type=FORMATS[query.format], headers=headers)
+
+
+async def _list_around(
+    query: MessageQuery, position: UUID | ConversationPosition | None, db: Database, channel_id: UUID, now: datetime
+) -> Page[Message]:
+    others = sorted(set(query.given()) - {"around"})
+    if others or (query.around is not None and position is not None):
+        raise invalid_field(
+            "around" if query.around else others[0], "cannot be combined with other filters or a cursor"
+        )
+    if query.around is not None:
+        part = await read_around(db, channel_id, query.around, query.limit, now)
+    else:
+        assert isinstance(position, ConversationPosition)
+        part = await read_on(db, channel_id, position, query.limit, now)
+    older, newer = (None if place is None else show_cursor(place) for place in (part.older, part.newer))
+    return Page([Message.of(row, now) for row in part.messages], older, previous=newer)
+
+
+def _read_cursor(text: str | None) -> UUID | ConversationPosition | None:
+    found: UUID | ConversationPosition | None = read_cursor(text, UUID | ConversationPosition)  # type: ignore[arg-type]
+    return found
 
 
 def as_ndjson(rows: Sequence[StoredMessage], now: datetime) -> bytes:

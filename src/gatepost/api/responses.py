@@ -27,6 +27,7 @@ class Page(msgspec.Struct, Generic[T], frozen=True):
     items: list[T]
     next: str | None = None
     message: str = "OK"
+    previous: str | msgspec.UnsetType | None = msgspec.UNSET  # only of lists that can be read in both directions
 
 
 class Reply(msgspec.Struct, Generic[T], frozen=True):
@@ -49,6 +50,11 @@ class Encoded(msgspec.Struct, Generic[T], frozen=True):
     headers: Mapping[str, str] = {}
 
 
+class _Paging(msgspec.Struct, frozen=True):
+    next: str | None
+    previous: str | msgspec.UnsetType | None
+
+
 def respond(result: Any, message: str, status: int) -> Response[Any]:
     """Return the HTTP response for a handler's return value."""
     if isinstance(result, Response):
@@ -57,7 +63,7 @@ def respond(result: Any, message: str, status: int) -> Response[Any]:
     if isinstance(result, Encoded):
         return Response(result.body, status_code=status, headers=result.headers, media_type=MediaType.JSON)
     if isinstance(result, Page):
-        body = envelope(result.items, result.message, result.next)
+        body = envelope(result.items, result.message, _Paging(result.next, result.previous))
     elif isinstance(result, Reply):
         status, headers = result.status or status, result.headers
         body = envelope(result.data, result.message or message, success=status < 400)
@@ -70,5 +76,5 @@ def envelope(data: Any, message: str = "OK", paging: Any = msgspec.UNSET, *, suc
     """Return the envelope with its data as JSON."""
     body = {"success": success, "message": message, "data": data}
     if paging is not msgspec.UNSET:
-        body["paging"] = {"next": paging}
+        body["paging"] = paging
     return _encode(body)

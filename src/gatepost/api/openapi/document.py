@@ -203,7 +203,13 @@ def _envelope(data: Any, known: dict[int, Schema], *, good: bool, paged: bool) -
 _PAGING: Schema = {
     "type": "object",
     "required": ["next"],
-    "properties": {"next": {"type": ["string", "null"], "description": "The cursor of the next page."}},
+    "properties": {
+        "next": {"type": ["string", "null"], "description": "The cursor of the next page."},
+        "previous": {
+            "type": ["string", "null"],
+            "description": "The cursor of the page before. Only `GET /messages` with `around` has it.",
+        },
+    },
     "additionalProperties": False,
 }
 

@@ -206,6 +206,23 @@ async def read_history_page(
     return HistoryPage(found, end if end is None or not found else min(end, found[-1].id))
 
 
+async def read_newer(
+    db: Database, channel_id: UUID, contact_id: UUID, after: UUID, *, limit: int
+) -> list[StoredMessage]:
+    """Return the messages of a contact that follow one, the oldest first; fewer if they are long."""
+    where, place = _place(channel_id, HistoryFilter(IdRange(UUID(int=after.int + 1)), contact_id))
+    rows = await db.fetch(
+        f"""SELECT {_COLUMNS} FROM (
+                SELECT {_COLUMNS}, sum(octet_length(content)) OVER (ORDER BY id) - octet_length(content) AS before
+                FROM (SELECT {_COLUMNS} FROM messages WHERE {where} ORDER BY id LIMIT :limit) m) s
+            WHERE before < :size ORDER BY id""",
+        **place,
+        limit=limit,
+        size=PAGE_SIZE,
+    )
+    return [message_of_row(row) for row in rows]
+
+
 class HistoryTexts(msgspec.Struct, frozen=True):
     """The contents of messages, the newest first, and whether the range has older ones."""
 
