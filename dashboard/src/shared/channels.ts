@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useSearch } from "@tanstack/react-router";
 import { type Api, api, askPage, channelApi, type Schemas } from "./api/client";
 
-export type Channel = Schemas["AccountChannel"];
+export type Channel = Schemas["ChannelOverview"];
 
 const LAST = "gatepost.channel";
 

@@ -21,6 +21,14 @@ def check_found(record: Record | None, prefix: str, id_: UUID) -> Record:
     return record
 
 
+def read_id(prefix: str, text: str) -> UUID:
+    """Parse an id in a path, or raise NotFound."""
+    found = ids.parse_id(prefix, text)
+    if found is None:
+        raise NotFound(f"There is no such {THINGS[prefix]}.")
+    return found
+
+
 def check_name(name: str, field: str = "name") -> str:
     """Check a name: 1 to 100 printable characters, not only spaces."""
     if not 1 <= len(name) <= NAME_MAX:

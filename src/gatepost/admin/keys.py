@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from typing import Any
 from uuid import UUID
 
 import msgspec
@@ -9,8 +10,11 @@ import msgspec
 from gatepost.admin.checks import check_found, check_name
 from gatepost.model import ids
 from gatepost.model.account import SCOPES, key_hash, new_key
+from gatepost.model.account_log import OPERATOR, Actor, LogEntry, new_entry
 from gatepost.model.errors import Conflict, invalid_field
 from gatepost.store import keys as store
+from gatepost.store.channels import get_config
+from gatepost.store.idempotency import NEVER, IdempotentRequest
 from gatepost.store.keys import ApiKey
 from gatepost.store.pool import Database
 
@@ -34,7 +38,9 @@ async def create_key(
     *,
     scopes: Sequence[str] = DEFAULT_SCOPES,
     expires_at: datetime | None = None,
+    actor: Actor = OPERATOR,
     now: datetime,
+    once: IdempotentRequest[NewKey] = NEVER,
 ) -> NewKey:
     """Create a key for a channel."""
     text = new_key()
@@ -46,8 +52,11 @@ async def create_key(
         scopes=check_scopes(scopes),
         created_at=now,
         expires_at=check_expiry(expires_at, now),
+        created_by=actor.label,
     )
-    check_found(await store.insert_key(db, key, key_hash(text)), "ch", channel_id)
+    entry = await _entry(db, key, actor, "key_created", now, scopes=list(key.scopes))
+    shown = once.through(lambda key: NewKey(key, text))
+    check_found(await store.insert_key(db, key, key_hash(text), entry, shown), "ch", channel_id)
     return NewKey(key, text)
 
 
@@ -63,23 +72,51 @@ async def rotate_key(
     *,
     overlap: timedelta = DEFAULT_OVERLAP,
     expires_at: datetime | None = None,
+    actor: Actor = OPERATOR,
     now: datetime,
+    once: IdempotentRequest[NewKey] = NEVER,
 ) -> NewKey:
     """Create a key with the same name and scopes; the old one stays valid for `overlap`, or until it expires."""
     if not timedelta(0) <= overlap <= OVERLAP_MAX:
         raise invalid_field("overlap", f"must be between 0 and {OVERLAP_MAX.days} days")
     old = await get_key(db, channel_id, key_id)
     text = new_key()
-    new = msgspec.structs.replace(old, id=ids.new_id(now), hint=text[:_HINT], expires_at=check_expiry(expires_at, now))
-    made = await store.rotate_key(db, channel_id, key_id, new=new, key_hash=key_hash(text), overlap=overlap, now=now)
+    new = msgspec.structs.replace(
+        old,
+        id=ids.new_id(now),
+        hint=text[:_HINT],
+        expires_at=check_expiry(expires_at, now),
+        created_by=actor.label,
+    )
+    entry = await _entry(db, new, actor, "key_rotated", now, replaces=ids.format_id("key", key_id))
+    made = await store.rotate_key(
+        db,
+        channel_id,
+        key_id,
+        new=new,
+        key_hash=key_hash(text),
+        overlap=overlap,
+        now=now,
+        entry=entry,
+        once=once.through(lambda key: NewKey(key, text)),
+    )
     if made is None:
         raise Conflict("This key is revoked or expired. Create a new one instead.")
     return NewKey(made, text)
 
 
-async def revoke_key(db: Database, channel_id: UUID, key_id: UUID, now: datetime) -> ApiKey:
+async def revoke_key(db: Database, channel_id: UUID, key_id: UUID, now: datetime, *, actor: Actor = OPERATOR) -> ApiKey:
     """Revoke a key; no effect if it is revoked."""
-    return check_found(await store.revoke_key(db, channel_id, key_id, now), "key", key_id)
+    key = await get_key(db, channel_id, key_id)
+    entry = await _entry(db, key, actor, "key_revoked", now)
+    return await store.revoke_key(db, channel_id, key_id, now, entry) or await get_key(db, channel_id, key_id)
+
+
+async def _entry(db: Database, key: ApiKey, actor: Actor, action: str, now: datetime, **details: Any) -> LogEntry:
+    """Return the log entry of an action on a key. The account is that of the key's channel."""
+    channel = check_found(await get_config(db, key.channel_id), "ch", key.channel_id)
+    details = {"name": key.name, "channel": ids.format_id("ch", key.channel_id)} | details
+    return new_entry(channel.account_id, actor, action, now, target=ids.format_id("key", key.id), details=details)
 
 
 def check_scopes(scopes: Sequence[str]) -> tuple[str, ...]:

@@ -34,7 +34,7 @@ from gatepost.store.links import LinkRow, get_link
 _WAIT = 10.0  # seconds that a request waits for a code to appear
 _TYPES = {"svg": "image/svg+xml", "png": "image/png"}
 _UNLINKED = WaitUntil("/api/v1/channel", '!["connected", "limited"].includes(data.connection.state)', tries=0)
-_headroom = msgspec.json.Decoder(Headroom)
+decode_headroom = msgspec.json.Decoder(Headroom).decode
 
 
 class PairingRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -142,4 +142,4 @@ async def read_headroom(gateway: ApiContext, config: ChannelConfig) -> tuple[Cha
     """Return the limits of a channel, what they leave, and the link of a QR channel."""
     row = await get_link(gateway.db, config.id) if NETWORK_KINDS[config.kind].linked else None
     limits = gateway.limits(config, row, gateway.clock.now())
-    return limits, _headroom.decode(await get_pace(gateway.db, config.id)), row
+    return limits, decode_headroom(await get_pace(gateway.db, config.id)), row

@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any, TypeVar
+from uuid import UUID
 
 import msgspec
 from litestar import Request
@@ -11,6 +12,7 @@ from gatepost.admin.vault import Vault
 from gatepost.api.context import ApiContext
 from gatepost.api.responses import SECRET, Created, Encoded, envelope
 from gatepost.model.account import Caller
+from gatepost.model.session import SignedInUser
 from gatepost.store.idempotency import PLAIN, AnswerSeal, IdempotencyKey, IdempotentRequest, Replay, idempotency_key
 
 T = TypeVar("T")
@@ -37,10 +39,9 @@ class CreateOnce:
         """Create the resource, or return the earlier response. A `secret` response is stored encrypted."""
         state = self._request.scope["state"]
         gateway: ApiContext = state["gateway"]
-        caller: Caller = state["caller"]
-        key = read_key(self._request, self._body)
-        seal = _seal(gateway.vault, caller, key) if secret and key else PLAIN
-        once = IdempotentRequest[T](caller.channel_id, key, self.encoder(show), seal)
+        key, owner = read_key(self._request, self._body), _owner(state)
+        seal = _seal(gateway.vault, owner, key) if secret and key else PLAIN
+        once = IdempotentRequest[T](owner, key, self.encoder(show), seal)
         self._headers = SECRET if secret else {}
         await once.look(gateway.db, gateway.clock.now())
         return Created(show(await make(once)), headers=self._headers)
@@ -60,8 +61,17 @@ def read_key(request: Request[Any, Any, Any], body: bytes) -> IdempotencyKey | N
     return idempotency_key(request.headers.get("idempotency-key"), body, route)
 
 
-def _seal(vault: Vault, caller: Caller, key: IdempotencyKey) -> AnswerSeal:
-    context = f"answer:{caller.channel_id.hex}:{key.route}:{key.key}".encode()
+def _owner(state: dict[str, Any]) -> UUID:
+    """Return whose keys they are: those of the channel, or of the account on routes that act on no channel."""
+    if state["access"].scope is None:
+        user: SignedInUser = state["user"]
+        return user.account_id
+    caller: Caller = state["caller"]
+    return caller.channel_id
+
+
+def _seal(vault: Vault, owner: UUID, key: IdempotencyKey) -> AnswerSeal:
+    context = f"answer:{owner.hex}:{key.route}:{key.key}".encode()
     return AnswerSeal(lambda answer: vault.seal(answer, context), lambda kept: vault.open(kept, context))
 
 

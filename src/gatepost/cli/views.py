@@ -2,7 +2,10 @@
 
 from typing import Any
 
+import msgspec
+
 from gatepost.admin.one_time_links import NewLink
+from gatepost.api.contract.account import AccountUser
 from gatepost.model import ids, times
 from gatepost.store.sessions import StoredSession
 from gatepost.store.users import User
@@ -12,15 +15,8 @@ View = dict[str, Any]
 
 def user_view(user: User) -> View:
     """Return a user without the password."""
-    return {
-        "id": ids.format_id("usr", user.id),
-        "account": ids.format_id("acc", user.account_id),
-        "email": user.email,
-        "name": user.name,
-        "role": user.role,
-        "two_factor": user.totp_active,
-        "created_at": times.format_time(user.created_at),
-    }
+    view: View = msgspec.to_builtins(AccountUser.of(user))
+    return view
 
 
 def link_view(link: NewLink, base: str) -> View:

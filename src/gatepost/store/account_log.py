@@ -1,13 +1,14 @@
 """The log of accounts: who did what."""
 
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, Literal
 from uuid import UUID
 
 import msgspec
 
 from gatepost.model import ids
 from gatepost.model.account_log import Actor, LogEntry
+from gatepost.model.dates import IdRange
 from gatepost.store.pool import Connection, Database
 from gatepost.store.statement import statement
 
@@ -39,14 +40,36 @@ async def add_entry(db: Database, entry: LogEntry) -> None:
         await insert_entry(conn, entry)
 
 
-async def list_entries(db: Database, account_id: UUID, *, before: UUID | None, limit: int) -> list[LogEntry]:
+class LogFilter(msgspec.Struct, frozen=True):
+    """Which entries of a log; all filters have to fit."""
+
+    span: IdRange = IdRange()
+    actor: UUID | Literal["operator"] | None = None  # a user, a key or the operator
+    action: str | None = None
+
+
+EVERYTHING = LogFilter()
+
+
+async def list_entries(
+    db: Database, account_id: UUID, *, before: UUID | None, limit: int, filter_: LogFilter = EVERYTHING
+) -> list[LogEntry]:
     """Return the entries of an account before one, the newest first."""
+    actor = filter_.actor if isinstance(filter_.actor, UUID) else None
+    named: dict[str, Any] = ({"actor_id": actor} if actor else {}) | (
+        {"action": filter_.action} if filter_.action else {}
+    )
+    # The operator has no id. Only the given filters are in the statement, so that each has its index.
+    also = "".join(f" AND {name} = :{name}" for name in named)
+    also += " AND actor_id IS NULL" if filter_.actor == "operator" else ""
     rows = await db.fetch(
-        """SELECT id, account_id, at, actor_kind, actor_id, actor, action, target, details FROM account_log
-           WHERE account_id = :account_id AND id < :before ORDER BY id DESC LIMIT :limit""",
+        f"""SELECT id, account_id, at, actor_kind, actor_id, actor, action, target, details FROM account_log
+            WHERE account_id = :account_id AND id >= :first AND id < :before{also} ORDER BY id DESC LIMIT :limit""",
         account_id=account_id,
-        before=before or UUID(int=(1 << 128) - 1),
+        first=filter_.span.start,
+        before=min(before or filter_.span.end, filter_.span.end),
         limit=limit,
+        **named,
     )
     return [_entry(row) for row in rows]
 

@@ -198,6 +198,27 @@ async def get_pace(db: Database, channel_id: UUID) -> str:
     return value
 
 
+class ChannelActivity(msgspec.Struct, frozen=True):
+    """What the owner last saved about a channel's pace, as JSON, and how many conversations are unread."""
+
+    pace: str
+    unread: int
+
+
+async def list_activity(db: Database, account_id: UUID, unread_max: int) -> dict[UUID, ChannelActivity]:
+    """Return the activity of the channels of an account. Unread conversations are counted up to a maximum."""
+    rows = await db.fetch(
+        """SELECT c.id, h.pace, u.unread
+           FROM channels c JOIN channel_heads h ON h.channel_id = c.id CROSS JOIN LATERAL (
+               SELECT count(*) AS unread FROM (
+                   SELECT 1 FROM conversations WHERE channel_id = c.id AND unread > 0 LIMIT $2) found) u
+           WHERE c.account_id = $1""",
+        account_id,
+        unread_max,
+    )
+    return {row["id"]: ChannelActivity(row["pace"], row["unread"]) for row in rows}
+
+
 async def record_connection(
     transaction: ChannelTransaction, state: str, reason: str | None, qr: str | None = None
 ) -> bool:

@@ -8,6 +8,9 @@ from uuid import UUID
 import msgspec
 
 from gatepost.model.account import API_ACCESS, SCOPES, Caller, Principal
+from gatepost.model.account_log import LogEntry
+from gatepost.store.account_log import insert_entry
+from gatepost.store.idempotency import NEVER, IdempotentRequest
 from gatepost.store.pool import Database
 
 
@@ -23,9 +26,10 @@ class ApiKey(msgspec.Struct, frozen=True):
     expires_at: datetime | None = None
     revoked_at: datetime | None = None
     last_used_at: datetime | None = None
+    created_by: str | None = None  # None: before this was recorded
 
 
-_COLUMNS = "id, channel_id, name, hint, scopes, created_at, expires_at, revoked_at, last_used_at"
+_COLUMNS = "id, channel_id, name, hint, scopes, created_at, expires_at, revoked_at, last_used_at, created_by"
 
 
 async def find_caller(db: Database, key_hash: bytes) -> Caller | None:
@@ -60,20 +64,28 @@ async def get_operator(db: Database, channel_id: UUID) -> Caller | None:
     return Caller(Principal("operator", UUID(int=0), frozenset(SCOPES)), api_access=True, **dict(row))
 
 
-async def insert_key(db: Database, key: ApiKey, key_hash: bytes) -> bool:
+async def insert_key(
+    db: Database, key: ApiKey, key_hash: bytes, entry: LogEntry, once: IdempotentRequest[ApiKey] = NEVER
+) -> bool:
     """Insert a key. Return False if there is no such channel."""
-    return await db.changes(
-        """INSERT INTO api_keys (id, channel_id, name, hint, hash, scopes, created_at, expires_at)
-           SELECT $1, id, $3, $4, $5, $6, $7, $8 FROM channels WHERE id = $2 RETURNING 1""",
-        key.id,
-        key.channel_id,
-        key.name,
-        key.hint,
-        key_hash,
-        list(key.scopes),
-        key.created_at,
-        key.expires_at,
-    )
+    async with db.transaction() as conn:
+        made = await conn.fetchval(
+            """INSERT INTO api_keys (id, channel_id, name, hint, hash, scopes, created_at, expires_at, created_by)
+               SELECT $1, id, $3, $4, $5, $6, $7, $8, $9 FROM channels WHERE id = $2 RETURNING 1""",
+            key.id,
+            key.channel_id,
+            key.name,
+            key.hint,
+            key_hash,
+            list(key.scopes),
+            key.created_at,
+            key.expires_at,
+            key.created_by,
+        )
+        if made is not None:
+            await insert_entry(conn, entry)
+            await once.keep_unlocked(conn, key, key.created_at)
+    return made is not None
 
 
 async def list_keys(db: Database, channel_id: UUID) -> list[ApiKey]:
@@ -94,42 +106,62 @@ async def find_key(db: Database, key_id: UUID) -> ApiKey | None:
     return _key(row) if row else None
 
 
-async def revoke_key(db: Database, channel_id: UUID, key_id: UUID, now: datetime) -> ApiKey | None:
-    """Revoke a key at once; the time of an earlier revocation stays. Return None if the channel has no such key."""
-    row = await db.fetchrow(
-        f"""UPDATE api_keys SET revoked_at = COALESCE(revoked_at, $3)
-            WHERE channel_id = $1 AND id = $2 RETURNING {_COLUMNS}""",
-        channel_id,
-        key_id,
-        now,
-    )
+async def revoke_key(db: Database, channel_id: UUID, key_id: UUID, now: datetime, entry: LogEntry) -> ApiKey | None:
+    """Revoke a key at once. Return None if the channel has no such key, or it is revoked."""
+    async with db.transaction() as conn:
+        row = await conn.fetchrow(
+            f"""UPDATE api_keys SET revoked_at = $3
+                WHERE channel_id = $1 AND id = $2 AND revoked_at IS NULL RETURNING {_COLUMNS}""",
+            channel_id,
+            key_id,
+            now,
+        )
+        if row is not None:
+            await insert_entry(conn, entry)
     return _key(row) if row else None
 
 
 async def rotate_key(
-    db: Database, channel_id: UUID, old_id: UUID, *, new: ApiKey, key_hash: bytes, overlap: timedelta, now: datetime
+    db: Database,
+    channel_id: UUID,
+    old_id: UUID,
+    *,
+    new: ApiKey,
+    key_hash: bytes,
+    overlap: timedelta,
+    now: datetime,
+    entry: LogEntry,
+    once: IdempotentRequest[ApiKey] = NEVER,
 ) -> ApiKey | None:
     """Insert a new key with the name and scopes of a live one, which then expires. None: it has expired already."""
-    row = await db.fetchrow(
-        f"""WITH old AS (
-                UPDATE api_keys SET expires_at = least(expires_at, $7 + $8::interval)
-                WHERE channel_id = $1 AND id = $2 AND revoked_at IS NULL
-                  AND (expires_at IS NULL OR expires_at > $7)
-                RETURNING channel_id, name, scopes
-            )
-            INSERT INTO api_keys (id, channel_id, name, hint, hash, scopes, created_at, expires_at)
-            SELECT $3, channel_id, name, $4, $5, scopes, $7, $6 FROM old
-            RETURNING {_COLUMNS}""",
-        channel_id,
-        old_id,
-        new.id,
-        new.hint,
-        key_hash,
-        new.expires_at,
-        now,
-        overlap,
-    )
-    return _key(row) if row else None
+    async with db.transaction() as conn:
+        row = await conn.fetchrow(
+            f"""WITH old AS (
+                    UPDATE api_keys SET expires_at = least(expires_at, $7 + $8::interval)
+                    WHERE channel_id = $1 AND id = $2 AND revoked_at IS NULL
+                      AND (expires_at IS NULL OR expires_at > $7)
+                    RETURNING channel_id, name, scopes
+                )
+                INSERT INTO api_keys (id, channel_id, name, hint, hash, scopes, created_at, expires_at, created_by)
+                SELECT $3, channel_id, name, $4, $5, scopes, $7, $6, $9 FROM old
+                RETURNING {_COLUMNS}""",
+            channel_id,
+            old_id,
+            new.id,
+            new.hint,
+            key_hash,
+            new.expires_at,
+            now,
+            overlap,
+            new.created_by,
+        )
+        if row is None:
+            await once.check(conn, now)  # the same request may have just rotated it
+            return None
+        made = _key(row)
+        await insert_entry(conn, entry)
+        await once.keep_unlocked(conn, made, now)
+    return made
 
 
 async def record_key_uses(db: Database, used: Mapping[UUID, datetime]) -> None:

@@ -1,5 +1,6 @@
 """The link of a QR channel: what people requested, and what its owner reports."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -34,6 +35,14 @@ async def get_link(db: Database, channel_id: UUID) -> LinkRow:
     """Return the link of a channel; one that was never requested has default values."""
     row = await db.fetchrow(f"SELECT {_COLUMNS} FROM channel_links WHERE channel_id = $1", channel_id)
     return LinkRow(**row) if row else LinkRow()
+
+
+async def list_links(db: Database, channel_ids: Sequence[UUID]) -> dict[UUID, LinkRow]:
+    """Return the links of these channels that were requested."""
+    rows = await db.fetch(
+        f"SELECT channel_id, {_COLUMNS} FROM channel_links WHERE channel_id = ANY ($1::uuid[])", list(channel_ids)
+    )
+    return {row["channel_id"]: LinkRow(**{name: row[name] for name in LinkRow.__struct_fields__}) for row in rows}
 
 
 async def request_link(db: Database, channel_id: UUID, now: datetime, **request: Any) -> None:

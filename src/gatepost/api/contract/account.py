@@ -1,18 +1,34 @@
-"""Accounts, plans, channels and keys in answers: what the operator sees of every account."""
+"""Accounts, plans, channels, keys, users and the log in answers: for the operator, and for people of the account."""
 
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal, Self
 
 from msgspec import UNSET, Meta, UnsetType
 
-from gatepost.api.contract.fields import HEX, ApiObject, ChannelId, JsonObject, Never, Nothing, Time
+from gatepost.api.contract.channel import (
+    ChannelLimits,
+    ChannelLink,
+    ChannelWaiting,
+    Headroom,
+    PairLimit,
+    Throughput,
+    Tier,
+)
+from gatepost.api.contract.fields import HEX, ApiObject, ChannelId, JsonObject, Never, Nothing, Text, Time
+from gatepost.api.contract.usage import ApiRate, PlanUsage, StorageUsage, TrialPeriod
 from gatepost.model import account as model
 from gatepost.model import ids, times
+from gatepost.model.account_log import Actor, LogEntry
+from gatepost.model.session import Role
 from gatepost.store import accounts, keys
 from gatepost.store.channels import ChannelConfig
+from gatepost.store.users import User
 
 AccountId = Annotated[str, Meta(examples=[f"acc_{HEX}"])]
 KeyId = Annotated[str, Meta(examples=[f"key_{HEX}"])]
+UserId = Annotated[str, Meta(examples=[f"usr_{HEX}"])]
+Email = Annotated[str, Meta(examples=["ana@example.com"])]
+UNREAD_MAX = 1_000  # unread conversations that are counted
 
 
 class Account(ApiObject, frozen=True):
@@ -38,6 +54,21 @@ class Account(ApiObject, frozen=True):
             addons=list(row.addons),
             created_at=times.format_time(row.created_at),
         )
+
+
+class OwnAccount(ApiObject, frozen=True):
+    """The account of the person who is signed in: its plan with what is used of it, its trial and its add-ons."""
+
+    id: AccountId
+    name: Annotated[str, Meta(examples=["The bakery"])]
+    suspended: Annotated[bool, Meta(examples=[False])]
+    created_at: Time
+    plan: PlanUsage
+    storage: StorageUsage
+    trial: TrialPeriod
+    addons: Annotated[list[str], Meta(examples=[["API Access"]])]
+    api_access: Annotated[bool, Meta(description='Whether the account has the add-on "API Access".', examples=[True])]
+    api: ApiRate
 
 
 class Plan(ApiObject, frozen=True):
@@ -100,7 +131,7 @@ class AccountChannel(ApiObject, frozen=True):
     deleted: bool | UnsetType = UNSET
 
     @classmethod
-    def of(cls, row: ChannelConfig, **more: Any) -> "AccountChannel":
+    def of(cls, row: ChannelConfig, **more: Any) -> Self:
         """Return a channel."""
         return cls(
             id=ids.format_id("ch", row.id),
@@ -117,6 +148,37 @@ class AccountChannel(ApiObject, frozen=True):
         )
 
 
+class ChannelOverview(AccountChannel, frozen=True, kw_only=True):
+    """A channel with the state of its number, what its limits leave, and its unread conversations."""
+
+    quality: Annotated[Text, Meta(examples=["GREEN"])]
+    status: Annotated[Text, Meta(examples=["CONNECTED"])]
+    throughput: Throughput
+    tier: Tier
+    pair: PairLimit
+    queued: Annotated[int, Meta(examples=[0])]
+    waiting: Annotated[ChannelWaiting | None, Meta(examples=[None])]
+    unread: Annotated[int, Meta(description=f"Unread conversations, up to {UNREAD_MAX:,}.", examples=[3])]
+    link: ChannelLink | UnsetType = UNSET
+
+    @classmethod
+    def state_of(
+        cls, row: ChannelConfig, limits: ChannelLimits, headroom: Headroom, link: ChannelLink | None, unread: int
+    ) -> dict[str, Any]:
+        """Return the fields besides those of `AccountChannel`."""
+        return {
+            "quality": row.state.get("quality"),
+            "status": row.state.get("status"),
+            "throughput": headroom.throughput_within(limits),
+            "tier": headroom.tier_within(limits),
+            "pair": headroom.pair_within(limits),
+            "queued": headroom.queued,
+            "waiting": headroom.waiting,
+            "unread": unread,
+            "link": link or UNSET,
+        }
+
+
 class ApiKey(ApiObject, frozen=True):
     """A key of a channel. `hint` is how its text begins."""
 
@@ -129,9 +191,10 @@ class ApiKey(ApiObject, frozen=True):
     expires_at: Never
     revoked_at: Never
     last_used_at: Never
+    created_by: Annotated[Text, Meta(description="E-mail address, or `operator`.", examples=["ana@example.com"])]
 
     @classmethod
-    def of(cls, row: keys.ApiKey, **more: Any) -> "ApiKey":
+    def of(cls, row: keys.ApiKey, **more: Any) -> Self:
         """Return a key."""
         return cls(
             id=ids.format_id("key", row.id),
@@ -143,6 +206,7 @@ class ApiKey(ApiObject, frozen=True):
             expires_at=times.format_optional_time(row.expires_at),
             revoked_at=times.format_optional_time(row.revoked_at),
             last_used_at=times.format_optional_time(row.last_used_at),
+            created_by=row.created_by,
             **more,
         )
 
@@ -151,3 +215,67 @@ class NewApiKey(ApiKey, frozen=True):
     """A key with its text, which is shown only once."""
 
     key: Annotated[str, Meta(examples=["gpk_x7Kd2aVbT0m1"])]
+
+
+class AccountUser(ApiObject, frozen=True):
+    """A person of an account."""
+
+    id: UserId
+    account: AccountId
+    email: Email
+    name: Annotated[str, Meta(examples=["Ana Maria"])]
+    role: Annotated[Role, Meta(examples=["agent"])]
+    two_factor: Annotated[bool, Meta(description="Whether signing in takes a code.", examples=[True])]
+    invited: Annotated[bool, Meta(description="Whether the person has set no password yet.", examples=[False])]
+    created_at: Time
+
+    @classmethod
+    def of(cls, user: User) -> "AccountUser":
+        """Return a user without the password."""
+        return cls(
+            id=ids.format_id("usr", user.id),
+            account=ids.format_id("acc", user.account_id),
+            email=user.email,
+            name=user.name,
+            role=user.role,
+            two_factor=user.totp_active,
+            invited=not user.password_hash,
+            created_at=times.format_time(user.created_at),
+        )
+
+
+class LogActor(ApiObject, frozen=True):
+    """Who did something. `label` is an e-mail address, the name of a key, or `operator`."""
+
+    kind: Annotated[Literal["user", "key", "operator"], Meta(examples=["user"])]
+    id: Annotated[Text, Meta(examples=[f"usr_{HEX}"])]
+    label: Annotated[str, Meta(examples=["ana@example.com"])]
+
+    @classmethod
+    def of(cls, actor: Actor) -> "LogActor":
+        """Return an actor."""
+        prefix = "key" if actor.kind == "key" else "usr"
+        return cls(actor.kind, ids.format_id(prefix, actor.id) if actor.id else None, actor.label)
+
+
+class AccountLogEntry(ApiObject, frozen=True):
+    """One action in an account. The log contains no secrets."""
+
+    id: Annotated[str, Meta(examples=[f"log_{HEX}"])]
+    at: Time
+    actor: LogActor
+    action: Annotated[str, Meta(examples=["key_created"])]
+    target: Annotated[str, Meta(description="An id, or the e-mail address of a user.", examples=[f"key_{HEX}"])]
+    details: Annotated[JsonObject, Meta(examples=[{"name": "Online shop"}])]
+
+    @classmethod
+    def of(cls, entry: LogEntry) -> "AccountLogEntry":
+        """Return an entry."""
+        return cls(
+            ids.format_id("log", entry.id),
+            times.format_time(entry.at),
+            LogActor.of(entry.actor),
+            entry.action,
+            entry.target,
+            dict(entry.details),
+        )

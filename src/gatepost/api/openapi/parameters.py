@@ -17,6 +17,7 @@ PREFIXES = {  # parameter → prefix of its ids
     "recovery_id": "rec",
     "channel_id": "ch",
     "user_id": "usr",
+    "key_id": "key",
 }
 EXAMPLES = {
     "message_id": _HEX.upper(),

@@ -1,0 +1,126 @@
+"""The account of a person who is signed in: what it has, its channels, and the log of who did what."""
+
+from typing import Any
+
+from gatepost.admin import accounts
+from gatepost.model import ids
+from gatepost.model.account import API_ACCESS
+from tests.gateway.checks import check_refused, until
+from tests.gateway.people import Person, new_person
+from tests.house import House
+
+ACCOUNT = "/api/v1/account"
+CHANNELS, LOG = ACCOUNT + "/channels", ACCOUNT + "/log"
+
+
+async def read(person: Person, path: str) -> Any:
+    answer = await person.call("GET", path)
+    assert answer.status == 200, answer.body
+    return answer.json()["data"]
+
+
+async def test_the_plan_and_what_is_used_of_it(house: House) -> None:
+    person = await new_person(house, "reader")
+    await house.send(phone="5511999998888", body="Hello")
+    found = await read(person, ACCOUNT)
+    assert found["id"] == ids.format_id("acc", house.account_id)
+    assert (found["name"], found["suspended"], found["addons"], found["api_access"]) == ("Test", False, [], False)
+    assert found["plan"]["name"] == "unlimited"
+    assert found["plan"]["used"] == 1
+    assert found["storage"]["used"] == 0
+    assert found["trial"]["active"] is True
+    await accounts.add_addon(house.db, house.account_id, API_ACCESS, house.clock.now())
+    assert (await read(person, ACCOUNT))["api_access"] is True
+
+
+async def test_only_the_account_answers_while_it_is_suspended(house: House) -> None:
+    person = await new_person(house)
+    await accounts.set_suspended(house.db, house.account_id, True)
+
+    async def suspended() -> bool:
+        return bool((await read(person, ACCOUNT))["suspended"])
+
+    await until(suspended)
+    for path in (CHANNELS, LOG, f"{CHANNELS}/{house.channel}", f"{CHANNELS}/{house.channel}/keys"):
+        check_refused(await person.call("GET", path), 403, "account_suspended", about=path)
+
+
+async def test_channels_with_their_state_and_headroom(house: House) -> None:
+    person = await new_person(house, "reader")
+    linked = await house.new_qr_channel(house.account_id)
+    stranger = await house.new_channel(await house.new_account(), "15550002222", "100000000000002")
+    official, qr = await read(person, CHANNELS)
+    assert (official["id"], qr["id"]) == (house.channel, ids.format_id("ch", linked.id))
+    assert official["kind"] == "official"
+    assert official["connection"] == "connected"
+    assert official["throughput"] == {"limit": 1000, "used": 0, "free": 1000}
+    assert official["tier"]["limit"] is None
+    assert official["unread"] == 0
+    assert "link" not in official
+    assert (qr["kind"], qr["connection"]) == ("qr", "disconnected")
+    assert "No phone is linked" in qr["reason"]
+    assert qr["link"] == {"wanted": False, "linked_at": None, "qr_until": None, "locked_until": None}
+    missing = f"{CHANNELS}/{ids.format_id('ch', stranger.id)}"
+    check_refused(await person.call("GET", missing), 404, "not_found")
+    check_refused(await person.call("GET", f"{CHANNELS}/nonsense"), 404, "not_found")
+
+
+async def test_unread_conversations_are_counted(house: House) -> None:
+    person = await new_person(house, "reader")
+    for phone in ("5511999990001", "5511999990002"):
+        for _ in range(2):
+            said = {"from": phone, "type": "text", "text": {"body": "Hello"}}
+            await house.sandbox("POST", "/control/numbers/100000000000001/incoming", said)
+
+    async def both() -> bool:
+        return bool((await read(person, CHANNELS))[0]["unread"] == 2)
+
+    await until(both)
+
+
+async def test_only_an_owner_sees_the_verify_token(house: House) -> None:
+    owner, agent = await new_person(house), await new_person(house, "agent")
+    answer = await owner.call("GET", f"{CHANNELS}/{house.channel}")
+    found = answer.json()["data"]
+    assert found["callback_url"] == f"{house.url}/callbacks/cloud/{house.channel}"
+    assert found["verify_token"] == "verify"
+    assert answer.headers["cache-control"] == "no-store"
+    assert b"app-secret" not in answer.body
+    hidden = await agent.call("GET", f"{CHANNELS}/{house.channel}")
+    assert b"verify" not in hidden.body
+    assert hidden.json()["data"]["name"] == "Test"
+
+
+async def test_the_log_by_actor_action_and_time(house: House) -> None:
+    owner, other = await new_person(house), await new_person(house)
+    path = f"{CHANNELS}/{house.channel}/keys"
+    for person in (owner, other, owner):
+        assert (await person.call("POST", path, {"name": "Shop"})).status == 201
+    everything = await read(owner, LOG + "?limit=100")
+    assert [entry["id"] for entry in everything] == sorted((entry["id"] for entry in everything), reverse=True)
+    me = ids.format_id("usr", owner.user.id)
+    mine = await read(owner, f"{LOG}?actor={me}&action=key_created")
+    assert [entry["actor"] for entry in mine] == [{"kind": "user", "id": me, "label": owner.user.email}] * 2
+    assert mine[0]["details"] == {"name": "Shop", "channel": house.channel, "scopes": ["send", "read", "manage"]}
+    assert {entry["actor"]["label"] for entry in await read(owner, LOG + "?actor=operator")} == {"operator"}
+    assert len(await read(owner, LOG + "?action=key_created")) == 4
+    first = await owner.call("GET", LOG + "?action=key_created&limit=3")
+    second = await owner.call("GET", f"{LOG}?action=key_created&limit=3&cursor={first.json()['paging']['next']}")
+    assert [len(page.json()["data"]) for page in (first, second)] == [3, 1]
+    assert second.json()["paging"]["next"] is None
+    at = mine[0]["at"]
+    assert mine[0] not in await read(owner, f"{LOG}?to={at}")
+    assert mine[0] in await read(owner, f"{LOG}?from={at}")
+    stranger = await new_person(house, account_id=await house.new_account())
+    assert len(await read(stranger, LOG)) == 2  # that they were created, and signed in
+
+
+async def test_queries_of_the_log_that_are_refused(house: House) -> None:
+    owner = await new_person(house)
+    for query in ("actor=nobody", "from=yesterday", "limit=0", "tz=Moon", "action=%00"):
+        field = query.partition("=")[0]
+        check_refused(await owner.call("GET", f"{LOG}?{query}"), 422, "invalid_field", field, query)
+    check_refused(await owner.call("GET", f"{LOG}?cursor=x"), 400, "invalid_cursor")
+    for role in ("agent", "reader"):
+        person = await new_person(house, role)
+        check_refused(await person.call("GET", LOG), 403, "missing_role")
