@@ -1,26 +1,32 @@
 """Sessions, links and the log in the database: the plan of the look-up, the migration, and the clean-up."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from datetime import timedelta
 from pathlib import Path
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import asyncpg
+import msgspec
 import pytest
 
-from gatepost.model.account_log import OPERATOR, new_entry
+from gatepost.model.account_log import OPERATOR, LogEntry, new_entry
 from gatepost.model.session import token_hash
 from gatepost.store.account_log import add_entry, forget_entries, list_entries
 from gatepost.store.migrate import migrate
-from gatepost.store.one_time_links import forget_links
+from gatepost.store.one_time_links import forget_links, insert_link, use_link
 from gatepost.store.pool import Database
-from gatepost.store.sessions import find_session, forget_sessions, record_session_uses
+from gatepost.store.sessions import StoredSession, find_session, forget_sessions, insert_session, record_session_uses
+from gatepost.store.users import get_user, set_password
 from tests.outbound.stage import NOW
+from tests.patience import patience
 from tests.store.query_plans import Plan, explained_database
 from tests.store.test_shipped_migrations import migrate_before
 
 ACCOUNT, CHANNEL = UUID(int=1), UUID(int=2)
 USER = "INSERT INTO users (id, account_id, email, password_hash, role, created_at) VALUES ($1, $2, $3, '', $4, $5)"
+WAITING = """SELECT count(*) FROM pg_stat_activity
+             WHERE datname = current_database() AND wait_event_type = 'Lock'"""
 
 
 @pytest.fixture
@@ -58,7 +64,7 @@ async def filled(database_url: str) -> str:
 
 @pytest.fixture
 async def db(filled: str) -> AsyncIterator[Database]:
-    one = await Database.connect(filled, connections=2)
+    one = await Database.connect(filled, connections=4)
     yield one
     await one.close()
 
@@ -162,3 +168,45 @@ async def test_members_become_agents(empty_database_url: str, tmp_path: Path) ->
     with pytest.raises(asyncpg.CheckViolationError):
         await conn.execute(USER, UUID(int=5), ACCOUNT, "new@x.y", "member", NOW)
     await conn.close()
+
+
+async def test_a_password_that_changes_meanwhile_ends_or_prevents_the_session(db: Database, filled: str) -> None:
+    """Signing in waits for a change of the password that has begun, and then finds that its own is the old one."""
+    user = await get_user(db, UUID(hex=f"{1001:032d}"))
+    assert user is not None
+    conn = await asyncpg.connect(filled)
+    changing = conn.transaction()
+    await changing.start()
+    await conn.execute("UPDATE users SET password_hash = 'new' WHERE id = $1", user.id)
+    await conn.execute("DELETE FROM sessions WHERE user_id = $1", user.id)
+    session = StoredSession(UUID(int=77), user.id, NOW, NOW, NOW + timedelta(days=30), "", "")
+    entry = new_entry(user.account_id, OPERATOR, "signed_in", NOW)
+    signing_in = asyncio.create_task(insert_session(db, session, b"x" * 32, user=user, replaced=None, entry=entry))
+    async with patience(lambda: "the sign-in waits for no lock"):
+        while not await conn.fetchval(WAITING):
+            assert not signing_in.done()
+            await asyncio.sleep(0.01)
+    await changing.commit()
+    await conn.close()
+    assert await signing_in is False
+    assert await db.fetchval("SELECT count(*) FROM sessions WHERE user_id = $1", user.id) == 0
+
+
+async def test_links_are_used_once_by_many_at_once_while_the_password_changes(db: Database) -> None:
+    user = await get_user(db, UUID(hex=f"{1001:032d}"))
+    assert user is not None
+    entry = new_entry(user.account_id, OPERATOR, "test", NOW)
+    for turn in range(10):
+        token = bytes([turn])
+        until = NOW + timedelta(hours=1)
+        await insert_link(db, token, user.id, "invitation", created_at=NOW, expires_at=until, entry=again(entry))
+        uses = [use_link(db, token, f"link {n}", None, NOW, again(entry)) for n in range(2)]
+        change = set_password(db, user.account_id, user.id, "changed", again(entry), kept=None)
+        *used, changed = await asyncio.gather(*uses, change)
+        assert changed
+        assert used.count(True) <= 1
+        assert await db.fetchval("SELECT count(*) FROM one_time_links") == 0
+
+
+def again(entry: LogEntry) -> LogEntry:
+    return msgspec.structs.replace(entry, id=uuid4())

@@ -13,6 +13,8 @@ from gatepost.store.pool import Database
 from gatepost.store.statement import statement
 
 Purpose = Literal["invitation", "password_reset"]
+# Every change of a user's password, links and sessions locks the user first, so that two of them cannot deadlock.
+_LOCK_USER = "SELECT 1 FROM users WHERE id = $1 FOR NO KEY UPDATE"
 
 
 class OneTimeLink(msgspec.Struct, frozen=True):
@@ -41,6 +43,7 @@ async def insert_link(
 ) -> None:
     """Insert the only link of a user: earlier ones become invalid."""
     async with db.transaction() as conn:
+        await conn.execute(_LOCK_USER, user_id)
         await conn.execute("DELETE FROM one_time_links WHERE user_id = $1", user_id)
         await conn.execute(
             *statement(
@@ -74,10 +77,12 @@ async def use_link(
 ) -> bool:
     """Set the password of a link's user, and end all links and sessions of the user. False: the link is not valid."""
     async with db.transaction() as conn:
-        user_id = await conn.fetchval(
-            "DELETE FROM one_time_links WHERE hash = $1 AND expires_at > $2 RETURNING user_id", token_hash, now
+        user_id = await conn.fetchval("SELECT user_id FROM one_time_links WHERE hash = $1", token_hash)
+        await conn.execute(_LOCK_USER, user_id)
+        used = await conn.fetchval(
+            "DELETE FROM one_time_links WHERE hash = $1 AND expires_at > $2 RETURNING 1", token_hash, now
         )
-        if user_id is None:
+        if used is None:
             return False
         await conn.execute(
             "UPDATE users SET password_hash = $2, name = COALESCE($3, name) WHERE id = $1",

@@ -65,7 +65,8 @@ async def insert_session(
 ) -> bool:
     """Insert the session of a user who signed in, and end the one whose hash is `replaced`.
 
-    Return False if the password or the need of a code has changed since the user was read.
+    Return False if the password or the need of a code has changed since the user was read. The lock lets a change of
+    the password that runs at the same time commit first, or find the session and end it.
     """
     async with db.transaction() as conn:
         made = await conn.fetchval(
@@ -73,7 +74,7 @@ async def insert_session(
                 """INSERT INTO sessions (id, user_id, hash, created_at, last_used_at, expires_at, address, user_agent)
                    SELECT :id, id, :hash, :created_at, :created_at, :expires_at, :address, :user_agent FROM users
                    WHERE id = :user_id AND password_hash = :password_hash AND totp_active = :totp
-                   FOR KEY SHARE RETURNING 1""",
+                   FOR SHARE RETURNING 1""",
                 id=session.id,
                 user_id=user.id,
                 hash=token_hash,
