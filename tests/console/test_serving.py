@@ -144,6 +144,16 @@ def test_every_path_of_the_api_is_known() -> None:
     assert {path.split("/")[1] for path in paths} <= API_PATHS
 
 
+def test_the_first_page_is_small() -> None:
+    built = load_files()
+    assert built is not None, "the dashboard is not built: run `make dashboard`"
+    first = set(re.findall(r'(?:src|href)="(/assets/[^"]+)"', built.page))
+    assert len(first) > 3
+    contents = [built.files[path].contents for path in first]
+    sizes = [len(content.get("gzip", content[""])) for content in contents]
+    assert sum(sizes) < 350 * 1024, sizes
+
+
 async def test_the_gateway_serves_the_built_dashboard(parted_database_url: str) -> None:
     async with running_house(parted_database_url) as house:
         page = await house.call("GET", "/", key="", headers=BROWSER)
