@@ -247,6 +247,23 @@ class ReadConversation(Result, frozen=True, kw_only=True):
     shown: bool
 
 
+class Author(Result, frozen=True, kw_only=True):
+    """The user or key that did something. The label is the name at that time."""
+
+    kind: str
+    id: str | None = None
+    label: str
+
+
+class Note(Result, frozen=True, kw_only=True):
+    """A note about a conversation. The contact never sees it."""
+
+    id: str
+    author: Author
+    text: str
+    created_at: datetime
+
+
 class CheckedNumber(Result, frozen=True, kw_only=True):
     """Whether a phone number is on the network, and the contact that has it."""
 
