@@ -95,6 +95,14 @@ class Reaction(Result, frozen=True, kw_only=True, rename={"sender": "from"}):
     sender: str
 
 
+class SentBy(Result, frozen=True, kw_only=True):
+    """Who sent a message: a user, a key, the operator, or the channel's own phone. The label is the name then."""
+
+    kind: str
+    id: str | None = None
+    label: str | None = None
+
+
 class Waiting(Result, frozen=True, kw_only=True):
     """The rule that delays a message, why, until when if that is known, and because of which earlier message."""
 
@@ -134,6 +142,7 @@ class Message(Result, frozen=True, kw_only=True):
     played_at: datetime | None = None
     ended_at: datetime | None = None
     pricing: dict[str, Any] | None = None
+    sent_by: SentBy | None = None
     waiting: Waiting | None = None
 
     @property

@@ -55,6 +55,7 @@ class StoredMessage(msgspec.Struct, frozen=True):
     deleted_at: datetime | None
     event_ids: list[UUID]
     waits: list[str] | None = None
+    sent_by: str | None = None
 
 
 _COLUMNS = ", ".join(StoredMessage.__struct_fields__)
