@@ -5,13 +5,14 @@ from uuid import UUID
 
 import msgspec
 
-from gatepost.admin.checks import check_name
+from gatepost.admin.checks import check_found, check_name
 from gatepost.admin.passwords import check_password, hash_password
-from gatepost.admin.users import get_user, insert_user, new_user, user_entry
-from gatepost.model.account_log import OPERATOR, Actor, new_entry
+from gatepost.admin.users import get_user, new_user, user_entry
+from gatepost.model.account_log import OPERATOR, Actor, LogEntry, new_entry
 from gatepost.model.errors import NotFound
 from gatepost.model.session import is_token, new_token, token_hash
 from gatepost.store import one_time_links as store
+from gatepost.store.idempotency import NEVER, IdempotentRequest
 from gatepost.store.one_time_links import OneTimeLink, Purpose
 from gatepost.store.pool import Database
 from gatepost.store.users import User
@@ -37,20 +38,34 @@ class NewLink(msgspec.Struct, frozen=True):
 
 
 async def invite_user(
-    db: Database, account_id: UUID, email: str, *, role: str, name: str = "", actor: Actor, now: datetime
+    db: Database,
+    account_id: UUID,
+    email: str,
+    *,
+    role: str,
+    name: str = "",
+    actor: Actor,
+    now: datetime,
+    once: IdempotentRequest[NewLink] = NEVER,
 ) -> NewLink:
     """Create a user without a password, and a link to set one."""
     user = new_user(account_id, email, role=role, name=name, now=now)
-    await insert_user(db, user, user_entry(user, actor, "user_created", now, role=role))
-    return await _make_link(db, user, "invitation", actor, now)
+    new = user, user_entry(user, actor, "user_created", now, role=role)
+    return await _make_link(db, user, "invitation", actor, now, new=new, once=once)
 
 
 async def create_reset_link(
-    db: Database, account_id: UUID, user_id: UUID, *, actor: Actor = OPERATOR, now: datetime
+    db: Database,
+    account_id: UUID,
+    user_id: UUID,
+    *,
+    actor: Actor = OPERATOR,
+    now: datetime,
+    once: IdempotentRequest[NewLink] = NEVER,
 ) -> NewLink:
     """Create a link to set a new password; one who has none yet is invited again. Earlier links become invalid."""
     user = await get_user(db, account_id, user_id)
-    return await _make_link(db, user, "password_reset" if user.password_hash else "invitation", actor, now)
+    return await _make_link(db, user, "password_reset" if user.password_hash else "invitation", actor, now, once=once)
 
 
 async def read_link(db: Database, token: str, now: datetime) -> OneTimeLink:
@@ -73,11 +88,30 @@ async def use_link(db: Database, token: str, password: str, name: str | None, no
     return link
 
 
-async def _make_link(db: Database, user: User, purpose: Purpose, actor: Actor, now: datetime) -> NewLink:
-    token, expires_at = new_token(), now + LIVES[purpose]
-    entry = user_entry(user, actor, _ACTIONS[purpose][0], now)
-    await store.insert_link(db, token_hash(token), user.id, purpose, created_at=now, expires_at=expires_at, entry=entry)
-    return NewLink(user, purpose, token, expires_at)
+async def _make_link(
+    db: Database,
+    user: User,
+    purpose: Purpose,
+    actor: Actor,
+    now: datetime,
+    *,
+    new: tuple[User, LogEntry] | None = None,
+    once: IdempotentRequest[NewLink],
+) -> NewLink:
+    link = NewLink(user, purpose, new_token(), now + LIVES[purpose])
+    made = await store.insert_link(
+        db,
+        token_hash(link.token),
+        user.id,
+        purpose,
+        created_at=now,
+        expires_at=link.expires_at,
+        entry=user_entry(user, actor, _ACTIONS[purpose][0], now),
+        new=new,
+        once=once.through(lambda _: link),
+    )
+    check_found(made, "acc", user.account_id)
+    return link
 
 
 def _not_valid() -> NotFound:

@@ -98,15 +98,17 @@ async def change_role(
     """Change the role of a user."""
     user, new = await get_user(db, account_id, user_id), check_role(role)
     entry = user_entry(user, actor, "role_changed", now, before=user.role, after=new)
-    if not await store.set_role(db, account_id, user_id, new, entry):
+    kept = actor.kind != "operator"  # the operator may remove the last owner
+    if not await store.set_role(db, account_id, user_id, new, entry, keep_owner=kept):
         raise _unknown(user_id)
     return msgspec.structs.replace(user, role=new)
 
 
 async def delete_user(db: Database, account_id: UUID, user_id: UUID, *, actor: Actor = OPERATOR, now: datetime) -> None:
     """Delete a user, which ends all sessions of the user."""
-    user = await get_user(db, account_id, user_id)
-    if not await store.delete_user(db, account_id, user_id, user_entry(user, actor, "user_deleted", now)):
+    user, kept = await get_user(db, account_id, user_id), actor.kind != "operator"
+    entry = user_entry(user, actor, "user_deleted", now)
+    if not await store.delete_user(db, account_id, user_id, entry, keep_owner=kept):
         raise _unknown(user_id)
 
 

@@ -37,7 +37,7 @@ async def get_account_channel(
 ) -> Reply[ChannelOverview]:
     """One channel. An owner also sees the callback URL and the verify token of an official number."""
     row = await own_channel(gateway, user, channel_id)
-    more = callback_of(gateway, row, _base_url(gateway, request)) if user.role == "owner" else {}
+    more = callback_of(gateway, row, base_url(gateway, request)) if user.role == "owner" else {}
     (found,) = await _overviews(gateway, user, [row], **more)
     return Reply(found, headers=SECRET if more else {})
 
@@ -47,13 +47,13 @@ async def own_channel(gateway: ApiContext, user: SignedInUser, channel_id: str) 
     return await admin.get_channel(gateway.db, user.account_id, read_id("ch", channel_id))
 
 
-def callback_of(gateway: ApiContext, row: ChannelConfig, base_url: str) -> dict[str, str]:
+def callback_of(gateway: ApiContext, row: ChannelConfig, base: str) -> dict[str, str]:
     """Return what the network's app has to know of an official channel."""
     kept = admin.open_channel_secrets(gateway.vault, row)
     if kept is None:
         return {}
     return {
-        "callback_url": f"{base_url}/callbacks/cloud/{ids.format_id('ch', row.id)}",
+        "callback_url": f"{base}/callbacks/cloud/{ids.format_id('ch', row.id)}",
         "verify_token": kept.verify_token,
     }
 
@@ -80,5 +80,6 @@ async def _overviews(
     return found
 
 
-def _base_url(gateway: ApiContext, request: Request[Any, Any, Any]) -> str:
+def base_url(gateway: ApiContext, request: Request[Any, Any, Any]) -> str:
+    """Return the public URL of the gateway; without one, the origin that the request was sent to."""
     return gateway.public_url or own_origin(gateway, request.scope, read_headers(request.scope))

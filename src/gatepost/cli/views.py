@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 
 from gatepost.admin.one_time_links import NewLink
-from gatepost.api.contract.account import AccountUser
+from gatepost.api.contract.account import AccountUser, UserLink
 from gatepost.model import ids, times
 from gatepost.store.sessions import StoredSession
 from gatepost.store.users import User
@@ -21,13 +21,8 @@ def user_view(user: User) -> View:
 
 def link_view(link: NewLink, base: str) -> View:
     """Return a one-time link, which is shown only once."""
-    return {
-        "user": ids.format_id("usr", link.user.id),
-        "email": link.user.email,
-        "purpose": link.purpose,
-        "link": link.url(base),
-        "expires_at": times.format_time(link.expires_at),
-    }
+    view: View = msgspec.to_builtins(UserLink.of(link, base))
+    return view
 
 
 def session_view(session: StoredSession) -> View:

@@ -9,8 +9,10 @@ import msgspec
 from gatepost.model.account_log import LogEntry
 from gatepost.model.session import Role
 from gatepost.store.account_log import insert_entry
+from gatepost.store.idempotency import NEVER, IdempotentRequest
 from gatepost.store.pool import Database
 from gatepost.store.statement import statement
+from gatepost.store.users import User, add_user, unique_email
 
 Purpose = Literal["invitation", "password_reset"]
 # Every change of a user's password, links and sessions locks the user first, so that two of them cannot deadlock.
@@ -40,9 +42,31 @@ async def insert_link(
     created_at: datetime,
     expires_at: datetime,
     entry: LogEntry,
-) -> None:
-    """Insert the only link of a user: earlier ones become invalid."""
+    new: tuple[User, LogEntry] | None = None,
+    once: IdempotentRequest[None] = NEVER,
+) -> bool:
+    """Insert the only link of a user: earlier ones become invalid. Return False if there is no such account.
+
+    With `new` the user is inserted too, in the same transaction.
+    """
+    with unique_email():
+        return await _insert_link(db, token_hash, user_id, purpose, created_at, expires_at, entry, new, once)
+
+
+async def _insert_link(
+    db: Database,
+    token_hash: bytes,
+    user_id: UUID,
+    purpose: Purpose,
+    created_at: datetime,
+    expires_at: datetime,
+    entry: LogEntry,
+    new: tuple[User, LogEntry] | None,
+    once: IdempotentRequest[None],
+) -> bool:
     async with db.transaction() as conn:
+        if new is not None and not await add_user(conn, *new):
+            return False
         await conn.execute(_LOCK_USER, user_id)
         await conn.execute("DELETE FROM one_time_links WHERE user_id = $1", user_id)
         await conn.execute(
@@ -57,6 +81,8 @@ async def insert_link(
             )
         )
         await insert_entry(conn, entry)
+        await once.keep_unlocked(conn, None, created_at)
+    return True
 
 
 async def find_link(db: Database, token_hash: bytes, now: datetime) -> OneTimeLink | None:

@@ -1,6 +1,7 @@
 """The users of accounts: their passwords, roles and two-factor authentication."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -12,7 +13,7 @@ from gatepost.model.account_log import LogEntry
 from gatepost.model.errors import Conflict, FieldProblem
 from gatepost.model.session import Role
 from gatepost.store.account_log import insert_entry
-from gatepost.store.pool import Database
+from gatepost.store.pool import Connection, Database
 from gatepost.store.statement import statement
 
 
@@ -45,27 +46,39 @@ _COLUMNS = """id, account_id, email, name, password_hash, role, created_at, totp
 
 async def insert_user(db: Database, user: User, entry: LogEntry) -> bool:
     """Insert a user. Return False if there is no such account; raise Conflict if the email address is in use."""
-    try:
+    with unique_email():
         async with db.transaction() as conn:
-            made = await conn.fetchval(
-                *statement(
-                    """INSERT INTO users (id, account_id, email, name, password_hash, role, created_at)
-                       SELECT :id, id, :email, :name, :password_hash, :role, :created_at
-                       FROM accounts WHERE id = :account_id RETURNING 1""",
-                    id=user.id,
-                    account_id=user.account_id,
-                    email=user.email,
-                    name=user.name,
-                    password_hash=user.password_hash,
-                    role=user.role,
-                    created_at=user.created_at,
-                )
-            )
-            if made is not None:
-                await insert_entry(conn, entry)
+            return await add_user(conn, user, entry)
+
+
+@contextmanager
+def unique_email() -> Iterator[None]:
+    """Raise Conflict if the transaction in the block inserts an email address that is in use."""
+    try:
+        yield
     except asyncpg.UniqueViolationError:
         problem = FieldProblem("email", "is used by another user; choose another address")
         raise Conflict(f"{problem.field}: {problem.message}", fields=(problem,)) from None
+
+
+async def add_user(conn: "Connection[Any]", user: User, entry: LogEntry) -> bool:
+    """Insert a user in a transaction. Return False if there is no such account."""
+    made = await conn.fetchval(
+        *statement(
+            """INSERT INTO users (id, account_id, email, name, password_hash, role, created_at)
+               SELECT :id, id, :email, :name, :password_hash, :role, :created_at
+               FROM accounts WHERE id = :account_id RETURNING 1""",
+            id=user.id,
+            account_id=user.account_id,
+            email=user.email,
+            name=user.name,
+            password_hash=user.password_hash,
+            role=user.role,
+            created_at=user.created_at,
+        )
+    )
+    if made is not None:
+        await insert_entry(conn, entry)
     return made is not None
 
 
@@ -110,23 +123,49 @@ async def set_password(
     return True
 
 
-async def delete_user(db: Database, account_id: UUID, user_id: UUID, entry: LogEntry) -> bool:
+async def delete_user(
+    db: Database, account_id: UUID, user_id: UUID, entry: LogEntry, *, keep_owner: bool = False
+) -> bool:
     """Delete a user with all sessions. Return False if the account has no such user."""
-    return await _change(
-        db, entry, "DELETE FROM users WHERE account_id = $1 AND id = $2 RETURNING 1", account_id, user_id
-    )
+    async with db.transaction() as conn:
+        if keep_owner:
+            await _keep_owner(conn, account_id, user_id)
+        done = await conn.fetchval(
+            "DELETE FROM users WHERE account_id = $1 AND id = $2 RETURNING 1", account_id, user_id
+        )
+        if done is not None:
+            await insert_entry(conn, entry)
+    return done is not None
 
 
-async def set_role(db: Database, account_id: UUID, user_id: UUID, role: Role, entry: LogEntry) -> bool:
+async def set_role(
+    db: Database, account_id: UUID, user_id: UUID, role: Role, entry: LogEntry, *, keep_owner: bool = False
+) -> bool:
     """Change the role of a user. Return False if the account has no such user."""
-    return await _change(
-        db,
-        entry,
-        "UPDATE users SET role = $3 WHERE account_id = $1 AND id = $2 RETURNING 1",
+    async with db.transaction() as conn:
+        if keep_owner and role != "owner":
+            await _keep_owner(conn, account_id, user_id)
+        done = await conn.fetchval(
+            "UPDATE users SET role = $3 WHERE account_id = $1 AND id = $2 RETURNING 1", account_id, user_id, role
+        )
+        if done is not None:
+            await insert_entry(conn, entry)
+    return done is not None
+
+
+async def _keep_owner(conn: "Connection[Any]", account_id: UUID, user_id: UUID) -> None:
+    """Raise Conflict if no other owner would remain. The owners are locked in the order of their ids.
+
+    One who was invited and has set no password yet does not count.
+    """
+    rows = await conn.fetch(
+        """SELECT id, password_hash <> '' AS active FROM users WHERE account_id = $1 AND role = 'owner'
+           ORDER BY id FOR UPDATE""",
         account_id,
-        user_id,
-        role,
     )
+    others = any(row["active"] and row["id"] != user_id for row in rows)
+    if not others and any(row["id"] == user_id for row in rows):
+        raise Conflict("This is the last owner of the account. Make another person an owner first.", "last_owner")
 
 
 # -- two-factor authentication ----------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal, Self
 
 from msgspec import UNSET, Meta, UnsetType
 
+from gatepost.admin.one_time_links import NewLink
 from gatepost.api.contract.channel import (
     ChannelLimits,
     ChannelLink,
@@ -22,6 +23,7 @@ from gatepost.model.account_log import Actor, LogEntry
 from gatepost.model.session import Role
 from gatepost.store import accounts, keys
 from gatepost.store.channels import ChannelConfig
+from gatepost.store.one_time_links import Purpose
 from gatepost.store.users import User
 
 AccountId = Annotated[str, Meta(examples=[f"acc_{HEX}"])]
@@ -241,6 +243,29 @@ class AccountUser(ApiObject, frozen=True):
             two_factor=user.totp_active,
             invited=not user.password_hash,
             created_at=times.format_time(user.created_at),
+        )
+
+
+class UserLink(ApiObject, frozen=True):
+    """A one-time link with which a person sets a password. It is shown only once."""
+
+    user: UserId
+    email: Email
+    purpose: Annotated[Purpose, Meta(examples=["invitation"])]
+    link: Annotated[
+        str, Meta(examples=["https://gateway.example.com/link/Q0n2m2sQxgR5bXmE4n1oY0o3u6YkzPpF8x7Q2b1w9dA"])
+    ]
+    expires_at: Time
+
+    @classmethod
+    def of(cls, link: NewLink, base: str) -> "UserLink":
+        """Return a link to the page at a base URL."""
+        return cls(
+            ids.format_id("usr", link.user.id),
+            link.user.email,
+            link.purpose,
+            link.url(base),
+            times.format_time(link.expires_at),
         )
 
 

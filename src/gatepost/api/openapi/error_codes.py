@@ -30,6 +30,7 @@ STATUS: dict[str, int] = {
     "wrong_state": 409,
     "channel_not_connected": 409,
     "contact_exists": 409,
+    "last_owner": 409,
     "body_too_large": 413,
     "media_too_large": 413,
     "storage_full": 413,
