@@ -234,13 +234,13 @@ async def test_trial_and_suspension(parted_database_url: str) -> None:
         made = await person.call("POST", CONTACTS, {"phone": "5511977776666"})
         assert made.status == 201, "only what sends is refused"
         by_key, by_session = await house.call("POST", SEND, TEXT), await person.call("POST", SEND, TEXT)
-        check_refused(by_session, 403, "api_access_required")
+        check_refused(by_session, 402, "api_access_required")
         assert by_session.json()["message"] == by_key.json()["message"]
         await accounts.add_addon(house.db, house.account_id, API_ACCESS, clock.now())
         assert (await person.call("POST", SEND, TEXT)).status == 200
         await accounts.set_suspended(house.db, house.account_id, True)
-        check_refused(await person.call("GET", CHANNEL), 403, "account_suspended")
-        check_refused(await person.call("POST", SEND, TEXT), 403, "account_suspended")
+        check_refused(await person.call("GET", CHANNEL), 402, "account_suspended")
+        check_refused(await person.call("POST", SEND, TEXT), 402, "account_suspended")
         assert (await person.call("GET", SESSION)).json()["data"]["account"]["suspended"] is True
         assert (await person.sign_in()).status == 201
         assert (await person.call("DELETE", SESSION)).status == 200

@@ -18,7 +18,7 @@ import msgspec
 
 from gatepost.model.account import TRIAL_ENDED, Caller, Principal
 from gatepost.model.account_log import Actor
-from gatepost.model.errors import Forbidden, MissingScope, NotAuthenticated
+from gatepost.model.errors import Forbidden, MissingScope, NoAccess, NotAuthenticated
 
 Role = Literal["owner", "agent", "reader"]
 ROLES: tuple[Role, ...] = get_args(Role)
@@ -121,10 +121,10 @@ def check_session(access: SessionAccess | None, now: datetime) -> SessionAccess:
 def check_rule(user: SignedInUser, rule: AccessRule, now: datetime) -> None:
     """Reject a request that the account, or the role of the user, does not allow."""
     if user.suspended and not rule.while_suspended:
-        raise Forbidden("This account is suspended. Ask the operator of this gateway.", "account_suspended")
+        raise NoAccess("This account is suspended. Ask the operator of this gateway.", "account_suspended")
     if rule.role is not None and user.role != rule.role:
         raise Forbidden(f"Only an {rule.role} of the account may do this. Your role is {user.role}.", "missing_role")
     if rule.scope is not None and rule.scope not in user.principal.scopes:
         raise MissingScope(f"Your role, {user.role}, lacks the scope '{rule.scope}'. Ask an owner of the account.")
     if rule.scope == "send" and not user.api_access and now >= user.trial_ends_at:
-        raise Forbidden(TRIAL_ENDED, "api_access_required")
+        raise NoAccess(TRIAL_ENDED)

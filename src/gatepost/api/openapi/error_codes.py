@@ -86,8 +86,6 @@ KEYED = (
 )
 BY_SESSION = ("two_credentials", "session_ended")
 CHANGED_BY_SESSION = ("csrf_failed", "wrong_origin")
-# Codes of keys that are 403 for a session, which is not about access to the API.
-FORBIDDEN = ("account_suspended", "api_access_required")
 IDEMPOTENT = ("invalid_idempotency_key", "idempotency_in_progress", "idempotency_key_reused")
 RETRYABLE = frozenset(
     ({"idempotency_in_progress"} | {code for code, status in STATUS.items() if status in (408, 429, 503)})

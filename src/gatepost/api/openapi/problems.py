@@ -9,7 +9,6 @@ from gatepost.api.openapi.answer_headers import refusal_headers
 from gatepost.api.openapi.error_codes import (
     BY_SESSION,
     CHANGED_BY_SESSION,
-    FORBIDDEN,
     IDEMPOTENT,
     KEYED,
     REASONS,
@@ -32,13 +31,8 @@ def codes_of(operation: Operation) -> dict[int, list[str]]:
         codes.add("not_found")
     if query:
         codes |= {"invalid_field", *(("invalid_cursor",) if {"cursor", "after"} & query else ())}
-    forbidden = _forbidden(operation)
     return {
-        status: [
-            code
-            for code, its in STATUS.items()
-            if (its == status and code in codes) or (status == 403 and code in forbidden)
-        ]
+        status: [code for code, its in STATUS.items() if its == status and code in codes]
         for status in sorted({STATUS[code] for code in codes})
     }
 
@@ -49,15 +43,9 @@ def _access_codes(operation: Operation) -> set[str]:
         return set()
     codes = {*BY_SESSION, "rate_limited", *(CHANGED_BY_SESSION if operation.changes else ())}
     if rule.scope is None:
-        return codes | {"session_required", *(("missing_role",) if rule.role else ())}
+        suspended = () if rule.while_suspended else ("account_suspended",)
+        return codes | {"session_required", *suspended, *(("missing_role",) if rule.role else ())}
     return codes | {*KEYED, "channel_required", "not_found"}
-
-
-def _forbidden(operation: Operation) -> set[str]:
-    """Return the codes that are 403 for a session, and 402 for a key."""
-    rule = operation.access
-    suspended = rule is not None and not rule.while_suspended
-    return {code for code, possible in zip(FORBIDDEN, (suspended, operation.scope == "send"), strict=True) if possible}
 
 
 def answer_of(status: int, codes: list[str]) -> dict[str, Any]:
