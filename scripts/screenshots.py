@@ -19,6 +19,7 @@ from tests.console.browser import FLAGS, find_browser
 
 SIZES = {"wide": (1280, 860), "narrow": (360, 740)}
 MESSAGES = 12
+_JSON = {"Content-Type": "application/json"}
 
 
 class Customer(BaseHTTPRequestHandler):
@@ -107,6 +108,7 @@ def take_all(camera: Camera, quickstart: Any, *, fresh: bool, customer: str) -> 
     page.get_by_role("row").nth(1).get_by_role("button").click()
     expect(page.get_by_role("button", name="Attempt 1")).to_be_visible()
     camera.take("log-delivery")
+    take_people(camera, home, channel)
     page.goto(f"{home}/profile")
     expect(page.get_by_role("heading", name="Your profile")).to_be_visible()
     camera.take("profile")
@@ -114,8 +116,64 @@ def take_all(camera: Camera, quickstart: Any, *, fresh: bool, customer: str) -> 
     camera.take("not-found")
 
 
+def take_people(camera: Camera, home: str, channel: str) -> None:
+    """Walk through the pages about contacts, labels, templates and orders."""
+    page = camera.page
+    page.goto(f"{home}/contacts{channel}")
+    expect(page.get_by_role("listitem").nth(2)).to_be_visible()
+    camera.take("contacts")
+    page.get_by_role("listitem").first.get_by_role("button").click()
+    expect(page.get_by_role("button", name="Save")).to_be_visible()
+    camera.take("contacts-one")
+    page.goto(f"{home}/contacts{channel}")
+    page.get_by_role("button", name="Import and export").click()
+    page.get_by_role("menuitem", name="Import a table").click()
+    table = b"phone,name\n5511999990001,Ana Lima\n+55 11,Bruno\n12,Carla\n"
+    page.get_by_label("Table").set_input_files({"name": "people.csv", "mimeType": "text/csv", "buffer": table})
+    expect(page.get_by_text("Lines that were not imported")).to_be_visible()
+    camera.take("contacts-import")
+    page.goto(f"{home}/contacts/labels{channel}")
+    expect(page.get_by_text("VIP")).to_be_visible()
+    camera.take("labels")
+    page.goto(f"{home}/templates{channel}")
+    expect(page.get_by_role("row").nth(1)).to_be_visible()
+    camera.take("templates")
+    page.get_by_role("row").nth(1).get_by_role("button").click()
+    expect(page.get_by_role("region", name="Preview")).to_be_visible()
+    camera.take("templates-one")
+    page.goto(f"{home}/templates/editor{channel}")
+    page.get_by_label("Text", exact=True).fill("Hello {{1}}, your order {{2}} is ready. Come and get it.")
+    page.get_by_label("Example for {{1}}").fill("Ana")
+    camera.take("templates-editor")
+    page.goto(f"{home}/orders{channel}")
+    expect(page.get_by_role("row").nth(1)).to_be_visible()
+    camera.take("orders")
+    page.get_by_role("row").nth(1).get_by_role("button").click()
+    expect(page.get_by_role("button", name="Confirm")).to_be_visible()
+    camera.take("orders-one")
+
+
+def make_people(quickstart: Any) -> None:
+    """Create contacts, labels, a template and an order."""
+    for name in ("VIP", "Waiting for payment", "Newsletter"):
+        call(quickstart, "/labels", {"name": name})
+    for i, name in enumerate(("Ana Lima", "Bruno Costa", "Carla Dias", "Davi Rocha", "Elisa Nunes")):
+        person = {"phone": f"55119999800{i:02}", "name": name, "custom": {"city": "Lisbon"}, "opted_out": i == 3}
+        call(quickstart, "/contacts", person)
+    body = {"type": "BODY", "text": "Hello {{1}}, your order {{2}} has left our shop today."}
+    body["example"] = {"body_text": [["Ana", "4711"]]}  # type: ignore[assignment]
+    template = {"name": "order_sent", "language": "en_US", "category": "UTILITY", "components": [body]}
+    call(quickstart, "/templates", template)
+    items = [{"product_retailer_id": "rye-bread", "quantity": 2, "item_price": 4.5, "currency": "EUR"}]
+    incoming = {"from": "5511999980000", "type": "order", "order": {"catalog_id": "1", "product_items": items}}
+    number = "/control/numbers/100000000000001/incoming"
+    request = Request(quickstart["sandbox_url"] + number, json.dumps(incoming).encode(), _JSON)  # noqa: S310
+    urlopen(request).close()  # noqa: S310 - our own address
+
+
 def make_examples(quickstart: Any, customer: str) -> None:
     """Create two endpoints, one of which fails, and send messages."""
+    make_people(quickstart)
     call(quickstart, "/webhooks", {"url": f"{customer}/hooks"})
     call(quickstart, "/webhooks", {"url": f"{customer}/broken", "events": {"ack_notification": False}})
     for number in range(MESSAGES):

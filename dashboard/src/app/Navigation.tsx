@@ -1,11 +1,25 @@
 import { NavLink, Stack, Text } from "@mantine/core";
-import { type Icon, IconBook, IconCode, IconExternalLink, IconWebhook } from "@tabler/icons-react";
+import {
+  type Icon,
+  IconBook,
+  IconCode,
+  IconExternalLink,
+  IconShoppingCart,
+  IconTemplate,
+  IconUsers,
+  IconWebhook,
+} from "@tabler/icons-react";
 import { Link, useRouterState } from "@tanstack/react-router";
 import classes from "./Shell.module.css";
 
-type Item = { to: "/webhooks"; label: string; icon: Icon };
+type Item = { to: "/contacts" | "/orders" | "/templates" | "/webhooks"; label: string; icon: Icon };
 
-const ITEMS: Item[] = [{ to: "/webhooks", label: "Webhooks", icon: IconWebhook }];
+const ITEMS: Item[] = [
+  { to: "/contacts", label: "Contacts", icon: IconUsers },
+  { to: "/templates", label: "Templates", icon: IconTemplate },
+  { to: "/orders", label: "Orders", icon: IconShoppingCart },
+  { to: "/webhooks", label: "Webhooks", icon: IconWebhook },
+];
 
 const DOCUMENTS: { href: string; label: string; icon: Icon }[] = [
   { href: "/docs", label: "API reference", icon: IconCode },

@@ -6,6 +6,9 @@ import {
   redirect,
   retainSearchParams,
 } from "@tanstack/react-router";
+import { readContactSearch } from "../pages/contacts/search";
+import { readOrderSearch } from "../pages/orders/search";
+import { readTemplateSearch } from "../pages/templates/search";
 import { readLogSearch } from "../pages/webhooks/search";
 import { Failure } from "../shared/ui/Failure";
 import { NotFound } from "./NotFound";
@@ -51,6 +54,40 @@ const webhookLog = createRoute({
   component: lazyRouteComponent(() => import("../pages/webhooks/LogPage"), "LogPage"),
 });
 
+const contacts = createRoute({
+  getParentRoute: () => signedIn,
+  path: "/contacts",
+  validateSearch: readContactSearch,
+  component: lazyRouteComponent(() => import("../pages/contacts/ContactsPage"), "ContactsPage"),
+});
+
+const labels = createRoute({
+  getParentRoute: () => signedIn,
+  path: "/contacts/labels",
+  component: lazyRouteComponent(() => import("../pages/contacts/LabelsPage"), "LabelsPage"),
+});
+
+const orders = createRoute({
+  getParentRoute: () => signedIn,
+  path: "/orders",
+  validateSearch: readOrderSearch,
+  component: lazyRouteComponent(() => import("../pages/orders/OrdersPage"), "OrdersPage"),
+});
+
+const templates = createRoute({
+  getParentRoute: () => signedIn,
+  path: "/templates",
+  validateSearch: readTemplateSearch,
+  component: lazyRouteComponent(() => import("../pages/templates/TemplatesPage"), "TemplatesPage"),
+});
+
+const templateEditor = createRoute({
+  getParentRoute: () => signedIn,
+  path: "/templates/editor",
+  validateSearch: readTemplateSearch,
+  component: lazyRouteComponent(() => import("../pages/templates/EditorPage"), "EditorPage"),
+});
+
 const profile = createRoute({
   getParentRoute: () => signedIn,
   path: "/profile",
@@ -58,7 +95,10 @@ const profile = createRoute({
 });
 
 export const router = createRouter({
-  routeTree: root.addChildren([link, signedIn.addChildren([home, webhooks, webhookLog, profile])]),
+  routeTree: root.addChildren([
+    link,
+    signedIn.addChildren([home, contacts, labels, orders, templates, templateEditor, webhooks, webhookLog, profile]),
+  ]),
   defaultPreload: "intent",
   defaultErrorComponent: ({ error, reset }) => <Failure error={error} onRetry={reset} />,
   defaultNotFoundComponent: NotFound,

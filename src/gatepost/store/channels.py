@@ -54,7 +54,6 @@ _BELONGINGS = (
     "orders",
     "labels",
     "label_uses",
-    "conversation_notes",
     "daily_counts",
     "daily_cursors",
 )

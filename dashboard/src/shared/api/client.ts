@@ -68,6 +68,13 @@ export async function ask<Data>(call: Promise<Answer<{ data: Data }>>): Promise<
   return (await envelopeOf(call)).data;
 }
 
+/** The bytes of an answer, while they arrive. */
+export async function askStream(
+  call: Promise<Answer<ReadableStream<Uint8Array> | null>>,
+): Promise<ReadableStream<Uint8Array>> {
+  return (await envelopeOf(call)) ?? new Blob().stream();
+}
+
 export type Page<Item> = { items: Item[]; next: string | null };
 
 /** One page of a list. */

@@ -1,0 +1,155 @@
+import { ActionIcon, Badge, Box, Drawer, Group, Menu, Skeleton, Stack, Text } from "@mantine/core";
+import { IconArrowMerge, IconDots, IconTrash } from "@tabler/icons-react";
+import { useState } from "react";
+import { useMayManage } from "../../shared/session/queries";
+import { inFull } from "../../shared/times";
+import { ConfirmDialog } from "../../shared/ui/ConfirmDialog";
+import { CopyIcon } from "../../shared/ui/CopyField";
+import { Failure } from "../../shared/ui/Failure";
+import { showDone } from "../../shared/ui/notices";
+import { PersonAvatar } from "../../shared/ui/PersonAvatar";
+import { ContactFields } from "./ContactFields";
+import { ContactLabels } from "./ContactLabels";
+import { changeBody, formOf, titleOf } from "./form";
+import { MergeDialog } from "./MergeDialog";
+import { type Contact, useChangeContact, useContact, useDeleteContact } from "./queries";
+
+type Props = { contact: string | undefined; onOpen: (contact?: string) => void };
+
+/** One contact: who it is, and everything that can be changed. */
+export function ContactDrawer({ contact, onOpen }: Props) {
+  return (
+    <Drawer opened={contact !== undefined} onClose={() => onOpen(undefined)} position="right" size="md" title="Contact">
+      {contact && <Details key={contact} id={contact} onGone={() => onOpen(undefined)} />}
+    </Drawer>
+  );
+}
+
+function Details({ id, onGone }: { id: string; onGone: () => void }) {
+  const { data: contact, error, refetch } = useContact(id);
+  const mayManage = useMayManage();
+  if (error && !contact) return <Failure error={error} onRetry={() => void refetch()} />;
+  if (!contact) return <Skeleton height={320} aria-label="Loading the contact" />;
+  return (
+    <Stack gap="lg">
+      <Group wrap="nowrap" align="flex-start">
+        <Person contact={contact} />
+        {mayManage && <Actions contact={contact} onGone={onGone} />}
+      </Group>
+      <ContactLabels contact={contact} />
+      {mayManage ? <Edit contact={contact} /> : <Fields contact={contact} />}
+      <Text size="xs" c="dimmed">
+        Known since {inFull(contact.created_at)}, last changed on {inFull(contact.updated_at)}.
+      </Text>
+    </Stack>
+  );
+}
+
+function Person({ contact }: { contact: Contact }) {
+  const title = titleOf(contact);
+  return (
+    <>
+      <PersonAvatar name={title} size={52} />
+      <Box flex={1} miw={0}>
+        <Text fw={650} size="lg" style={{ overflowWrap: "anywhere" }}>
+          {title}
+        </Text>
+        {contact.phone && (
+          <Group gap={4}>
+            <Text c="dimmed">+{contact.phone}</Text>
+            <CopyIcon label="the phone number" value={contact.phone} />
+          </Group>
+        )}
+        {contact.username && (
+          <Text c="dimmed" style={{ overflowWrap: "anywhere" }}>
+            {contact.username}
+          </Text>
+        )}
+        {contact.opted_out && (
+          <Badge variant="light" color="orange" mt={4}>
+            Opted out of marketing
+          </Badge>
+        )}
+      </Box>
+    </>
+  );
+}
+
+function Edit({ contact }: { contact: Contact }) {
+  const change = useChangeContact(contact.id);
+  return (
+    <ContactFields
+      initial={formOf(contact)}
+      withPhone={false}
+      action="Save"
+      busy={change.isPending}
+      error={change.error}
+      onSubmit={(form) =>
+        change.mutate(changeBody(contact, form), { onSuccess: () => showDone("The contact is changed.") })
+      }
+    />
+  );
+}
+
+/** The custom fields for a person who may not change them. */
+function Fields({ contact }: { contact: Contact }) {
+  const fields = Object.entries(contact.custom);
+  if (fields.length === 0) return null;
+  return (
+    <Stack component="dl" gap="xs" m={0}>
+      {fields.map(([name, value]) => (
+        <Box key={name}>
+          <Text component="dt" size="sm" c="dimmed">
+            {name}
+          </Text>
+          <Text component="dd" m={0} style={{ overflowWrap: "anywhere" }}>
+            {value}
+          </Text>
+        </Box>
+      ))}
+    </Stack>
+  );
+}
+
+function Actions({ contact, onGone }: { contact: Contact; onGone: () => void }) {
+  const [dialog, setDialog] = useState<"merge" | "delete" | null>(null);
+  const remove = useDeleteContact(contact.id);
+  const close = () => setDialog(null);
+  const done = () => {
+    close();
+    onGone();
+    showDone("The contact is deleted.");
+  };
+  return (
+    <>
+      <Menu position="bottom-end" shadow="md" width={220}>
+        <Menu.Target>
+          <ActionIcon variant="subtle" color="gray" size="lg" aria-label="Actions for this contact">
+            <IconDots size={20} aria-hidden />
+          </ActionIcon>
+        </Menu.Target>
+        <Menu.Dropdown>
+          <Menu.Item leftSection={<IconArrowMerge size={16} aria-hidden />} onClick={() => setDialog("merge")}>
+            Merge with another
+          </Menu.Item>
+          <Menu.Divider />
+          <Menu.Item color="red" leftSection={<IconTrash size={16} aria-hidden />} onClick={() => setDialog("delete")}>
+            Delete
+          </Menu.Item>
+        </Menu.Dropdown>
+      </Menu>
+      <MergeDialog contact={contact} opened={dialog === "merge"} onClose={close} />
+      <ConfirmDialog
+        title="Delete the contact"
+        action="Delete"
+        opened={dialog === "delete"}
+        busy={remove.isPending}
+        error={remove.error}
+        onConfirm={() => remove.mutate(undefined, { onSuccess: done })}
+        onClose={close}
+      >
+        {titleOf(contact)} is deleted with its labels and fields. The messages stay under the number.
+      </ConfirmDialog>
+    </>
+  );
+}

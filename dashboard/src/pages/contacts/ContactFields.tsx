@@ -1,0 +1,129 @@
+import { ActionIcon, Button, Fieldset, Group, Stack, Switch, Text, TextInput } from "@mantine/core";
+import { IconPlus, IconTrash } from "@tabler/icons-react";
+import { type FormEvent, useState } from "react";
+import { ApiProblem, inWords } from "../../shared/api/problem";
+import { Problem } from "../../shared/ui/Problem";
+import { addField, type ContactForm, type CustomField, fieldProblem } from "./form";
+
+type Props = {
+  initial: ContactForm;
+  withPhone: boolean;
+  action: string;
+  busy: boolean;
+  error: unknown;
+  onSubmit: (form: ContactForm) => void;
+};
+
+/** The form of a contact, new or not. */
+export function ContactFields({ initial, withPhone, action, busy, error, onSubmit }: Props) {
+  const [form, setForm] = useState(initial);
+  const [problem, setProblem] = useState<string | null>(null);
+  const change = (part: Partial<ContactForm>) => setForm((before) => ({ ...before, ...part }));
+  const field = (name: string) => (error instanceof ApiProblem ? error.field(name) : undefined);
+  const known = ["phone", "name", "custom"].some(field);
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    const wrong = fieldProblem(form.fields);
+    setProblem(wrong);
+    if (!wrong) onSubmit(form);
+  };
+  return (
+    <form onSubmit={submit}>
+      <Stack>
+        {withPhone && (
+          <TextInput
+            label="Phone number"
+            description="With the country code, for example +55 11 99999 8888."
+            type="tel"
+            value={form.phone}
+            onChange={(event) => change({ phone: event.currentTarget.value })}
+            error={field("phone")}
+            required
+            data-autofocus
+          />
+        )}
+        <TextInput
+          label="Name"
+          value={form.name}
+          onChange={(event) => change({ name: event.currentTarget.value })}
+          error={field("name")}
+        />
+        <Switch
+          label="Opted out of marketing"
+          description="Templates of the category marketing are not sent to this person."
+          checked={form.optedOut}
+          onChange={(event) => change({ optedOut: event.currentTarget.checked })}
+        />
+        <CustomFields
+          fields={form.fields}
+          problem={problem ?? field("custom")}
+          onChange={(fields) => change({ fields })}
+        />
+        <Problem>{error && !known ? inWords(error) : null}</Problem>
+        <Group justify="flex-end">
+          <Button type="submit" loading={busy}>
+            {action}
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  );
+}
+
+type CustomProps = {
+  fields: CustomField[];
+  problem: string | undefined;
+  onChange: (fields: CustomField[]) => void;
+};
+
+function CustomFields({ fields, problem, onChange }: CustomProps) {
+  const set = (key: number, part: Partial<CustomField>) =>
+    onChange(fields.map((one) => (one.key === key ? { ...one, ...part } : one)));
+  return (
+    <Fieldset legend="Your own fields" variant="unstyled">
+      <Stack gap="xs" mt={6}>
+        {fields.map(({ key, name, value }, i) => (
+          <Group key={key} gap="xs" wrap="nowrap">
+            <TextInput
+              aria-label={`Name of field ${i + 1}`}
+              placeholder="city"
+              value={name}
+              onChange={(event) => set(key, { name: event.currentTarget.value })}
+              flex={2}
+            />
+            <TextInput
+              aria-label={`Value of ${name || `field ${i + 1}`}`}
+              placeholder="Lisbon"
+              value={value}
+              onChange={(event) => set(key, { value: event.currentTarget.value })}
+              flex={3}
+            />
+            <ActionIcon
+              variant="subtle"
+              color="gray"
+              aria-label={`Remove ${name || `field ${i + 1}`}`}
+              onClick={() => onChange(fields.filter((one) => one.key !== key))}
+            >
+              <IconTrash size={16} aria-hidden />
+            </ActionIcon>
+          </Group>
+        ))}
+        {problem && (
+          <Text size="sm" c="var(--mantine-color-error)" role="alert">
+            {problem}
+          </Text>
+        )}
+        <Group>
+          <Button
+            variant="subtle"
+            size="compact-sm"
+            leftSection={<IconPlus size={14} aria-hidden />}
+            onClick={() => onChange(addField(fields))}
+          >
+            Add a field
+          </Button>
+        </Group>
+      </Stack>
+    </Fieldset>
+  );
+}

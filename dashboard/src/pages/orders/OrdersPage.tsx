@@ -1,0 +1,113 @@
+import { Button, Center, Group, Select, Skeleton, Stack, TextInput } from "@mantine/core";
+import { IconShoppingCart, IconX } from "@tabler/icons-react";
+import { useNavigate, useSearch } from "@tanstack/react-router";
+import { ChannelPage } from "../../shared/ui/ChannelPage";
+import { EmptyState } from "../../shared/ui/EmptyState";
+import { Failure } from "../../shared/ui/Failure";
+import { PageHeader } from "../../shared/ui/PageHeader";
+import { OrderDrawer } from "./OrderDrawer";
+import { OrderTable } from "./OrderTable";
+import { useOrders } from "./queries";
+import { isFiltered, type OrderSearch } from "./search";
+import { STATUSES, type Status, statusLook } from "./words";
+
+export function OrdersPage() {
+  return (
+    <ChannelPage>
+      <PageHeader title="Orders">What people ordered from your catalogue in a chat.</PageHeader>
+      <Orders />
+    </ChannelPage>
+  );
+}
+
+function Orders() {
+  const search = useSearch({ from: "/signed-in/orders" });
+  const navigate = useNavigate({ from: "/orders" });
+  const orders = useOrders(search);
+  const rows = orders.data?.pages.flatMap((page) => page.items) ?? [];
+  const filter = (part: Partial<OrderSearch>) =>
+    void navigate({ search: (before) => ({ ...before, ...part }), replace: true });
+  const open = (order?: string) => void navigate({ search: (before) => ({ ...before, order }) });
+  return (
+    <Stack gap="md">
+      <Filters search={search} onChange={filter} />
+      {orders.isPending && <Loading />}
+      {orders.isError && !orders.data && <Failure error={orders.error} onRetry={() => void orders.refetch()} />}
+      {orders.data && rows.length === 0 && <Nothing filtered={isFiltered(search)} />}
+      {rows.length > 0 && <OrderTable rows={rows} onOpen={open} />}
+      {orders.hasNextPage && (
+        <Center>
+          <Button variant="default" loading={orders.isFetchingNextPage} onClick={() => void orders.fetchNextPage()}>
+            Show older ones
+          </Button>
+        </Center>
+      )}
+      <OrderDrawer order={search.order} onClose={() => open(undefined)} />
+    </Stack>
+  );
+}
+
+type FilterProps = { search: OrderSearch; onChange: (part: Partial<OrderSearch>) => void };
+
+function Filters({ search, onChange }: FilterProps) {
+  return (
+    <Group gap="sm" align="flex-end" role="search" aria-label="Filter the orders">
+      <Select
+        label="Status"
+        placeholder="All"
+        data={STATUSES.map((status) => ({ value: status, label: statusLook(status).label }))}
+        value={search.status ?? null}
+        onChange={(status) => onChange({ status: (status as Status | null) ?? undefined })}
+        clearable
+        w={{ base: "100%", xs: 170 }}
+      />
+      <TextInput
+        label="From"
+        type="date"
+        value={search.from ?? ""}
+        onChange={(event) => onChange({ from: event.currentTarget.value || undefined })}
+        flex={{ base: "1 1 130px", xs: "0 0 160px" }}
+      />
+      <TextInput
+        label="To"
+        type="date"
+        value={search.to ?? ""}
+        onChange={(event) => onChange({ to: event.currentTarget.value || undefined })}
+        flex={{ base: "1 1 130px", xs: "0 0 160px" }}
+      />
+      {isFiltered(search) && (
+        <Button
+          variant="subtle"
+          color="gray"
+          leftSection={<IconX size={14} aria-hidden />}
+          onClick={() => onChange({ status: undefined, from: undefined, to: undefined })}
+        >
+          Clear
+        </Button>
+      )}
+    </Group>
+  );
+}
+
+function Nothing({ filtered }: { filtered: boolean }) {
+  return filtered ? (
+    <EmptyState icon={IconShoppingCart} title="No order fits these filters">
+      Remove one of them to see more.
+    </EmptyState>
+  ) : (
+    <EmptyState icon={IconShoppingCart} title="No orders yet">
+      When a person sends a basket from your catalogue, the order appears here. Send your catalogue or products in a
+      conversation to get the first.
+    </EmptyState>
+  );
+}
+
+function Loading() {
+  return (
+    <Stack gap="xs" role="status" aria-label="Loading orders">
+      {[0, 1, 2, 3].map((row) => (
+        <Skeleton key={row} height={56} radius={8} />
+      ))}
+    </Stack>
+  );
+}

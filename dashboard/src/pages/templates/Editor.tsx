@@ -1,0 +1,173 @@
+import { Autocomplete, Box, Button, Group, Select, Stack, Textarea, TextInput } from "@mantine/core";
+import { IconVariable } from "@tabler/icons-react";
+import { Link } from "@tanstack/react-router";
+import { type FormEvent, useState } from "react";
+import { inWords } from "../../shared/api/problem";
+import { Problem } from "../../shared/ui/Problem";
+import { ButtonFields } from "./ButtonFields";
+import classes from "./Editor.module.css";
+import { PhonePreview } from "./PhonePreview";
+import { componentsOf, nextVariable, type TemplateForm, variablesOf } from "./parts";
+import { otherProblems, problemsByField } from "./problems";
+import { variableProblem } from "./rules";
+
+const LANGUAGES = ["en_US", "en_GB", "pt_BR", "pt_PT", "es", "es_MX", "fr", "de", "it"];
+const CATEGORIES = [
+  { value: "UTILITY", label: "Utility: about an order, a payment, an account" },
+  { value: "MARKETING", label: "Marketing: offers and news" },
+];
+const FIELDS = ["name", "language", "category", "header", "headerExample", "body", "examples", "footer", "buttons"];
+
+type Props = {
+  initial: TemplateForm;
+  fixed: boolean; // name, language and category of an existing template stay
+  busy: boolean;
+  error: unknown;
+  onSubmit: (form: TemplateForm) => void;
+};
+
+/** The editor: fields at one side, and what the person will see at the other. */
+export function Editor({ initial, fixed, busy, error, onSubmit }: Props) {
+  const [form, setForm] = useState(initial);
+  const [sent, setSent] = useState(initial);
+  const change = (part: Partial<TemplateForm>) => setForm((before) => ({ ...before, ...part }));
+  const refused = problemsByField(error, componentsOf(sent));
+  const known = (field: string) => FIELDS.includes(field) || field.startsWith("buttons[");
+  // A refusal stands at its field until the field changes.
+  const problem = (field: keyof TemplateForm) => (form[field] === sent[field] ? refused[field] : undefined);
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    setSent(form);
+    onSubmit(form);
+  };
+  const rest = Object.keys(refused).length ? otherProblems(refused, known) : error ? inWords(error) : null;
+  return (
+    <form onSubmit={submit} className={classes.columns}>
+      <Stack className={classes.fields}>
+        {!fixed && <Names form={form} change={change} problem={problem} />}
+        <Texts form={form} change={change} problem={problem} />
+        <ButtonFields
+          buttons={form.buttons}
+          problems={form.buttons === sent.buttons ? refused : {}}
+          onChange={(buttons) => change({ buttons })}
+        />
+        <Problem>{rest}</Problem>
+        <Group justify="flex-end">
+          <Button variant="default" renderRoot={(props) => <Link {...props} to="/templates" search={{}} />}>
+            Cancel
+          </Button>
+          <Button type="submit" loading={busy}>
+            Hand in for review
+          </Button>
+        </Group>
+      </Stack>
+      <Box className={classes.preview}>
+        <PhonePreview components={componentsOf(form)} />
+      </Box>
+    </form>
+  );
+}
+
+type PartProps = {
+  form: TemplateForm;
+  change: (part: Partial<TemplateForm>) => void;
+  problem: (field: keyof TemplateForm) => string | undefined;
+};
+
+function Names({ form, change, problem }: PartProps) {
+  return (
+    <>
+      <TextInput
+        label="Name"
+        description="Lowercase letters, digits and underscores. People do not see it."
+        placeholder="order_sent"
+        value={form.name}
+        onChange={(event) => change({ name: event.currentTarget.value.toLowerCase().replaceAll(" ", "_") })}
+        error={problem("name")}
+        required
+      />
+      <Group grow align="flex-start">
+        <Select
+          label="Category"
+          data={CATEGORIES}
+          value={form.category}
+          onChange={(category) => category && change({ category })}
+          error={problem("category")}
+          allowDeselect={false}
+        />
+        <Autocomplete
+          label="Language"
+          data={LANGUAGES}
+          value={form.language}
+          onChange={(language) => change({ language })}
+          error={problem("language")}
+          required
+        />
+      </Group>
+    </>
+  );
+}
+
+function Texts({ form, change, problem }: PartProps) {
+  const names = variablesOf(form.body);
+  const example = (name: string, value: string) => change({ examples: { ...form.examples, [name]: value } });
+  return (
+    <>
+      <TextInput
+        label="Header"
+        description="A bold line above the text, with one variable at most. May be empty."
+        value={form.header}
+        onChange={(event) => change({ header: event.currentTarget.value })}
+        error={variableProblem(form.header, { mayTouchEnds: true }) ?? problem("header")}
+      />
+      {variablesOf(form.header).length > 0 && (
+        <TextInput
+          label="Example for the header's variable"
+          value={form.headerExample}
+          onChange={(event) => change({ headerExample: event.currentTarget.value })}
+          error={problem("headerExample")}
+        />
+      )}
+      <Stack gap={6}>
+        <Textarea
+          label="Text"
+          placeholder="Hello {{1}}, your order {{2}} has left our shop today."
+          value={form.body}
+          onChange={(event) => change({ body: event.currentTarget.value })}
+          error={variableProblem(form.body, { mayTouchEnds: false }) ?? problem("body")}
+          autosize
+          minRows={4}
+          maxRows={14}
+          required
+        />
+        <Group>
+          <Button
+            variant="subtle"
+            size="compact-sm"
+            leftSection={<IconVariable size={16} aria-hidden />}
+            onClick={() => change({ body: form.body + nextVariable(form.body) })}
+          >
+            Add a variable
+          </Button>
+        </Group>
+      </Stack>
+      {names.map((name) => (
+        <TextInput
+          key={name}
+          label={`Example for {{${name}}}`}
+          description={name === "1" ? "The network's reviewers see the examples." : undefined}
+          value={form.examples[name] ?? ""}
+          onChange={(event) => example(name, event.currentTarget.value)}
+          error={form.examples[name] ? undefined : problem("examples")}
+        />
+      ))}
+      <TextInput
+        label="Footer"
+        description="A small line below the text, without variables. May be empty."
+        value={form.footer}
+        onChange={(event) => change({ footer: event.currentTarget.value })}
+        error={problem("footer")}
+      />
+    </>
+  );
+}

@@ -1,0 +1,158 @@
+import { Button, Center, CloseButton, Group, Select, Skeleton, Stack, TextInput } from "@mantine/core";
+import { useDebouncedCallback } from "@mantine/hooks";
+import { IconPlus, IconRefresh, IconSearch, IconTemplate } from "@tabler/icons-react";
+import { useNavigate, useSearch } from "@tanstack/react-router";
+import { useState } from "react";
+import { useMayManage } from "../../shared/session/queries";
+import { EmptyState } from "../../shared/ui/EmptyState";
+import { Failure } from "../../shared/ui/Failure";
+import { showDone, showFailure } from "../../shared/ui/notices";
+import { PageHeader } from "../../shared/ui/PageHeader";
+import { OfficialPage } from "./OfficialPage";
+import { useSync, useTemplates } from "./queries";
+import type { TemplateSearch } from "./search";
+import { TemplateDrawer } from "./TemplateDrawer";
+import { TemplateTable } from "./TemplateTable";
+import { FILTERED_STATUSES } from "./words";
+
+export function TemplatesPage() {
+  return (
+    <OfficialPage>
+      <Templates />
+    </OfficialPage>
+  );
+}
+
+function Templates() {
+  const search = useSearch({ from: "/signed-in/templates" });
+  const navigate = useNavigate({ from: "/templates" });
+  const mayManage = useMayManage();
+  const templates = useTemplates(search);
+  const rows = templates.data?.pages.flatMap((page) => page.items) ?? [];
+  const filter = (part: Partial<TemplateSearch>) =>
+    void navigate({ search: (before) => ({ ...before, ...part }), replace: true });
+  const open = (template?: string) => void navigate({ search: (before) => ({ ...before, template }) });
+  const add = mayManage && (
+    <Button
+      leftSection={<IconPlus size={16} aria-hidden />}
+      onClick={() => void navigate({ to: "/templates/editor", search: {} })}
+    >
+      Write a template
+    </Button>
+  );
+  return (
+    <>
+      <PageHeader
+        title="Templates"
+        actions={
+          mayManage && (
+            <>
+              <Sync />
+              {add}
+            </>
+          )
+        }
+      >
+        Messages that the network has approved. Only they can be sent when the last message of a person is older than 24
+        hours.
+      </PageHeader>
+      <Stack gap="md">
+        <Filters search={search} onChange={filter} />
+        {templates.isPending && <Loading />}
+        {templates.isError && !templates.data && (
+          <Failure error={templates.error} onRetry={() => void templates.refetch()} />
+        )}
+        {templates.data && rows.length === 0 && <Nothing filtered={Boolean(search.status || search.name)} />}
+        {rows.length > 0 && <TemplateTable rows={rows} onOpen={open} />}
+        {templates.hasNextPage && (
+          <Center>
+            <Button
+              variant="default"
+              loading={templates.isFetchingNextPage}
+              onClick={() => void templates.fetchNextPage()}
+            >
+              Show older ones
+            </Button>
+          </Center>
+        )}
+      </Stack>
+      <TemplateDrawer template={search.template} onClose={() => open(undefined)} />
+    </>
+  );
+}
+
+function Sync() {
+  const sync = useSync();
+  const run = () =>
+    sync.mutate(undefined, {
+      onSuccess: ({ added, changed, deleted }) =>
+        showDone(`Read from the network: ${added} new, ${changed} changed, ${deleted} gone.`),
+      onError: showFailure,
+    });
+  return (
+    <Button
+      variant="default"
+      leftSection={<IconRefresh size={16} aria-hidden />}
+      loading={sync.isPending}
+      onClick={run}
+    >
+      Sync with the network
+    </Button>
+  );
+}
+
+type FilterProps = { search: TemplateSearch; onChange: (part: Partial<TemplateSearch>) => void };
+
+function Filters({ search, onChange }: FilterProps) {
+  const [name, setName] = useState(search.name ?? "");
+  const later = useDebouncedCallback((text: string) => onChange({ name: text.trim() || undefined }), 250);
+  const type = (text: string) => {
+    setName(text);
+    later(text);
+  };
+  return (
+    <Group gap="sm" role="search" aria-label="Search the templates">
+      <TextInput
+        aria-label="Name"
+        placeholder="Part of the name"
+        leftSection={<IconSearch size={16} aria-hidden />}
+        rightSection={name && <CloseButton aria-label="Clear the search" onClick={() => type("")} />}
+        value={name}
+        onChange={(event) => type(event.currentTarget.value)}
+        flex={{ base: "1 1 100%", xs: "1 1 200px" }}
+      />
+      <Select
+        aria-label="Status"
+        placeholder="Any status"
+        data={FILTERED_STATUSES}
+        value={search.status ?? null}
+        onChange={(status) => onChange({ status: status ?? undefined })}
+        clearable
+        flex={{ base: "1 1 100%", xs: "0 0 180px" }}
+      />
+    </Group>
+  );
+}
+
+function Nothing({ filtered }: { filtered: boolean }) {
+  return filtered ? (
+    <EmptyState icon={IconTemplate} title="No template fits this search">
+      Remove a filter to see more.
+    </EmptyState>
+  ) : (
+    <EmptyState icon={IconTemplate} title="No templates yet">
+      Write one, and the network reviews it, usually within minutes. Or sync, if your business account has templates
+      already.
+    </EmptyState>
+  );
+}
+
+function Loading() {
+  return (
+    <Stack gap="xs" role="status" aria-label="Loading templates">
+      {[0, 1, 2, 3].map((row) => (
+        <Skeleton key={row} height={60} radius={8} />
+      ))}
+    </Stack>
+  );
+}

@@ -1,0 +1,46 @@
+"""The page about orders, in a real browser, with an order from the sandbox."""
+
+from playwright.async_api import expect
+
+from tests.console.visitor import add_person, visiting
+from tests.gateway.test_orders import ORDERS, order
+from tests.house import House
+
+EVIL = '<img src=x onerror="document.title=1">'
+
+
+async def test_an_order_is_shown_with_its_total_and_moved_on(house: House) -> None:
+    made = await order(house)
+    await house.call("PATCH", f"/api/v1/contacts/{made['contact']['id']}", {"name": EVIL})
+    async with visiting(house) as visitor:
+        await visitor.sign_in("/orders")
+        page = visitor.page
+        row = page.get_by_role("row").filter(has_text=EVIL)
+        await expect(row).to_contain_text("€3.30")
+        await row.get_by_role("button").click()
+        panel = page.get_by_role("dialog", name="Order", exact=True)
+        await expect(panel.get_by_role("row").nth(1)).to_have_text("bread3€1.10€3.30")
+        await expect(panel).to_contain_text("Please")
+        await panel.get_by_role("button", name="Confirm").click()
+        await expect(panel.get_by_text("Confirmed", exact=True)).to_be_visible()
+        assert (await house.call("GET", f"{ORDERS}/{made['id']}")).json()["data"]["status"] == "confirmed"
+        await panel.get_by_role("button", name="Cancel the order").click()
+        await page.get_by_role("dialog", name="Cancel the order").get_by_role("button", name="Cancel the order").click()
+        await expect(panel.get_by_text("Canceled", exact=True)).to_be_visible()
+        await expect(panel.get_by_role("button", name="Mark as shipped")).to_have_count(0)
+        await page.keyboard.press("Escape")
+        await page.get_by_role("combobox", name="Status").click()
+        await page.get_by_role("option", name="New").click()
+        await visitor.see("No order fits these filters")
+        assert await page.title() == "Orders – Gatepost"
+
+
+async def test_a_reader_sees_orders_and_changes_none(house: House) -> None:
+    made = await order(house)
+    await add_person(house, "reader", "rita@example.com")
+    async with visiting(house) as visitor:
+        await visitor.open(f"/orders?order={made['id']}")
+        await visitor.fill_sign_in("rita@example.com")
+        panel = visitor.page.get_by_role("dialog", name="Order", exact=True)
+        await expect(panel).to_contain_text("€3.30")
+        await expect(panel.get_by_role("button", name="Confirm")).to_have_count(0)
