@@ -47,6 +47,7 @@ NAMES = {
     "POST /webhooks/{}/test": "WebhookTest",
     "POST /webhooks/{}/verify": "WebhookVerification",
     "GET /webhooks/{}/attempts": "Attempt",
+    "GET /webhooks/{}/figures": "WebhookHour",
     "GET /deliveries": "Delivery",
     "GET /deliveries/{}": "DeliveryWithAttempts",
     "POST /deliveries/retry": "RetryResults",

@@ -107,6 +107,7 @@ ROUTES: list[Any] = [
     webhooks.change_webhook,
     webhooks.delete_webhook,
     webhooks.list_webhook_attempts,
+    webhooks.list_webhook_figures,
     webhook_secrets.rotate_secret,
     webhook_secrets.verify_delivery,
     webhook_test.try_webhook,

@@ -35,6 +35,17 @@ class DeliveryQuery(Paged, frozen=True, kw_only=True):
         Annotated[str, Meta(description="Only deliveries of this event type, or of several, separated by commas.")]
         | None
     ) = None
+    http: (
+        Annotated[
+            str,
+            Meta(
+                description="Only deliveries whose newest attempt has an HTTP status of this class, or of one of "
+                "several, separated by commas: `2xx`, `3xx`, `4xx`, `5xx`; `none`: no response."
+            ),
+        ]
+        | None
+    ) = None
+    message: Annotated[str, Meta(description="The id of a message: only deliveries of its events.")] | None = None
     from_: From | None = None
     to: To | None = None
     tz: Zone | None = None
@@ -58,6 +69,8 @@ class RetryRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 async def list_deliveries(query: DeliveryQuery, gateway: Context, caller: CurrentCaller) -> Page[Delivery]:
     """Deliveries to webhook endpoints, the newest event first. A page that is not full may have a next one."""
     filter_, before = service.read_filter(query.given()), read_cursor(query.cursor, tuple[UUID, UUID])
+    if query.message is not None:
+        filter_ = await service.of_message(gateway.db, caller.channel_id, filter_, query.message)
     page = await service.find_deliveries(gateway.db, caller.channel_id, filter_, before, query.limit)
     now = gateway.clock.now()
     return Page([Delivery.of(row, now) for row in page.found], show_cursor(page.reached) if page.reached else None)

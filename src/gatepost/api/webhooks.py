@@ -8,6 +8,7 @@ from msgspec import Meta
 
 from gatepost.admin import endpoints as admin
 from gatepost.api.context import ApiContext, Context, CurrentCaller
+from gatepost.api.contract.webhook_figures import WebhookHour
 from gatepost.api.contract.webhooks import (
     Attempt,
     ChangeEndpoint,
@@ -28,6 +29,7 @@ from gatepost.model.delivery import masked
 from gatepost.model.endpoint import ACTIVE, DEFAULT_OPTIONS, DISABLED
 from gatepost.model.errors import NotFound, invalid_field
 from gatepost.model.event import TYPES
+from gatepost.store.deliveries.figures import read_hour_figures
 from gatepost.store.deliveries.log import list_attempts
 from gatepost.store.endpoints import Endpoint, list_endpoints
 from gatepost.store.idempotency import IdempotentRequest
@@ -107,6 +109,16 @@ async def list_webhook_attempts(
     rows = await list_attempts(gateway.db, caller.channel_id, endpoint.id, before, query.limit)
     following = show_cursor((rows[-1].event_id, rows[-1].number)) if len(rows) == query.limit else None
     return Page([Attempt.of(row) for row in rows], following)
+
+
+@get(PATH + "/{endpoint_id:str}/figures", scope="read", summary="Get an endpoint's figures by hour")
+async def list_webhook_figures(
+    endpoint_id: FromPath[str], gateway: Context, caller: CurrentCaller
+) -> Page[WebhookHour]:
+    """Attempts and latencies of the last 24 hours, by the hour of the event, the oldest first."""
+    endpoint = await admin.get_endpoint(gateway.db, caller.channel_id, read_endpoint_id(endpoint_id))
+    rows = await read_hour_figures(gateway.db, caller.channel_id, endpoint.id, gateway.clock.now())
+    return Page([WebhookHour.of(row) for row in rows])
 
 
 async def _create_endpoint(

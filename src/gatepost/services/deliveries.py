@@ -17,6 +17,7 @@ from gatepost.model.endpoint import DISABLED, PAUSED
 from gatepost.model.errors import Conflict, GatepostError, NotFound, invalid_field
 from gatepost.model.event import ALL_TYPES
 from gatepost.model.field_readers import read_choices
+from gatepost.services.messages import access_message
 from gatepost.store.deliveries import log as store
 from gatepost.store.deliveries.log import (
     DeliveryAttempt,
@@ -30,6 +31,7 @@ from gatepost.store.deliveries.retry import ATTEMPTS_MAX, RetryCandidate, is_inf
 from gatepost.store.pool import Database
 
 FILTERS = ("endpoint", "status", "type", "from", "to", "tz")
+CLASSES = {"2xx": 2, "3xx": 3, "4xx": 4, "5xx": 5, "none": 0}
 SCAN = 5_000  # deliveries that one response may check
 SELECTION_MAX = 100
 _ATTEMPTS_SHOWN = 50  # the newest; a delivery that was retried often may have more
@@ -45,7 +47,19 @@ def read_filter(given: Mapping[str, str]) -> DeliveryFilter:
         None if endpoint is None else _endpoint(endpoint),
         read_states(given.get("status")),
         read_types(given.get("type")),
+        _read_classes(given.get("http")),
     )
+
+
+def _read_classes(text: str | None) -> tuple[int, ...] | None:
+    """Return the classes of HTTP statuses of a comma-separated list; 0 for no response."""
+    return None if text is None else tuple(CLASSES[name] for name in read_choices("http", text.split(","), [*CLASSES]))
+
+
+async def of_message(db: Database, channel_id: UUID, filter_: DeliveryFilter, text: str) -> DeliveryFilter:
+    """Return the filter with the events of one message only."""
+    message = await access_message(db, channel_id, text)
+    return msgspec.structs.replace(filter_, event_ids=tuple(message.event_ids))
 
 
 def _endpoint(text: str) -> UUID:

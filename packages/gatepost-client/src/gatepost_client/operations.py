@@ -105,6 +105,7 @@ class Operations:
     try_webhook = Operation(of_webhooks.try_webhook)
     check_webhook = Operation(of_webhooks.check_webhook)
     attempts = Listed(of_webhooks.attempts)
+    webhook_figures = Operation(of_webhooks.webhook_figures)
     deliveries = Listed(of_deliveries.deliveries)
     delivery = Operation(of_deliveries.delivery)
     retry_delivery = Operation(of_deliveries.retry_delivery)

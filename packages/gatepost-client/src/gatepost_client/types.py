@@ -596,6 +596,17 @@ class Attempt(Result, frozen=True, kw_only=True):
     answer: GivenAnswer
 
 
+class WebhookHour(Result, frozen=True, kw_only=True):
+    """The attempts to deliver the events of one hour."""
+
+    hour: datetime
+    delivered: int
+    failed: int
+    p50_ms: float | None = None
+    p95_ms: float | None = None
+    complete: bool
+
+
 class WebhookVerification(Result, frozen=True, kw_only=True):
     """Whether a delivery is genuine and, if not, why."""
 

@@ -31,11 +31,13 @@ class DeliveryFilter(msgspec.Struct, frozen=True):
     endpoint_id: UUID | None = None
     states: tuple[int, ...] | None = None
     types: tuple[str, ...] | None = None
+    classes: tuple[int, ...] | None = None  # of the newest attempt's HTTP status: 2 for 2xx; 0: no response
+    event_ids: tuple[UUID, ...] | None = None  # a few, looked up by their keys
 
     @property
     def has_conditions(self) -> bool:
         """Whether rows have to be checked one by one."""
-        return (self.states, self.types) != (None, None)
+        return self.event_ids is None and (self.states, self.types, self.classes) != (None, None, None)
 
 
 class LastAttempt(msgspec.Struct, frozen=True):
@@ -157,6 +159,7 @@ async def _matching(
     deleted: Sequence[bool],
     limit: int,
 ) -> list[Any]:
+    chosen = () if filter_.event_ids is None else (filter_.event_ids,)
     return await conn.fetch(
         f"""SELECT d.* FROM unnest($3::uuid[], $4::uuid[], $8::boolean[]) AS p (id, end_id, deleted)
            CROSS JOIN LATERAL (
@@ -166,6 +169,8 @@ async def _matching(
                       OR CASE WHEN p.deleted AND state = {PENDING} THEN {CANCELED} ELSE state END = ANY ($5))
                  AND ($6::text[] IS NULL OR (SELECT type FROM events
                                              WHERE channel_id = $1 AND id = event_id LIMIT 1) = ANY ($6))
+                 AND ($9::int[] IS NULL OR {_HTTP_CLASS} = ANY ($9))
+                 {"AND event_id = ANY ($10::uuid[])" if chosen else ""}
                ORDER BY event_id DESC LIMIT $7) d
            ORDER BY d.event_id DESC, d.endpoint_id DESC LIMIT $7""",
         channel_id,
@@ -176,7 +181,14 @@ async def _matching(
         filter_.types,
         limit,
         deleted,
+        filter_.classes,
+        *chosen,
     )
+
+
+_HTTP_CLASS = """COALESCE((SELECT a.status / 100 FROM delivery_attempts a
+                     WHERE a.channel_id = $1 AND a.endpoint_id = p.id AND a.event_id = deliveries.event_id
+                     ORDER BY a.number DESC, a.at DESC LIMIT 1), 0)"""
 
 
 async def get_logged(db: Database, channel_id: UUID, endpoint_id: UUID, event_id: UUID) -> LoggedDelivery | None:

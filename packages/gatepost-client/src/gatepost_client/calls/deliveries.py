@@ -13,12 +13,15 @@ def deliveries(
     webhook_id: str | None = None,
     status: str | Iterable[str] | None = None,
     type: str | Iterable[str] | None = None,
+    http: str | Iterable[str] | None = None,
+    message: str | None = None,
     start: Moment | None = None,
     end: Moment | None = None,
     tz: str | None = None,
 ) -> Listing[Delivery]:
     """List deliveries of events from `start` (inclusive) to `end` (exclusive), newest first. Filters combine."""
-    query = {"endpoint": webhook_id, "status": status, "type": type, "from": start, "to": end, "tz": tz}
+    filters = {"endpoint": webhook_id, "status": status, "type": type, "http": http, "message": message}
+    query = filters | {"from": start, "to": end, "tz": tz}
     return pages(Delivery, "deliveries", query=query)
 
 

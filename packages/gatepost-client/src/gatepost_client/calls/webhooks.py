@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from msgspec import UNSET, UnsetType
 
 from gatepost_client.calls.builders import act, create, fetch, pages, remove
-from gatepost_client.types import Attempt, NewWebhook, Webhook, WebhookTest, WebhookVerification
+from gatepost_client.types import Attempt, NewWebhook, Webhook, WebhookHour, WebhookTest, WebhookVerification
 from gatepost_client.wire import Call, Listing, changed, given
 
 
@@ -83,3 +83,8 @@ def check_webhook(webhook_id: str, headers: Mapping[str, str], body: str) -> Cal
 def attempts(webhook_id: str) -> Listing[Attempt]:
     """List the delivery attempts of an endpoint, newest event first."""
     return pages(Attempt, "webhooks", webhook_id, "attempts")
+
+
+def webhook_figures(webhook_id: str) -> Call[list[WebhookHour]]:
+    """Return the attempts and latencies of an endpoint by hour, over the last 24 hours."""
+    return fetch(list[WebhookHour], "webhooks", webhook_id, "figures")
