@@ -40,6 +40,7 @@ NAMES = {
     "GET /usage": "Usage",
     "GET /media/{}": "Media",
     "GET /templates/{}": "Template",
+    "POST /templates/check": "TemplateCheck",
     "POST /templates/sync": "TemplateSync",
     "POST /templates/{}/preview": "Preview",
     "GET /webhooks/{}": "Webhook",

@@ -321,3 +321,24 @@ async def test_scopes(house: House) -> None:
     assert (await house.call("POST", path + "/preview", {}, key=reader)).status == 200
     for method, where in (("POST", TEMPLATES), ("PATCH", path), ("DELETE", path), ("POST", TEMPLATES + "/sync")):
         check_refused(await house.call(method, where, {}, key=reader), 403, "missing_scope", about=where)
+
+
+async def test_a_check_creates_nothing(house: House) -> None:
+    found = (await house.call("POST", f"{TEMPLATES}/check", NEW)).json()["data"]
+    assert (found["valid"], found["problems"]) == (True, [])
+    assert found["preview"]["body"] == "Hello Ana, your order 4711 has left our house today."
+    assert (await house.call("GET", TEMPLATES)).json()["data"] == []
+    wrong = NEW | {"name": "Order Sent", "language": "x" * 99, "components": [{"type": "BODY", "text": "Hello {{1}}"}]}
+    found = (await house.call("POST", f"{TEMPLATES}/check", wrong)).json()["data"]
+    assert (found["valid"], found["preview"]) == (False, None)
+    refused = check_refused_fields(await house.call("POST", TEMPLATES, wrong))
+    assert found["problems"] == refused
+    assert {"name", "language"} < {problem["field"] for problem in refused}
+    await create(house)
+    found = (await house.call("POST", f"{TEMPLATES}/check", NEW)).json()["data"]
+    assert (found["valid"], [problem["field"] for problem in found["problems"]]) == (False, ["name"])
+
+
+def check_refused_fields(answer: Answer) -> Any:
+    assert answer.status == 422, answer.body
+    return answer.json()["error"]["fields"]

@@ -127,6 +127,7 @@ ROUTES: list[Any] = [
     profile.get_health,
     templates.list_all,
     templates.create_template,
+    templates.check_template,
     templates.get_template,
     templates.edit_template,
     templates.delete_template,

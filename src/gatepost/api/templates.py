@@ -20,7 +20,7 @@ from gatepost.model.account import Caller
 from gatepost.model.template import NewTemplate, Preview
 from gatepost.services import templates as service
 from gatepost.services.business import check_templates, open_account
-from gatepost.services.templates import PreviewRequest, TemplateChange, TemplateService
+from gatepost.services.templates import PreviewRequest, TemplateChange, TemplateCheck, TemplateService
 from gatepost.store.idempotency import IdempotentRequest
 from gatepost.store.templates import StoredTemplate, Synced, TemplateFilter, list_templates
 
@@ -85,6 +85,20 @@ async def create_template(
         return await service.create_template(await _templates(gateway, caller), body, request)
 
     return await once.create(make, TemplateShown.of)
+
+
+@post(
+    _PATH + "/check",
+    scope="read",
+    summary="Check a template",
+    errors=("unsupported_on_channel",),
+    example=_NEW,
+    only="official",
+)
+async def check_template(body: NewTemplate, gateway: Context, caller: CurrentCaller) -> TemplateCheck:
+    """All violations of the network's rules in a template, and its preview. Nothing is created or submitted."""
+    check_templates(caller.kind)
+    return await service.check_template(gateway.db, caller.channel_id, body)
 
 
 @get(_ONE, scope="read", summary="Get a template", only="official")

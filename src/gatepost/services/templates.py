@@ -15,7 +15,7 @@ import structlog
 
 from gatepost.clock import Clock
 from gatepost.model import ids
-from gatepost.model.errors import Conflict, GatepostError, invalid_field
+from gatepost.model.errors import Conflict, GatepostError, Invalid, invalid_field
 from gatepost.model.field_readers import read_choice, read_number
 from gatepost.model.template import NewTemplate, Preview, Template, check_new_template, preview
 from gatepost.model.template.values import CATEGORIES, word
@@ -44,6 +44,13 @@ class PreviewRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     variables: list[str] | dict[str, str] | None = None
     header: str | None = None
+
+
+class TemplateProblem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One violation of the network's rules."""
+
+    field: str
+    message: str
 
 
 class TemplateService(msgspec.Struct, frozen=True):
@@ -81,6 +88,26 @@ async def create_template(
     return await store.confirm_template(
         service.db, service.channel_id, reserved.template, made, service.clock.now(), once
     )
+
+
+class TemplateCheck(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What the network would reject in a template, and how the recipient would see it; null if it is not valid."""
+
+    valid: bool
+    problems: list[TemplateProblem]
+    preview: Preview | None
+
+
+async def check_template(db: Database, channel_id: UUID, new: NewTemplate) -> TemplateCheck:
+    """Check a template as before it is submitted. Nothing is created."""
+    try:
+        template = check_new_template(new)
+    except Invalid as error:
+        return TemplateCheck(False, [TemplateProblem(one.field, one.message) for one in error.fields], None)
+    async with db.connection() as conn:
+        taken = await store.find_templates(conn, channel_id, [(new.name, new.language)])
+    problems = [TemplateProblem("name", f"is used by a template in {new.language} already")] if taken else []
+    return TemplateCheck(not problems, problems, preview(template))
 
 
 async def edit_template(service: TemplateService, text: str, change: TemplateChange) -> StoredTemplate:

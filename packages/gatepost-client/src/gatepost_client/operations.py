@@ -91,6 +91,7 @@ class Operations:
     templates = Listed(of_templates.templates)
     template = Operation(of_templates.template)
     create_template = Operation(of_templates.create_template)
+    check_template = Operation(of_templates.check_template)
     edit_template = Operation(of_templates.edit_template)
     delete_template = Operation(of_templates.delete_template)
     sync_templates = Operation(of_templates.sync_templates)

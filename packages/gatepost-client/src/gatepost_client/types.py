@@ -779,30 +779,11 @@ class NumberHealth(Result, frozen=True, kw_only=True):
     checked_at: datetime
 
 
-class Template(Result, frozen=True, kw_only=True):
-    """A template in one language."""
+class TemplateProblem(Result, frozen=True, kw_only=True):
+    """One violation of the network's rules."""
 
-    id: str
-    network_id: str | None = None
-    name: str
-    language: str
-    category: str
-    status: str
-    reason: str | None = None
-    quality: str | None = None
-    parameter_format: str
-    components: list[dict[str, Any]]
-    created_at: datetime
-    updated_at: datetime
-
-
-class TemplateSync(Result, frozen=True, kw_only=True):
-    """How many templates a sync changed."""
-
-    added: int
-    changed: int
-    deleted: int
-    unchanged: int
+    field: str
+    message: str
 
 
 class PreviewHeader(Result, frozen=True, kw_only=True):
@@ -828,6 +809,40 @@ class Preview(Result, frozen=True, kw_only=True):
     body: str
     footer: str | None = None
     buttons: list[PreviewButton]
+
+
+class TemplateCheck(Result, frozen=True, kw_only=True):
+    """What the network would reject in a template, and how the recipient would see it; null if it is not valid."""
+
+    valid: bool
+    problems: list[TemplateProblem]
+    preview: Preview | None = None
+
+
+class Template(Result, frozen=True, kw_only=True):
+    """A template in one language."""
+
+    id: str
+    network_id: str | None = None
+    name: str
+    language: str
+    category: str
+    status: str
+    reason: str | None = None
+    quality: str | None = None
+    parameter_format: str
+    components: list[dict[str, Any]]
+    created_at: datetime
+    updated_at: datetime
+
+
+class TemplateSync(Result, frozen=True, kw_only=True):
+    """How many templates a sync changed."""
+
+    added: int
+    changed: int
+    deleted: int
+    unchanged: int
 
 
 class EventMessageKey(Result, frozen=True, kw_only=True, rename={"remote_jid": "remoteJid", "from_me": "fromMe"}):

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gatepost_client.calls.builders import act, create, fetch, pages, remove
-from gatepost_client.types import Preview, Template, TemplateSync
+from gatepost_client.types import Preview, Template, TemplateCheck, TemplateSync
 from gatepost_client.wire import Call, Listing, given
 
 
@@ -32,15 +32,20 @@ def create_template(
     message_send_ttl_seconds: int | None = None,
 ) -> Call[Template]:
     """Submit a template for review."""
-    new = given(
-        name=name,
-        language=language,
-        category=category,
-        components=components,
-        parameter_format=parameter_format,
-        message_send_ttl_seconds=message_send_ttl_seconds,
-    )
-    return create(Template, "templates", body=new)
+    return create(Template, "templates", body=given(**locals()))
+
+
+def check_template(
+    name: str,
+    language: str,
+    category: str,
+    components: Sequence[Mapping[str, Any]],
+    *,
+    parameter_format: str | None = None,
+    message_send_ttl_seconds: int | None = None,
+) -> Call[TemplateCheck]:
+    """Return what the network would reject in a template, and its preview. Nothing is submitted."""
+    return act(TemplateCheck, "POST", "templates", "check", body=given(**locals()), repeatable=True)
 
 
 def edit_template(
