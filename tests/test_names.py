@@ -35,6 +35,7 @@ RESOURCES = {
     "messages",
     "metrics",
     "network_updates",
+    "notes",
     "one_time_links",
     "orders",
     "profile",

@@ -205,6 +205,11 @@ async def _recover(house: House, tenant: Tenant, _: Any) -> str:
     return made
 
 
+async def _note(house: House, tenant: Tenant, _: Any) -> str:
+    path = f"/conversations/{tenant.things['conversation_id']}/notes"
+    return await _post(path, {"text": "Wants it on Friday"})(house, tenant, None)
+
+
 async def _own_endpoint(house: House, tenant: Tenant) -> str:
     if "endpoint_id" not in tenant.things:
         quiet = {"url": house.sandbox_url + "/nowhere", "events": dict.fromkeys(TYPES, False)}
@@ -220,6 +225,7 @@ _MAKERS: dict[str, Maker] = {
     "label_id": _post("/labels", {"name": "VIP", "color": "#00aa00"}),
     "media_id": _upload,
     "order_id": _order,
+    "note_id": _note,
 }
 
 
