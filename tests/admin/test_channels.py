@@ -147,26 +147,31 @@ def test_counts_are_whole() -> None:
 
 async def test_some_limits_change_and_others_stay(db: Database, vault: Vault, tenants: Tenants) -> None:
     made = await make(db, vault, tenants.mine)
-    changed = await channels.change_limits(db, tenants.mine, made.id, {"throughput": 1000, "tier": 0})
+    changed = await channels.change_limits(db, tenants.mine, made.id, {"throughput": 1000, "tier": 0}, now=NOW)
     assert changed.limits == {**LIMITS, "throughput": 1000, "tier": 0}
 
 
 async def test_secrets_are_replaced(db: Database, vault: Vault, tenants: Tenants) -> None:
     made = await make(db, vault, tenants.mine)
     fresh = ChannelSecrets("t2", "s2", "v2")
-    changed = await channels.change_secrets(db, vault, tenants.mine, made.id, fresh)
+    changed = await channels.change_secrets(db, vault, tenants.mine, made.id, fresh, now=NOW)
     assert channels.open_channel_secrets(vault, changed) == fresh
     with pytest.raises(VaultError):
         channels.open_channel_secrets(Vault(bytes(32)), changed)
     with pytest.raises(Invalid, match="official"):
-        await channels.change_secrets(db, vault, tenants.mine, tenants.my_channel, fresh)
+        await channels.change_secrets(db, vault, tenants.mine, tenants.my_channel, fresh, now=NOW)
     with pytest.raises(Invalid, match="token"):
-        await channels.change_secrets(db, vault, tenants.mine, made.id, ChannelSecrets("", "s", "v"))
+        await channels.change_secrets(db, vault, tenants.mine, made.id, ChannelSecrets("", "s", "v"), now=NOW)
 
 
 async def test_the_network_part_is_replaced(db: Database, tenants: Tenants) -> None:
-    assert not await rows.set_network(db, tenants.theirs, tenants.my_channel, {"jid": "2"})
-    assert await rows.set_network(db, tenants.mine, tenants.my_channel, {"jid": "1"})
+    with pytest.raises(NotFound):
+        await channels.change_channel(
+            db, tenants.theirs, tenants.my_channel, rows.ChannelChange(network={"jid": "2"}), now=NOW
+        )
+    await channels.change_channel(
+        db, tenants.mine, tenants.my_channel, rows.ChannelChange(network={"jid": "1"}), now=NOW
+    )
     assert (await channels.get_channel(db, tenants.mine, tenants.my_channel)).network == {"jid": "1"}
 
 
@@ -174,9 +179,9 @@ async def test_channels_of_another_account_are_not_found(db: Database, vault: Va
     other = tenants.their_channel
     calls = [
         channels.get_channel(db, tenants.mine, other),
-        channels.change_limits(db, tenants.mine, other, {"throughput": 5}),
-        channels.change_secrets(db, vault, tenants.mine, other, ChannelSecrets("t", "s", "v")),
-        channels.delete_channel(db, tenants.mine, other),
+        channels.change_limits(db, tenants.mine, other, {"throughput": 5}, now=NOW),
+        channels.change_secrets(db, vault, tenants.mine, other, ChannelSecrets("t", "s", "v"), now=NOW),
+        channels.delete_channel(db, tenants.mine, other, now=NOW),
     ]
     for call in calls:
         with pytest.raises(NotFound):
@@ -204,7 +209,7 @@ async def test_with_a_channel_goes_what_belongs_to_it(db: Database, vault: Vault
                 channel_id,
                 NOW,
             )
-    await channels.delete_channel(db, tenants.mine, mine)
+    await channels.delete_channel(db, tenants.mine, mine, now=NOW)
     async with db.connection() as conn:
         for table in ("api_keys", "endpoints", "channel_heads", "contacts"):
             left = await conn.fetch(f"SELECT channel_id FROM {table} WHERE channel_id IN ($1, $2)", mine, theirs)

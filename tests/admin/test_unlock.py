@@ -2,6 +2,7 @@
 
 import base64
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,7 +19,7 @@ async def store_secret(db: Database, vault: Vault, kind: str) -> None:
     account = await accounts.create_account(db, "Shop", "starter", plans=PLANS, trial_days=1, now=NOW)
     if kind == "channel":
         number = channels.CloudNumber("100")
-        about = {"phone": "15550001111", "name": "Shop", "token": "t", "app_secret": "s"}
+        about: dict[str, Any] = {"phone": "15550001111", "name": "Shop", "token": "t", "app_secret": "s"}
         await channels.create_official(db, vault, account.id, number=number, **about, limits={}, now=NOW)
     else:
         made = await channels.create_qr(db, account.id, phone="15550002222", name="Shop", limits={}, now=NOW)

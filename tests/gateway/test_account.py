@@ -124,3 +124,30 @@ async def test_queries_of_the_log_that_are_refused(house: House) -> None:
     for role in ("agent", "reader"):
         person = await new_person(house, role)
         check_refused(await person.call("GET", LOG), 403, "missing_role")
+
+
+async def test_a_channel_is_changed_and_deleted(house: House) -> None:
+    owner, path = await new_person(house), f"{CHANNELS}/{house.channel}"
+    changed = await owner.call("PATCH", path, {"name": "The bakery", "limits": {"throughput": 20}})
+    assert changed.status == 200, changed.body
+    found = await read(owner, path)
+    assert (found["name"], found["limits"]["throughput"], found["limits"]["tier"]) == ("The bakery", 20, 0)
+    bodies: list[tuple[Any, str]] = [
+        ({"name": ""}, "name"),
+        ({"limits": {"throughput": 0}}, "throughput"),
+        ({"limits": {"speed": 1}}, "speed"),
+        ({"phone": "1"}, "phone"),
+    ]
+    for body, field in bodies:
+        check_refused(await owner.call("PATCH", path, body), 422, "invalid_field", field, body)
+    stranger = await new_person(house, account_id=await house.new_account())
+    agent = await new_person(house, "agent")
+    for method, body in (("PATCH", {"name": "Mine"}), ("DELETE", None)):
+        check_refused(await stranger.call(method, path, body), 404, "not_found")
+        check_refused(await agent.call(method, path, body), 403, "missing_role")
+    assert (await owner.call("DELETE", path)).status == 200
+    check_refused(await owner.call("DELETE", path), 404, "not_found")
+    assert await read(owner, CHANNELS) == []
+    entries = await read(owner, f"{LOG}?actor={ids.format_id('usr', owner.user.id)}")
+    assert [entry["action"] for entry in entries][:2] == ["channel_deleted", "channel_changed"]
+    assert entries[1]["details"] == {"name": "The bakery", "limits": {"throughput": 20}}

@@ -141,7 +141,7 @@ async def test_a_channel_deleted_under_its_caller(house: House) -> None:
     message_id = await house.send(**TEXT)
     channel_id = ids.parse_id("ch", house.channel)
     assert channel_id
-    await channels.delete_channel(house.db, house.account_id, channel_id)
+    await channels.delete_channel(house.db, house.account_id, channel_id, now=house.clock.now())
     for method, path, body in (
         ("POST", SEND, TEXT),
         ("POST", f"/api/v1/messages/{message_id}/cancel", None),

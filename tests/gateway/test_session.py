@@ -62,7 +62,7 @@ async def test_a_person_signs_in_and_out(house: House) -> None:
     assert out.json()["data"] == {"ended": 1}
     assert out.headers["set-cookie"].startswith("gatepost_session=; Max-Age=0; Path=/; HttpOnly")
     check_refused(await person.call("GET", SESSION), 401, "session_ended")
-    assert await actions(house) == ["signed_in", "user_created", "key_created"]
+    assert await actions(house) == ["signed_in", "user_created", "key_created", "channel_created"]
 
 
 async def test_only_the_hash_of_a_token_is_stored(house: House) -> None:

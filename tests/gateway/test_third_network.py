@@ -11,6 +11,7 @@ import msgspec
 import pytest
 
 from gatepost.model import ids, times
+from gatepost.model.account_log import OPERATOR, new_entry
 from gatepost.model.capabilities import Capabilities
 from gatepost.model.errors import NotAuthenticated
 from gatepost.model.person import jid
@@ -130,7 +131,7 @@ async def channel_id(house: House, pigeons: NetworkKind) -> UUID:
         connection="connected",
         reason=None,
     )
-    assert await insert_channel(house.db, channel, now)
+    assert await insert_channel(house.db, channel, now, new_entry(house.account_id, OPERATOR, "channel_created", now))
     house.key = await house.new_key(channel.id)
     return channel.id
 

@@ -100,7 +100,7 @@ async def test_an_upload_has_its_time(media_stage: MediaStage) -> None:
 
 
 async def test_no_file_for_a_channel_that_is_gone(media_stage: MediaStage) -> None:
-    await channels.delete_channel(media_stage.db, media_stage.account_id, media_stage.channel_id)
+    await channels.delete_channel(media_stage.db, media_stage.account_id, media_stage.channel_id, now=NOW)
     with pytest.raises(NotFound):
         await media_stage.files.upload(media_stage.new(), body_of([b"abc"]))
     assert media_stage.bytes_kept() == {}
@@ -219,7 +219,7 @@ async def test_files_of_a_channel_that_is_gone_are_forgotten(
 
 async def test_the_bytes_of_a_deleted_channel_are_swept(media_stage: MediaStage) -> None:
     await media_stage.store(b"mine")
-    await channels.delete_channel(media_stage.db, media_stage.account_id, media_stage.channel_id)
+    await channels.delete_channel(media_stage.db, media_stage.account_id, media_stage.channel_id, now=NOW)
     assert await sweep_orphans(media_stage.db, media_stage.objects, datetime.now(UTC) + timedelta(hours=25)) == 1
     assert media_stage.bytes_kept() == {}
 

@@ -13,13 +13,15 @@ from gatepost.admin.checks import check_found, check_name, check_token, check_ur
 from gatepost.admin.limits import Limits, check_limits
 from gatepost.admin.vault import Vault, channel_context
 from gatepost.model import ids
+from gatepost.model.account_log import OPERATOR, Actor, LogEntry, new_entry
 from gatepost.model.errors import invalid_field
 from gatepost.model.phone import check_phone
 from gatepost.networks.cloud.kind import CLOUD
 from gatepost.networks.cloud.secrets import ChannelSecrets
 from gatepost.networks.qr.kind import QR
 from gatepost.store import channels as store
-from gatepost.store.channels import ChannelConfig
+from gatepost.store.channels import ChannelChange, ChannelConfig
+from gatepost.store.idempotency import NEVER, IdempotentRequest
 from gatepost.store.pool import Database
 
 _DIGITS = re.compile(r"[0-9]{1,32}")
@@ -47,7 +49,9 @@ async def create_official(
     app_secret: str,
     verify_token: str | None = None,
     limits: Limits,
+    actor: Actor = OPERATOR,
     now: datetime,
+    once: IdempotentRequest[ChannelConfig] = NEVER,
 ) -> ChannelConfig:
     """Create a channel of the official API, which is connected from the start."""
     channel_id = ids.new_id(now)
@@ -68,11 +72,19 @@ async def create_official(
         connection="connected",
         reason="The channel was added; its number needs no linking.",
     )
-    return await _insert(db, channel, now)
+    return await _insert(db, channel, actor, now, once)
 
 
 async def create_qr(
-    db: Database, account_id: UUID, *, phone: str, name: str, limits: Limits, now: datetime
+    db: Database,
+    account_id: UUID,
+    *,
+    phone: str,
+    name: str,
+    limits: Limits,
+    actor: Actor = OPERATOR,
+    now: datetime,
+    once: IdempotentRequest[ChannelConfig] = NEVER,
 ) -> ChannelConfig:
     """Create a channel to which a phone is linked by QR code."""
     channel = ChannelConfig(
@@ -87,7 +99,7 @@ async def create_qr(
         connection="disconnected",
         reason="No phone is linked yet. Connect the channel and scan the code with the phone.",
     )
-    return await _insert(db, channel, now)
+    return await _insert(db, channel, actor, now, once)
 
 
 async def get_channel(db: Database, account_id: UUID, channel_id: UUID) -> ChannelConfig:
@@ -95,13 +107,38 @@ async def get_channel(db: Database, account_id: UUID, channel_id: UUID) -> Chann
     return check_found(await store.get_channel(db, account_id, channel_id), "ch", channel_id)
 
 
-async def change_limits(db: Database, account_id: UUID, channel_id: UUID, limits: Limits) -> ChannelConfig:
-    """Set some limits of a number, and keep the others."""
-    await store.merge_limits(db, account_id, channel_id, check_limits(limits))
+async def change_channel(
+    db: Database,
+    account_id: UUID,
+    channel_id: UUID,
+    change: ChannelChange,
+    *,
+    actor: Actor = OPERATOR,
+    now: datetime,
+) -> ChannelConfig:
+    """Change what is given of a channel, and keep the rest. The log names what was changed, without secrets."""
+    channel = await get_channel(db, account_id, channel_id)
+    details = {
+        **({"name": change.name} if change.name is not None else {}),
+        **({"limits": dict(change.limits)} if change.limits else {}),
+        **({"network": dict(change.network)} if change.network is not None else {}),
+        **({"credentials": "replaced"} if change.secrets is not None else {}),
+    }
+    entry = _entry(channel, actor, "channel_changed", now, **details)
+    check_found(await store.update_channel(db, account_id, channel_id, change, entry), "ch", channel_id)
     return await get_channel(db, account_id, channel_id)
 
 
-async def change_number(db: Database, account_id: UUID, channel_id: UUID, given: Mapping[str, str]) -> ChannelConfig:
+async def change_limits(
+    db: Database, account_id: UUID, channel_id: UUID, limits: Limits, *, now: datetime
+) -> ChannelConfig:
+    """Set some limits of a number, and keep the others."""
+    return await change_channel(db, account_id, channel_id, ChannelChange(limits=check_limits(limits)), now=now)
+
+
+async def change_number(
+    db: Database, account_id: UUID, channel_id: UUID, given: Mapping[str, str], *, now: datetime
+) -> ChannelConfig:
     """Set some fields of the network configuration of an official number, and keep the others."""
     channel = await get_channel(db, account_id, channel_id)
     if channel.kind != CLOUD.name:
@@ -109,12 +146,11 @@ async def change_number(db: Database, account_id: UUID, channel_id: UUID, given:
     if not given:
         raise invalid_field("network", f"is empty; there are: {', '.join(CloudNumber.__struct_fields__)}")
     number = msgspec.convert({**channel.network, **given}, CloudNumber)
-    await store.set_network(db, account_id, channel_id, check_number(number))
-    return await get_channel(db, account_id, channel_id)
+    return await change_channel(db, account_id, channel_id, ChannelChange(network=check_number(number)), now=now)
 
 
 async def change_secrets(
-    db: Database, vault: Vault, account_id: UUID, channel_id: UUID, kept: ChannelSecrets
+    db: Database, vault: Vault, account_id: UUID, channel_id: UUID, kept: ChannelSecrets, *, now: datetime
 ) -> ChannelConfig:
     """Replace the token, app secret and verify token of an official number."""
     channel = await get_channel(db, account_id, channel_id)
@@ -122,13 +158,17 @@ async def change_secrets(
         raise invalid_field("token", "belongs to official channels only")
     for field, value in msgspec.structs.asdict(kept).items():
         check_token(value, field)
-    await store.set_secrets(db, account_id, channel_id, _seal(vault, channel_id, kept))
-    return await get_channel(db, account_id, channel_id)
+    change = ChannelChange(secrets=_seal(vault, channel_id, kept))
+    return await change_channel(db, account_id, channel_id, change, now=now)
 
 
-async def delete_channel(db: Database, account_id: UUID, channel_id: UUID) -> None:
+async def delete_channel(
+    db: Database, account_id: UUID, channel_id: UUID, *, actor: Actor = OPERATOR, now: datetime
+) -> None:
     """Delete a channel with its keys, endpoints and queued work. Its log is kept until the end of its retention."""
-    check_found(await store.delete_channel(db, account_id, channel_id), "ch", channel_id)
+    channel = await get_channel(db, account_id, channel_id)
+    entry = _entry(channel, actor, "channel_deleted", now, name=channel.name, phone=channel.phone)
+    check_found(await store.delete_channel(db, account_id, channel_id, entry), "ch", channel_id)
 
 
 def open_channel_secrets(vault: Vault, channel: ChannelConfig) -> ChannelSecrets | None:
@@ -155,6 +195,14 @@ def _seal(vault: Vault, channel_id: UUID, kept: ChannelSecrets) -> bytes:
     return vault.seal(msgspec.json.encode(kept), channel_context(channel_id))
 
 
-async def _insert(db: Database, channel: ChannelConfig, now: datetime) -> ChannelConfig:
-    check_found(await store.insert_channel(db, channel, now), "acc", channel.account_id)
+async def _insert(
+    db: Database, channel: ChannelConfig, actor: Actor, now: datetime, once: IdempotentRequest[ChannelConfig]
+) -> ChannelConfig:
+    entry = _entry(channel, actor, "channel_created", now, name=channel.name, kind=channel.kind, phone=channel.phone)
+    check_found(await store.insert_channel(db, channel, now, entry, once), "acc", channel.account_id)
     return channel
+
+
+def _entry(channel: ChannelConfig, actor: Actor, action: str, now: datetime, **details: Any) -> LogEntry:
+    target = ids.format_id("ch", channel.id)
+    return new_entry(channel.account_id, actor, action, now, target=target, details=details)

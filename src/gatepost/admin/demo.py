@@ -144,7 +144,7 @@ async def _ensure_channels(db: Database, vault: Vault, options: DemoOptions, now
     qr = known.get(QR_PHONE) or await channels.create_qr(
         db, ACCOUNT_ID, phone=QR_PHONE, name="Demo QR number", limits=options.qr_limits, now=now
     )
-    return [await _readable(db, vault, official), qr]
+    return [await _readable(db, vault, official, now), qr]
 
 
 async def _make_official(db: Database, vault: Vault, options: DemoOptions, now: datetime) -> ChannelConfig:
@@ -164,13 +164,13 @@ async def _make_official(db: Database, vault: Vault, options: DemoOptions, now: 
     )
 
 
-async def _readable(db: Database, vault: Vault, channel: ChannelConfig) -> ChannelConfig:
+async def _readable(db: Database, vault: Vault, channel: ChannelConfig, now: datetime) -> ChannelConfig:
     """Give the channel new secrets if the key that encrypted the old ones is lost."""
     try:
         channels.open_channel_secrets(vault, channel)
         return channel
     except VaultError:
-        return await channels.change_secrets(db, vault, ACCOUNT_ID, channel.id, _new_secrets())
+        return await channels.change_secrets(db, vault, ACCOUNT_ID, channel.id, _new_secrets(), now=now)
 
 
 async def _with_key(db: Database, channel: ChannelConfig, before: Quickstart | None, now: datetime) -> DemoChannel:

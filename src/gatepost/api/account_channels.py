@@ -1,27 +1,42 @@
 """The channels of the account of the person who is signed in."""
 
-from typing import Any
+from typing import Annotated, Any
 
+import msgspec
 from litestar import Request
 from litestar.params import FromPath
+from msgspec import Meta
 
 from gatepost.admin import channels as admin
-from gatepost.admin.checks import read_id
+from gatepost.admin.checks import check_name, read_id
+from gatepost.admin.limits import NAMES, check_limits
 from gatepost.api.admission import own_origin, read_headers
 from gatepost.api.channel import decode_headroom
 from gatepost.api.context import ApiContext, Context, CurrentUser
-from gatepost.api.contract.account import UNREAD_MAX, ChannelOverview
+from gatepost.api.contract.account import UNREAD_MAX, AccountChannel, ChannelOverview
 from gatepost.api.contract.channel import ChannelLink
 from gatepost.api.responses import SECRET, Page, Reply
-from gatepost.api.route import get
+from gatepost.api.route import delete, get, patch
 from gatepost.model import ids
 from gatepost.model.session import SignedInUser
 from gatepost.networks.kinds import NETWORK_KINDS
-from gatepost.store.channels import ChannelConfig, list_activity, list_channels
+from gatepost.store.channels import ChannelChange, ChannelConfig, list_activity, list_channels
 from gatepost.store.links import LinkRow, list_links
 
 PATH = "/api/v1/account/channels"
 ONE = PATH + "/{channel_id:str}"
+
+
+class ChannelSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What to change of a channel."""
+
+    name: str | None = None
+    limits: Annotated[dict[str, float], Meta(description=f"Some of {', '.join(NAMES)}.")] = {}
+
+    def change(self) -> ChannelChange:
+        """Return the checked change."""
+        name = None if self.name is None else check_name(self.name)
+        return ChannelChange(name=name, limits=check_limits(self.limits))
 
 
 @get(PATH, access="session", summary="List the channels of the account")
@@ -40,6 +55,32 @@ async def get_account_channel(
     more = callback_of(gateway, row, base_url(gateway, request)) if user.role == "owner" else {}
     (found,) = await _overviews(gateway, user, [row], **more)
     return Reply(found, headers=SECRET if more else {})
+
+
+@patch(
+    ONE,
+    access="session",
+    role="owner",
+    summary="Change a channel of the account",
+    message="Channel changed",
+    example={"name": "The bakery", "limits": {"throughput": 20}},
+)
+async def change_account_channel(
+    channel_id: FromPath[str], body: ChannelSettings, gateway: Context, user: CurrentUser
+) -> AccountChannel:
+    """Changes the name, or some limits and keeps the others."""
+    change, now = body.change(), gateway.clock.now()
+    id_ = read_id("ch", channel_id)
+    return AccountChannel.of(
+        await admin.change_channel(gateway.db, user.account_id, id_, change, actor=user.actor, now=now)
+    )
+
+
+@delete(ONE, access="session", role="owner", summary="Delete a channel of the account", message="Channel deleted")
+async def delete_account_channel(channel_id: FromPath[str], gateway: Context, user: CurrentUser) -> None:
+    """Deletes a channel with its keys, webhooks, contacts and queued messages."""
+    id_, now = read_id("ch", channel_id), gateway.clock.now()
+    await admin.delete_channel(gateway.db, user.account_id, id_, actor=user.actor, now=now)
 
 
 async def own_channel(gateway: ApiContext, user: SignedInUser, channel_id: str) -> ChannelConfig:

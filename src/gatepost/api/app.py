@@ -137,6 +137,8 @@ ROUTES: list[Any] = [
     account.list_log,
     account_channels.list_account_channels,
     account_channels.get_account_channel,
+    account_channels.change_account_channel,
+    account_channels.delete_account_channel,
     account_keys.list_account_keys,
     account_keys.create_account_key,
     account_keys.rotate_account_key,

@@ -115,7 +115,7 @@ async def limits(
 ) -> CommandResult:
     """Change limits of a number. Omitted ones keep their value."""
     changes = given(throughput=throughput, tier=tier, pair_seconds=pair_seconds, pair_burst=pair_burst, window=window)
-    changed = await admin.change_limits(session.db, channel.account_id, channel.id, changes)
+    changed = await admin.change_limits(session.db, channel.account_id, channel.id, changes, now=session.now)
     return CommandResult(AccountChannel.of(changed))
 
 
@@ -131,7 +131,7 @@ async def network(
 ) -> CommandResult:
     """Change ids and address of an official number at its network. Omitted ones keep their value."""
     changes = given(phone_number_id=phone_number_id, waba_id=waba_id, base_url=base_url, version=version)
-    changed = await admin.change_number(session.db, channel.account_id, channel.id, changes)
+    changed = await admin.change_number(session.db, channel.account_id, channel.id, changes, now=session.now)
     return CommandResult(AccountChannel.of(changed))
 
 
@@ -140,7 +140,7 @@ async def delete(session: CommandSession, channel: ChannelArgument, yes: Yes = F
     """Delete a channel with its keys, webhooks, contacts and queued messages."""
     if not yes:
         confirm(f"Delete the channel {channel.name} with its keys, webhooks, contacts and queued messages?")
-    await admin.delete_channel(session.db, channel.account_id, channel.id)
+    await admin.delete_channel(session.db, channel.account_id, channel.id, now=session.now)
     await forget_devices(session.db, session.settings.qr.device_store)
     return CommandResult(AccountChannel.of(channel, deleted=True))
 

@@ -8,10 +8,13 @@ from uuid import UUID
 import msgspec
 
 from gatepost.model import ids, times
+from gatepost.model.account_log import LogEntry
 from gatepost.model.event import ChannelRef
 from gatepost.model.event.acknowledgements import AckConnection
+from gatepost.store.account_log import insert_entry
 from gatepost.store.channel_head import ChannelTransaction, Lease, channel_transaction
 from gatepost.store.devices import record_device
+from gatepost.store.idempotency import NEVER, IdempotentRequest
 from gatepost.store.pool import Connection, Database
 from gatepost.store.statement import json_text
 
@@ -59,7 +62,9 @@ _BELONGINGS = (
 )
 
 
-async def insert_channel(db: Database, channel: ChannelConfig, now: datetime) -> bool:
+async def insert_channel(
+    db: Database, channel: ChannelConfig, now: datetime, entry: LogEntry, once: IdempotentRequest[ChannelConfig] = NEVER
+) -> bool:
     """Insert a channel and its head. Return False if there is no such account."""
     async with db.transaction() as conn:
         made = await conn.fetchval(
@@ -85,6 +90,8 @@ async def insert_channel(db: Database, channel: ChannelConfig, now: datetime) ->
             channel.id,
             ids.ZERO,
         )
+        await insert_entry(conn, entry)
+        await once.keep_unlocked(conn, channel, now)
     return True
 
 
@@ -110,36 +117,35 @@ async def list_channels(db: Database, account_id: UUID | None = None) -> list[Ch
     return [_channel(row) for row in rows]
 
 
-async def merge_limits(db: Database, account_id: UUID, channel_id: UUID, limits: Mapping[str, Any]) -> bool:
-    """Set some limits of a number and keep the others. Return False if the account has no such channel."""
-    return await db.changes(
-        """UPDATE channels SET limits = limits || $3::jsonb, state = state || $4::jsonb
-           WHERE account_id = $1 AND id = $2 RETURNING 1""",
-        account_id,
-        channel_id,
-        json_text(limits),
-        json_text({"tier_from": "hand"} if "tier" in limits else {}),
-    )
+class ChannelChange(msgspec.Struct, frozen=True):
+    """What to change of a channel; None keeps it."""
+
+    name: str | None = None
+    limits: Mapping[str, Any] = {}  # others are kept
+    network: Mapping[str, Any] | None = None
+    secrets: bytes | None = None
 
 
-async def set_network(db: Database, account_id: UUID, channel_id: UUID, network: Mapping[str, Any]) -> bool:
-    """Replace addresses and ids on the network. Return False if the account has no such channel."""
-    return await db.changes(
-        "UPDATE channels SET network = $3 WHERE account_id = $1 AND id = $2 RETURNING 1",
-        account_id,
-        channel_id,
-        json_text(network),
-    )
-
-
-async def set_secrets(db: Database, account_id: UUID, channel_id: UUID, secrets: bytes) -> bool:
-    """Replace the encrypted secrets. Return False if the account has no such channel."""
-    return await db.changes(
-        "UPDATE channels SET secrets = $3 WHERE account_id = $1 AND id = $2 RETURNING 1",
-        account_id,
-        channel_id,
-        secrets,
-    )
+async def update_channel(
+    db: Database, account_id: UUID, channel_id: UUID, change: ChannelChange, entry: LogEntry
+) -> bool:
+    """Change a channel, and wake its owner. Return False if the account has no such channel."""
+    async with db.transaction(wakes=channel_id) as conn:
+        done = await conn.fetchval(
+            """UPDATE channels SET name = COALESCE($3, name), limits = limits || $4::jsonb, state = state || $5::jsonb,
+                      network = COALESCE($6::jsonb, network), secrets = COALESCE($7, secrets)
+               WHERE account_id = $1 AND id = $2 RETURNING 1""",
+            account_id,
+            channel_id,
+            change.name,
+            json_text(change.limits),
+            json_text({"tier_from": "hand"} if "tier" in change.limits else {}),
+            None if change.network is None else json_text(change.network),
+            change.secrets,
+        )
+        if done is not None:
+            await insert_entry(conn, entry)
+    return done is not None
 
 
 async def save_number(db: Database, channel_id: UUID, patch: Mapping[str, Any], tier: int | None) -> None:
@@ -155,7 +161,7 @@ async def save_number(db: Database, channel_id: UUID, patch: Mapping[str, Any], 
         )
 
 
-async def delete_channel(db: Database, account_id: UUID, channel_id: UUID) -> bool:
+async def delete_channel(db: Database, account_id: UUID, channel_id: UUID, entry: LogEntry | None = None) -> bool:
     """Delete a channel with its keys, endpoints, contacts and waiting work. Return False if there is none."""
     async with db.transaction() as conn:
         await record_device(conn, account_id, channel_id)
@@ -172,6 +178,8 @@ async def delete_channel(db: Database, account_id: UUID, channel_id: UUID) -> bo
         )
         if gone is None:
             return False
+        if entry is not None:
+            await insert_entry(conn, entry)
         for table in _BELONGINGS:
             await conn.execute(f"DELETE FROM {table} WHERE channel_id = $1", channel_id)
         if slice_ is not None and slice_["slice_left"]:  # last, since all channels of the account share this row

@@ -137,7 +137,7 @@ async def test_rows_of_a_deleted_channels_device_go_and_others_stay(
     channel = await linked_channel(db, DEVICE)
     await linked_channel(db, OTHER_DEVICE)
 
-    await channels.delete_channel(db, channel.account_id, channel.id)
+    await channels.delete_channel(db, channel.account_id, channel.id, now=NOW)
     await forget_devices(db, "")
     assert await devices_in(store) == {OTHER_DEVICE}
     # The child learns of it a moment later, and writes until then: what it wrote goes as well.
