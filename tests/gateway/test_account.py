@@ -42,7 +42,7 @@ async def test_only_the_account_answers_while_it_is_suspended(house: House) -> N
 
     await until(suspended)
     for path in (CHANNELS, LOG, f"{CHANNELS}/{house.channel}", f"{CHANNELS}/{house.channel}/keys"):
-        check_refused(await person.call("GET", path), 403, "account_suspended", about=path)
+        check_refused(await person.call("GET", path), 402, "account_suspended", about=path)
 
 
 async def test_channels_with_their_state_and_headroom(house: House) -> None:
