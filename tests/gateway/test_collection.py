@@ -44,6 +44,7 @@ _OF_OFFICIAL = (
     "List templates",
     "Create a template",
     "Create a template to send",
+    "Check a template",
     "Get a template",
     "Edit a template",
     "Sync templates",
