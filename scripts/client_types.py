@@ -32,6 +32,7 @@ NAMES = {
     "GET /messages/{}/trace": "Trace",
     "GET /conversations/{}": "Conversation",
     "GET /conversations/counts": "ConversationCounts",
+    "GET /conversations/{}/notes": "Note",
     "POST /conversations/{}/read": "ReadConversation",
     "GET /contacts/{}": "Contact",
     "POST /contacts/check": "CheckedNumber",

@@ -41,6 +41,7 @@ class Principal(msgspec.Struct, frozen=True):
     expires_at: datetime | None = None
     revoked_at: datetime | None = None
     user_id: UUID | None = None  # of a session
+    label: str = ""  # the name of the key, or the name or e-mail address of the user
 
 
 class Caller(msgspec.Struct, frozen=True):

@@ -12,6 +12,7 @@ _NAMES = {
     "ct": "contact on this channel",
     "cv": "conversation on this channel",
     "lb": "label on this channel",
+    "nt": "note in this conversation",
     "med": "file on this channel",
     "ord": "order on this channel",
     "rec": "recovery of this webhook",

@@ -57,6 +57,7 @@ _BELONGINGS = (
     "orders",
     "labels",
     "label_uses",
+    "conversation_notes",
     "daily_counts",
     "daily_cursors",
 )

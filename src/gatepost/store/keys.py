@@ -35,7 +35,7 @@ _COLUMNS = "id, channel_id, name, hint, scopes, created_at, expires_at, revoked_
 async def find_caller(db: Database, key_hash: bytes) -> Caller | None:
     """Return the caller of a key, with its channel and account."""
     row = await db.fetchrow(
-        """SELECT k.id, k.scopes, k.expires_at, k.revoked_at, k.channel_id, c.account_id, c.kind, c.phone,
+        """SELECT k.id, k.name, k.scopes, k.expires_at, k.revoked_at, k.channel_id, c.account_id, c.kind, c.phone,
                   a.plan, a.suspended, a.trial_ends_at,
                   EXISTS (SELECT FROM account_addons x WHERE x.account_id = a.id AND x.addon = $2) AS api_access,
                   COALESCE((c.limits->>'window')::int, 1) <> 0 AS window
@@ -47,8 +47,9 @@ async def find_caller(db: Database, key_hash: bytes) -> Caller | None:
     if row is None:
         return None
     values = dict(row)
-    id_, scopes, expires_at, revoked_at = (values.pop(name) for name in ("id", "scopes", "expires_at", "revoked_at"))
-    return Caller(Principal("key", id_, frozenset(scopes), expires_at, revoked_at), **values)
+    own = {name: values.pop(name) for name in ("id", "expires_at", "revoked_at")}
+    label, scopes = values.pop("name"), frozenset(values.pop("scopes"))
+    return Caller(Principal("key", scopes=scopes, label=label, **own), **values)
 
 
 async def get_operator(db: Database, channel_id: UUID) -> Caller | None:

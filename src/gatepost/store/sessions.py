@@ -52,7 +52,10 @@ async def find_session(db: Database, token_hash: bytes, channel_id: UUID | None)
 def _access(values: dict[str, Any]) -> SessionAccess:
     channel = {name: values.pop(name) for name in _CHANNEL}
     scopes = ROLE_SCOPES[values["role"]]
-    principal = Principal("session", values.pop("id"), scopes, values["expires_at"], user_id=values["user_id"])
+    label = values["name"] or values["email"]
+    principal = Principal(
+        "session", values.pop("id"), scopes, values["expires_at"], user_id=values["user_id"], label=label
+    )
     user = SignedInUser(principal, **values)
     if channel["channel_id"] is None:
         return SessionAccess(user, None)

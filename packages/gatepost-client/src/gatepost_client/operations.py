@@ -59,6 +59,9 @@ class Operations:
     change_conversation = Operation(of_conversations.change_conversation)
     conversation_messages = Listed(of_conversations.conversation_messages)
     read_conversation = Operation(of_conversations.read_conversation)
+    conversation_notes = Listed(of_conversations.conversation_notes)
+    add_note = Operation(of_conversations.add_note)
+    delete_note = Operation(of_conversations.delete_note)
 
     contacts = Listed(of_contacts.contacts)
     contact = Operation(of_contacts.contact)

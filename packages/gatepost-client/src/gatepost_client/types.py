@@ -95,6 +95,14 @@ class Reaction(Result, frozen=True, kw_only=True, rename={"sender": "from"}):
     sender: str
 
 
+class SentBy(Result, frozen=True, kw_only=True):
+    """Who sent a message: a user, a key, the operator, or the channel's own phone. The label is the name then."""
+
+    kind: str
+    id: str | None = None
+    label: str | None = None
+
+
 class Waiting(Result, frozen=True, kw_only=True):
     """The rule that delays a message, why, until when if that is known, and because of which earlier message."""
 
@@ -134,6 +142,7 @@ class Message(Result, frozen=True, kw_only=True):
     played_at: datetime | None = None
     ended_at: datetime | None = None
     pricing: dict[str, Any] | None = None
+    sent_by: SentBy | None = None
     waiting: Waiting | None = None
 
     @property
@@ -245,6 +254,23 @@ class ReadConversation(Result, frozen=True, kw_only=True):
     created_at: datetime
     updated_at: datetime
     shown: bool
+
+
+class Author(Result, frozen=True, kw_only=True):
+    """The user or key that did something. The label is the name at that time."""
+
+    kind: str
+    id: str | None = None
+    label: str
+
+
+class Note(Result, frozen=True, kw_only=True):
+    """A note about a conversation. The contact never sees it."""
+
+    id: str
+    author: Author
+    text: str
+    created_at: datetime
 
 
 class CheckedNumber(Result, frozen=True, kw_only=True):

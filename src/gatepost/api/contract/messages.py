@@ -8,6 +8,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from gatepost.api.contract.fields import (
+    HEX,
     ApiObject,
     ContactId,
     ConversationId,
@@ -27,6 +28,7 @@ from gatepost.model.accepted import Key
 from gatepost.model.delivery import STATUSES, explain_attempt
 from gatepost.model.message import ACK, State, status_of
 from gatepost.model.person import jid, shown_phone
+from gatepost.model.sender import SenderKind, read_sender
 from gatepost.model.waits import RULES, Wait, words
 from gatepost.store.messages.history import StoredMessage
 from gatepost.store.messages.history import Trace as TraceRows
@@ -107,6 +109,20 @@ class Reaction(ApiObject, frozen=True, rename={"sender": "from"}):
     sender: Annotated[str, Meta(examples=["me"])]
 
 
+class SentBy(ApiObject, frozen=True):
+    """Who sent a message: a user, a key, the operator, or the channel's own phone. The label is the name then."""
+
+    kind: Annotated[SenderKind, Meta(examples=["key"])]
+    id: Annotated[Text, Meta(examples=[f"key_{HEX}"])]
+    label: Annotated[Text, Meta(examples=["Shop"])]
+
+    @classmethod
+    def of(cls, text: str | None) -> "SentBy | None":
+        """Return the sender from its stored form; None if it is not known."""
+        sender = read_sender(text)
+        return cls(sender.kind, sender.id, sender.label) if sender else None
+
+
 class Message(msgspec.Struct, frozen=True):
     """A message."""
 
@@ -137,6 +153,7 @@ class Message(msgspec.Struct, frozen=True):
     played_at: When | UnsetType = UNSET
     ended_at: When | UnsetType = UNSET
     pricing: JsonObject | UnsetType | None = UNSET
+    sent_by: SentBy | UnsetType | None = UNSET
     waiting: Waiting | UnsetType = UNSET
 
     @classmethod
@@ -177,6 +194,7 @@ def _outgoing(row: StoredMessage) -> dict[str, Any]:
         "played_at": times.format_optional_time(row.played_at),
         "ended_at": times.format_optional_time(row.ended_at),
         "pricing": _json(row.pricing),
+        "sent_by": SentBy.of(row.sent_by),
     }
 
 

@@ -10,6 +10,7 @@ PREFIXES = {  # parameter → prefix of its ids
     "conversation_id": "cv",
     "contact_id": "ct",
     "label_id": "lb",
+    "note_id": "nt",
     "order_id": "ord",
     "media_id": "med",
     "template_id": "tpl",

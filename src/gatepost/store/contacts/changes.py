@@ -106,6 +106,7 @@ async def delete_contact(db: Database, channel: ChannelRef, channel_id: UUID, co
 _OF_A_CONTACT = (
     ("conversations", "contact_id"),
     ("label_uses", "contact_id"),
+    ("conversation_notes", "contact_id"),
     ("contact_aliases", "contact_id"),
     ("contacts", "id"),
 )

@@ -169,8 +169,9 @@ async def _merge_conversations(conn: "Connection[Any]", channel_id: UUID, stays:
 
 
 async def _merge_belongings(conn: "Connection[Any]", channel_id: UUID, stays: UUID, goes: UUID) -> None:
-    """Move orders and labels."""
+    """Move orders, notes and labels."""
     keys = (channel_id, stays, goes)
+    await conn.execute("UPDATE conversation_notes SET contact_id = $2 WHERE channel_id = $1 AND contact_id = $3", *keys)
     await conn.execute("UPDATE orders SET contact_id = $2 WHERE channel_id = $1 AND contact_id = $3", *keys)
     await conn.execute(
         """INSERT INTO label_uses (channel_id, label_id, target, contact_id, created_at)

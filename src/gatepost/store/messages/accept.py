@@ -39,6 +39,7 @@ class Submission(msgspec.Struct, frozen=True):
     monthly_limit: int | None
     key: IdempotencyKey | None
     answer: Callable[[UUID, datetime], bytes]
+    sent_by: str | None = None  # as `model/sender.py` writes it
     window: bool = False  # whether free text needs an open customer-service window
     any_document: bool = False  # whether a document may have any MIME type
 
@@ -208,6 +209,7 @@ async def _prepare(conn: "Connection[Any]", group: ChannelGroup, now: datetime) 
         channel=chosen[-1].channel,
         slice_left=group.slice_left,
         drafts=[s.draft for s in chosen],
+        senders=[s.sent_by for s in chosen],
         new_ids=new_ids,
         contact_ids=[people[s.draft.phone].id for s in chosen],
         event_ids=event_ids,

@@ -34,6 +34,7 @@ class AcceptedRows(msgspec.Struct, frozen=True):
     channel: ChannelRef
     slice_left: int
     drafts: Sequence[Draft]
+    senders: Sequence[str | None]
     new_ids: Sequence[UUID]
     contact_ids: Sequence[UUID]
     event_ids: Sequence[UUID]
@@ -145,6 +146,7 @@ async def write_accepted(conn: "Connection[Any]", written: Sequence[AcceptedRows
             contact_ids=[id_ for one in written for id_ in one.contact_ids],
             **columns_of(drafts, *_DRAFT_COLUMNS),
             expires_ats=[d.expires_at(now) for d in drafts],
+            senders=[sender for one in written for sender in one.senders],
             created_event_ids=[id_ for one in written for id_ in one.event_ids],
             newest_channel_ids=[channel_id for channel_id, _, _ in newest],
             newest_contact_ids=[contact_id for _, contact_id, _ in newest],
@@ -168,15 +170,15 @@ async def write_accepted(conn: "Connection[Any]", written: Sequence[AcceptedRows
 _DRAFT_COLUMNS = ("phone", "type", "content", "bulk", "fail_unknown", "client_ref", "reply_to", "send_at", "target")
 _WRITE = """WITH changed AS (
        INSERT INTO messages (incoming, state, created_at, channel_id, id, contact_id, phone, type, content, bulk,
-                             fail_unknown, client_ref, reply_to, send_at, expires_at, target_id, event_ids)
+                             fail_unknown, client_ref, reply_to, send_at, expires_at, target_id, sent_by, event_ids)
        SELECT false, 0, :now, channel_id, id, contact_id, phone, type, content, bulk,
-              fail_unknown, client_ref, reply_to, send_at, expires_at, target_id, ARRAY[event_id]
+              fail_unknown, client_ref, reply_to, send_at, expires_at, target_id, sent_by, ARRAY[event_id]
        FROM unnest(:channel_ids::uuid[], :ids::uuid[], :contact_ids::uuid[], :phone::text[], :type::text[],
                    :content::text[], :bulk::boolean[], :fail_unknown::boolean[], :client_ref::text[],
                    :reply_to::uuid[], :send_at::timestamptz[], :expires_ats::timestamptz[], :target::uuid[],
-                   :created_event_ids::uuid[])
+                   :senders::text[], :created_event_ids::uuid[])
          AS m (channel_id, id, contact_id, phone, type, content, bulk,
-               fail_unknown, client_ref, reply_to, send_at, expires_at, target_id, event_id)
+               fail_unknown, client_ref, reply_to, send_at, expires_at, target_id, sent_by, event_id)
    ), newest AS (
        UPDATE conversations v SET last_message_id = GREATEST(v.last_message_id, t.id)
        FROM unnest(:newest_channel_ids::uuid[], :newest_contact_ids::uuid[], :newest_ids::uuid[])

@@ -17,7 +17,7 @@ import msgspec
 from gatepost.model.dates import IdRange
 from gatepost.model.message import State
 from gatepost.store.contacts.rows import find_contacts
-from gatepost.store.pool import Database, keys_and_range
+from gatepost.store.pool import Database, Queryable, keys_and_range
 
 
 class StoredMessage(msgspec.Struct, frozen=True):
@@ -55,6 +55,7 @@ class StoredMessage(msgspec.Struct, frozen=True):
     deleted_at: datetime | None
     event_ids: list[UUID]
     waits: list[str] | None = None
+    sent_by: str | None = None
 
 
 _COLUMNS = ", ".join(StoredMessage.__struct_fields__)
@@ -309,7 +310,7 @@ async def find_contact(db: Database, channel_id: UUID, phone: str) -> UUID | Non
     return found[phone].id if phone in found else None
 
 
-async def has_conversation(db: Database, channel_id: UUID, contact_id: UUID) -> bool:
+async def has_conversation(db: Queryable, channel_id: UUID, contact_id: UUID) -> bool:
     """Whether the channel has this conversation."""
     row = await db.fetchrow(
         "SELECT 1 FROM conversations WHERE channel_id = $1 AND contact_id = $2", channel_id, contact_id

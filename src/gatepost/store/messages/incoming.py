@@ -17,6 +17,7 @@ from gatepost.model import ids
 from gatepost.model.event.messages import MessageCreated
 from gatepost.model.message import State
 from gatepost.model.person import Person
+from gatepost.model.sender import PHONE
 from gatepost.store.channel_head import ChannelTransaction
 from gatepost.store.contacts.identify import ContactResolver
 from gatepost.store.contacts.rows import KnownContact
@@ -152,9 +153,11 @@ class IncomingWriter:
     async def _insert(self, rows: Sequence[_Row]) -> None:
         await self._conn.execute(
             """INSERT INTO messages (channel_id, bulk, created_at, id, contact_id, phone, type, content, network_id,
-                                     reply_to, target_id, media_id, sent_at, context, incoming, state, event_ids)
+                                     reply_to, target_id, media_id, sent_at, context, incoming, state, sent_by,
+                                     event_ids)
                SELECT $1, false, $2, id, contact_id, phone, type, content, network_id,
-                      reply_to, target_id, media_id, sent_at, context, incoming, state, ARRAY[event_id]
+                      reply_to, target_id, media_id, sent_at, context, incoming, state,
+                      CASE WHEN NOT incoming THEN $17 END, ARRAY[event_id]
                FROM unnest($3::uuid[], $4::uuid[], $5::text[], $6::text[], $7::text[], $8::text[], $9::uuid[],
                            $10::uuid[], $11::uuid[], $12::timestamptz[], $13::text[], $14::boolean[],
                            $15::smallint[], $16::uuid[])
@@ -176,6 +179,7 @@ class IncomingWriter:
             [not row.message.from_me for row in rows],
             [State.SENT if row.message.from_me else State.RECEIVED for row in rows],
             [row.event_id for row in rows],
+            PHONE,
         )
 
 

@@ -6,7 +6,7 @@ from msgspec import UNSET, UnsetType
 
 from gatepost_client.calls.builders import act, create, fetch, nothing, pages, remove
 from gatepost_client.calls.messages import Moment
-from gatepost_client.types import Conversation, ConversationCounts, Label, Message, ReadConversation
+from gatepost_client.types import Conversation, ConversationCounts, Label, Message, Note, ReadConversation
 from gatepost_client.wire import Call, Listing, Request, changed, given, path_of
 
 Target = Literal["conversations", "contacts"]
@@ -62,6 +62,21 @@ def conversation_messages(conversation_id: str) -> Listing[Message]:
 def read_conversation(conversation_id: str) -> Call[ReadConversation]:
     """Mark all messages of a conversation as read."""
     return act(ReadConversation, "POST", "conversations", conversation_id, "read", repeatable=True)
+
+
+def conversation_notes(conversation_id: str) -> Listing[Note]:
+    """Return the notes of a conversation, the newest first."""
+    return pages(Note, "conversations", conversation_id, "notes")
+
+
+def add_note(conversation_id: str, text: str) -> Call[Note]:
+    """Add a note to a conversation. The contact never sees it."""
+    return create(Note, "conversations", conversation_id, "notes", body={"text": text})
+
+
+def delete_note(conversation_id: str, note_id: str) -> Call[None]:
+    """Delete a note of a conversation."""
+    return remove("conversations", conversation_id, "notes", note_id)
 
 
 def labels() -> Call[list[Label]]:

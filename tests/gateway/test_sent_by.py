@@ -1,0 +1,45 @@
+"""Who sent a message: a key, a person, the operator, or the channel's own phone."""
+
+from uuid import UUID
+
+from gatepost.model import ids
+from gatepost.model.account import Principal
+from gatepost.model.sender import LABEL_MAX, PHONE, Sender, read_sender, sender_text
+from tests.gateway.checks import PERSON, SEND
+from tests.gateway.people import new_person
+from tests.house import House
+
+ONE, TWO = UUID(int=1), UUID(int=2)
+
+
+def test_the_stored_form() -> None:
+    for principal, expected in (
+        (Principal("key", ONE, frozenset(), label="A|b"), Sender("key", ids.format_id("key", ONE), "A|b")),
+        (Principal("key", ONE, frozenset()), Sender("key", ids.format_id("key", ONE), None)),
+        (
+            Principal("session", ONE, frozenset(), user_id=TWO, label="x" * 99),
+            Sender("user", ids.format_id("usr", TWO), "x" * LABEL_MAX),
+        ),
+        (Principal("operator", ids.ZERO, frozenset()), Sender("operator")),
+    ):
+        assert read_sender(sender_text(principal)) == expected
+    assert read_sender(PHONE) == Sender("phone")
+    assert read_sender(None) is None
+
+
+async def test_keys_and_people(house: House) -> None:
+    by_key = await house.send(phone=PERSON, body="Hello")
+    person = await new_person(house, "agent")
+    answer = await person.call("POST", SEND, {"phone": PERSON, "body": "Hello"})
+    by_person = answer.json()["data"]["key"]["id"]
+    key = (await house.call("GET", f"/api/v1/messages/{by_key}")).json()["data"]["sent_by"]
+    assert (key["kind"], key["id"][:4]) == ("key", "key_")
+    listed = (await house.call("GET", "/api/v1/messages?direction=out")).json()["data"]
+    assert {message["key"]["id"]: message["sent_by"] for message in listed} == {
+        by_key: key,
+        by_person: {"kind": "user", "id": ids.format_id("usr", person.user.id), "label": person.user.email},
+    }
+    batch = {"messages": [{"phone": PERSON, "body": "Hello"}]}
+    made = (await house.call("POST", "/api/v1/messages/batch", batch)).json()["data"]["results"][0]
+    found = await house.call("GET", f"/api/v1/messages/{made['data']['key']['id']}")
+    assert found.json()["data"]["sent_by"] == key
