@@ -1,4 +1,4 @@
-"""Costly requests: so many at once per key and per node; whoever has too many does not keep others waiting."""
+"""Costly requests: the limits per key and per node, and that one key at its limit does not delay the others."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -21,6 +21,7 @@ COSTLY = {
     "GET /api/v1/messages": "q",
     "GET /api/v1/messages/export": ALWAYS,
     "GET /api/v1/contacts": "q",
+    "GET /api/v1/conversations": "q",
     "GET /api/v1/contacts/export": ALWAYS,
     "POST /api/v1/contacts/import": ALWAYS,
     "POST /api/v1/media": ALWAYS,
