@@ -13,6 +13,7 @@ from gatepost_sandbox import SandboxSettings
 from gatepost_sandbox import create_app as create_sandbox
 from tests.conftest import Receiver, serve_app
 from tests.networks.callbacks import NUMBER, OUR_PHONE, WABA
+from tests.patience import PATIENCE
 
 TOKEN, VERSION, START = "token", "v25.0", 1_700_000_000.0
 
@@ -40,7 +41,7 @@ class Sandboxed(msgspec.Struct, frozen=True):
 async def sandboxed(receiver: Receiver | None = None) -> AsyncIterator[Sandboxed]:
     """A world of its own, whose clock stands still until it is moved."""
     world = create_sandbox(SandboxSettings(seed=7, start=START, frozen=True, user_ids=False))
-    async with serve_app(world) as url, make_client(5, 2) as client:
+    async with serve_app(world) as url, make_client(PATIENCE, PATIENCE) as client:
         network = CloudNetwork(client, url, VERSION, NUMBER, TOKEN)
         account = CloudAccount(client, url, VERSION, NUMBER, WABA, TOKEN)
         one = Sandboxed(client, url, network, account)

@@ -24,6 +24,7 @@ from gatepost.networks.cloud.errors import entries
 from gatepost.networks.cloud.send import CloudNetwork, make_client, parse_answer
 from tests.conftest import Answer, Received, Receiver
 from tests.for_each import for_each
+from tests.patience import PATIENCE
 
 ID = ids.derived_id(datetime(2026, 11, 15, tzinfo=UTC), "wamid")
 UNDELIVERABLE = next(entry.advice for entry in entries() if entry.first == 131_026)
@@ -206,7 +207,7 @@ def test_a_wicked_answer_does_not_break_the_reading(status: int, body: bytes) ->
 
 async def test_the_request_goes_to_the_number_with_its_token(receiver: Receiver) -> None:
     receiver.answer = Answer(200, body=b'{"messages":[{"id":"wamid.1"}]}')
-    async with make_client(5, 2) as client:
+    async with make_client(PATIENCE, PATIENCE) as client:
         receipt = await CloudNetwork(client, receiver.url + "/", "v25.0", "1000", "secret").send(outgoing())
     assert receipt == SendAccepted("wamid.1")
     (request,) = receiver.requests
@@ -217,7 +218,7 @@ async def test_the_request_goes_to_the_number_with_its_token(receiver: Receiver)
 
 
 async def test_what_has_no_form_here_is_refused_without_a_call(receiver: Receiver) -> None:
-    async with make_client(5, 2) as client:
+    async with make_client(PATIENCE, PATIENCE) as client:
         network = CloudNetwork(client, receiver.url, "v25.0", "1000", "secret")
         for odd in (outgoing(type="poll", content='{"poll":{}}'), outgoing(type="image", content="{}")):
             receipt = await network.send(odd)
@@ -228,7 +229,7 @@ async def test_what_has_no_form_here_is_refused_without_a_call(receiver: Receive
 
 async def test_a_redirect_is_not_followed(receiver: Receiver) -> None:
     receiver.answer = Answer(307, {"location": receiver.url + "/elsewhere"})
-    async with make_client(5, 2) as client:
+    async with make_client(PATIENCE, PATIENCE) as client:
         receipt = await CloudNetwork(client, receiver.url, "v25.0", "1000", "secret").send(outgoing())
     assert isinstance(receipt, SendRefused)
     assert len(receiver.requests) == 1
@@ -239,13 +240,13 @@ async def test_an_answer_that_takes_too_long_is_unknown(receiver: Receiver) -> N
         return Answer(200, delay=5)
 
     receiver.answer = wait
-    async with make_client(0.2, 0.1) as client:
+    async with make_client(1, PATIENCE) as client:
         receipt = await CloudNetwork(client, receiver.url, "v25.0", "1000", "secret").send(outgoing())
     assert isinstance(receipt, SendUnknown)
 
 
 async def test_nobody_there_is_unsent(unused_tcp_port: int) -> None:
-    async with make_client(2, 1) as client:
+    async with make_client(PATIENCE, PATIENCE) as client:
         url = f"http://127.0.0.1:{unused_tcp_port}"
         receipt = await CloudNetwork(client, url, "v25.0", "1000", "secret").send(outgoing())
     assert isinstance(receipt, SendNotMade)

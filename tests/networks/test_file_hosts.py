@@ -17,6 +17,7 @@ from gatepost.webhooks.guard import Guard
 from gatepost.webhooks.link_fetch import open_network_file
 from tests.conftest import Answer, Received, Receiver
 from tests.for_each import for_each
+from tests.patience import PATIENCE
 from tests.webhooks.test_forbidden_targets import OK, listening
 from tests.webhooks.test_http_post import certify, names
 
@@ -86,7 +87,7 @@ class Forger:
         return Answer(body=b"own" if request.path == "/file" else msgspec.json.encode(body))
 
     async def get(self, files: FileHosts | None) -> bytes:
-        async with make_client(5, 2) as client:
+        async with make_client(PATIENCE, PATIENCE) as client:
             network = CloudNetwork(client, self.url, "v25.0", "1000", "secret", files)
             return await network.get_media(FILE, 1000)
 

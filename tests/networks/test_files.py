@@ -11,6 +11,7 @@ from gatepost.networks.base import CallFailed, RemoteMedia
 from gatepost.networks.cloud.send import CloudNetwork, make_client
 from tests.conftest import Answer, Received, Receiver
 from tests.networks.sandboxed import Sandboxed, sandboxed
+from tests.patience import PATIENCE
 
 CONTENT = b"%PDF-1.4 " + bytes(range(256)) * 40
 SHA = hashlib.sha256(CONTENT).hexdigest()
@@ -79,7 +80,7 @@ class FileServer:
         return self.file(request) if request.path == "/file" else Answer(body=msgspec.json.encode(self.where))
 
     async def get(self, file: RemoteMedia, most: int = 100_000) -> bytes:
-        async with make_client(5, 2) as client:
+        async with make_client(PATIENCE, PATIENCE) as client:
             return await CloudNetwork(client, self.url, "v25.0", "1000", "secret").get_media(file, most)
 
     async def refusal(self, file: RemoteMedia, most: int = 100_000) -> CallFailed:
@@ -169,7 +170,7 @@ async def test_an_answer_without_an_address_may_be_better_next_time(files: FileS
 
 
 async def test_a_network_out_of_reach_may_be_back_later(unused_tcp_port: int) -> None:
-    async with make_client(2, 1) as client:
+    async with make_client(PATIENCE, PATIENCE) as client:
         network = CloudNetwork(client, f"http://127.0.0.1:{unused_tcp_port}", "v25.0", "1000", "secret")
         for call in (network.get_media(FILE, 10), network.put_media(b"x", "image/png", None)):
             with pytest.raises(CallFailed) as failed:

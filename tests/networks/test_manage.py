@@ -15,6 +15,7 @@ from gatepost.networks.cloud.send import CloudNetwork, make_client
 from tests.conftest import Answer, Received, Receiver
 from tests.networks.callbacks import NUMBER, PERSON, WABA
 from tests.networks.sandboxed import Sandboxed, sandboxed
+from tests.patience import PATIENCE
 
 BODY = {"type": "BODY", "text": "Hello {{1}}, your order is ready.", "example": {"body_text": [["Ana"]]}}
 NAMED = {
@@ -78,7 +79,7 @@ async def test_all_pages_are_read(receiver: Receiver, count: int) -> None:
         )
 
     receiver.answer = page
-    async with make_client(5, 2) as client:
+    async with make_client(PATIENCE, PATIENCE) as client:
         found = await CloudAccount(client, receiver.url, "v25.0", NUMBER, WABA, "secret").list_templates()
     assert [template.name for template in found] == [f"t{i}" for i in range(count)]
     assert len(receiver.requests) == max(1, count)
@@ -87,7 +88,7 @@ async def test_all_pages_are_read(receiver: Receiver, count: int) -> None:
 
 async def test_a_page_that_leads_to_itself_is_the_last(receiver: Receiver) -> None:
     receiver.answer = Answer(body=b'{"data":[],"paging":{"next":"x","cursors":{"after":"same"}}}')
-    async with make_client(5, 2) as client:
+    async with make_client(PATIENCE, PATIENCE) as client:
         await CloudAccount(client, receiver.url, "v25.0", NUMBER, WABA, "secret").list_templates()
     assert len(receiver.requests) == 2
 
@@ -151,7 +152,7 @@ async def test_a_message_is_marked_as_read(world: Sandboxed, typing: bool) -> No
 
 async def test_what_typing_looks_like(receiver: Receiver) -> None:
     receiver.answer = Answer(body=b'{"success":true}')
-    async with make_client(5, 2) as client:
+    async with make_client(PATIENCE, PATIENCE) as client:
         await CloudNetwork(client, receiver.url, "v25.0", NUMBER, "secret").mark_read("w", Person(PERSON), typing=True)
     assert receiver.requests[0].json() == {
         "messaging_product": "whatsapp",
@@ -180,7 +181,7 @@ async def test_a_refusal_says_whether_to_try_again(
     receiver: Receiver, status: int, body: Any, code: int, retry: bool
 ) -> None:
     receiver.answer = Answer(status, body=msgspec.json.encode(body))
-    async with make_client(5, 2) as client:
+    async with make_client(PATIENCE, PATIENCE) as client:
         with pytest.raises(CallFailed) as failed:
             await CloudAccount(client, receiver.url, "v25.0", NUMBER, WABA, "secret").read_profile()
     assert (failed.value.error.code, failed.value.retry, failed.value.status) == (code, retry, status)
@@ -190,7 +191,7 @@ async def test_a_refusal_says_whether_to_try_again(
 @pytest.mark.parametrize("body", [b"", b"[]", b"null", b"{" * 5000, b"\xff"])
 async def test_a_yes_that_makes_no_sense_is_no_success(receiver: Receiver, body: bytes) -> None:
     receiver.answer = Answer(200, body=body)
-    async with make_client(5, 2) as client:
+    async with make_client(PATIENCE, PATIENCE) as client:
         with pytest.raises(CallFailed) as failed:
             await CloudAccount(client, receiver.url, "v25.0", NUMBER, WABA, "secret").read_number()
     assert failed.value.retry
@@ -198,7 +199,7 @@ async def test_a_yes_that_makes_no_sense_is_no_success(receiver: Receiver, body:
 
 async def test_an_id_cannot_lead_elsewhere(receiver: Receiver) -> None:
     receiver.answer = Answer(200, body=b'{"id":"1","name":"n"}')
-    async with make_client(5, 2) as client:
+    async with make_client(PATIENCE, PATIENCE) as client:
         await CloudAccount(client, receiver.url, "v25.0", NUMBER, WABA, "secret").get_template("../../x?y=z")
     (request,) = receiver.requests
     assert request.query.startswith("fields=")
