@@ -61,7 +61,8 @@ async def test_a_stream(house: House) -> None:
     host, port = house.url.removeprefix("http://").split(":")
     wire = Wire(*await asyncio.open_connection(host, int(port)))
     try:
-        await wire.send(request("GET", f"{EVENTS}/stream?channel={house.channel}", {"cookie": person.cookie}))
+        headers = {"cookie": person.cookie, "connection": "close"}
+        await wire.send(request("GET", f"{EVENTS}/stream?channel={house.channel}", headers))
         assert (await wire.answer()).status == 200
         await end_all(person)
         await house.call("POST", CONTACTS, {"phone": "5511977776666"})

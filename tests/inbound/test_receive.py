@@ -263,6 +263,14 @@ async def test_a_message_of_last_week_reported_again_is_still_one_message(stage:
     assert len(await received(stage)) == 1
 
 
+@pytest.mark.parametrize("ages", list(permutations([0, 1, 240])), ids=str)
+async def test_a_message_reported_again_with_another_time_is_one_message(stage: Stage, ages: tuple[int, ...]) -> None:
+    for age in ages:
+        await stage.receiver.receive(stage.channel_id, stage.ref, [incoming(stage, age=timedelta(seconds=age))])
+        stage.clock.advance(30)
+    assert len(await received(stage)) == 1
+
+
 # -- many at once -----------------------------------------------------------------------------------------------------
 
 

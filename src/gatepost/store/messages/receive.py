@@ -21,6 +21,7 @@ from gatepost.store.pool import Connection, Database, keys_and_range
 
 _NETWORK_MEMORY = timedelta(days=30)
 _LATE = timedelta(minutes=5)
+_REPEATED_WITHIN = timedelta(minutes=10)
 _NO_TALK = ("system", "call")  # what a person did not write does not open the customer-service window
 
 
@@ -158,31 +159,32 @@ async def _unknown_messages(
     unique: dict[str, IncomingMessage] = {}
     for message in messages:
         unique.setdefault(message.network_id, message)
-    known = await _known_in_their_second(conn, channel_id, [m for m in unique.values() if not _by_network(m, now)])
+    known = await _known_at_their_time(conn, channel_id, [m for m in unique.values() if not _by_network(m, now)])
     known |= await _own_echoes(conn, channel_id, [m.network_id for m in unique.values() if m.from_me], now)
     named = {message.network_id for message in unique.values() if _by_network(message, now)}
     known |= (await find_targets(conn, channel_id, named, _floor(now))).keys()
     return [message for name, message in unique.items() if name not in known]
 
 
-async def _known_in_their_second(
+async def _known_at_their_time(
     conn: "Connection[Any]", channel_id: UUID, messages: Sequence[IncomingMessage]
 ) -> set[str]:
-    """Return those known already. A repeated report names the same second: a narrow range of one partition."""
+    """Return those known already. A repeated report names a time near the first: a range of one or two partitions.
+
+    A callback that is repeated names the same second. A linked phone that requests a message again gets a new time.
+    """
     if not messages:
         return set()
-    lows, highs = zip(*(ids.second_of(message.at) for message in messages), strict=True)
+    times = [message.at for message in messages]
     rows = await conn.fetch(
-        """SELECT w.network_id FROM unnest($2::text[], $3::uuid[], $4::uuid[]) AS w (network_id, low, high)
+        """SELECT w.network_id FROM unnest($2::text[]) AS w (network_id)
            CROSS JOIN LATERAL (
                SELECT 1 FROM messages WHERE channel_id = $1 AND network_id = w.network_id
-                 AND id >= w.low AND id < w.high AND id >= $5 AND id < $6 LIMIT 1) m""",
+                 AND id >= $3 AND id < $4 LIMIT 1) m""",
         channel_id,
         [message.network_id for message in messages],
-        lows,
-        highs,
-        min(lows),
-        max(highs),
+        ids.floor_id(min(times) - _REPEATED_WITHIN),
+        ids.floor_id(max(times) + _REPEATED_WITHIN),
     )
     return {row["network_id"] for row in rows}
 
