@@ -1,13 +1,15 @@
-import { ActionIcon, Badge, Box, Drawer, Group, Menu, Skeleton, Stack, Text } from "@mantine/core";
-import { IconArrowMerge, IconDots, IconTrash } from "@tabler/icons-react";
+import { Badge, Box, Group, Menu, Skeleton, Stack, Text } from "@mantine/core";
+import { IconArrowMerge, IconTrash } from "@tabler/icons-react";
 import { useState } from "react";
 import { useMayManage } from "../../shared/session/queries";
 import { inFull } from "../../shared/times";
+import { ActionMenu } from "../../shared/ui/ActionMenu";
 import { ConfirmDialog } from "../../shared/ui/ConfirmDialog";
 import { CopyIcon } from "../../shared/ui/CopyField";
-import { Failure } from "../../shared/ui/Failure";
+import { Loaded } from "../../shared/ui/Loaded";
 import { showDone } from "../../shared/ui/notices";
 import { PersonAvatar } from "../../shared/ui/PersonAvatar";
+import { SidePanel } from "../../shared/ui/SidePanel";
 import { ContactFields } from "./ContactFields";
 import { ContactLabels } from "./ContactLabels";
 import { changeBody, formOf, titleOf } from "./form";
@@ -19,29 +21,30 @@ type Props = { contact: string | undefined; onOpen: (contact?: string) => void }
 /** One contact: who it is, and everything that can be changed. */
 export function ContactDrawer({ contact, onOpen }: Props) {
   return (
-    <Drawer opened={contact !== undefined} onClose={() => onOpen(undefined)} position="right" size="md" title="Contact">
-      {contact && <Details key={contact} id={contact} onGone={() => onOpen(undefined)} />}
-    </Drawer>
+    <SidePanel title="Contact" id={contact} onClose={() => onOpen(undefined)}>
+      {(id) => <Details id={id} onGone={() => onOpen(undefined)} />}
+    </SidePanel>
   );
 }
 
 function Details({ id, onGone }: { id: string; onGone: () => void }) {
-  const { data: contact, error, refetch } = useContact(id);
   const mayManage = useMayManage();
-  if (error && !contact) return <Failure error={error} onRetry={() => void refetch()} />;
-  if (!contact) return <Skeleton height={320} aria-label="Loading the contact" />;
   return (
-    <Stack gap="lg">
-      <Group wrap="nowrap" align="flex-start">
-        <Person contact={contact} />
-        {mayManage && <Actions contact={contact} onGone={onGone} />}
-      </Group>
-      <ContactLabels contact={contact} />
-      {mayManage ? <Edit contact={contact} /> : <Fields contact={contact} />}
-      <Text size="xs" c="dimmed">
-        Known since {inFull(contact.created_at)}, last changed on {inFull(contact.updated_at)}.
-      </Text>
-    </Stack>
+    <Loaded query={useContact(id)} loading={<Skeleton height={320} aria-label="Loading the contact" />}>
+      {(contact) => (
+        <Stack gap="lg">
+          <Group wrap="nowrap" align="flex-start">
+            <Person contact={contact} />
+            {mayManage && <Actions contact={contact} onGone={onGone} />}
+          </Group>
+          <ContactLabels contact={contact} />
+          {mayManage ? <Edit contact={contact} /> : <Fields contact={contact} />}
+          <Text size="xs" c="dimmed">
+            Known since {inFull(contact.created_at)}, last changed on {inFull(contact.updated_at)}.
+          </Text>
+        </Stack>
+      )}
+    </Loaded>
   );
 }
 
@@ -122,22 +125,15 @@ function Actions({ contact, onGone }: { contact: Contact; onGone: () => void }) 
   };
   return (
     <>
-      <Menu position="bottom-end" shadow="md" width={220}>
-        <Menu.Target>
-          <ActionIcon variant="subtle" color="gray" size="lg" aria-label="Actions for this contact">
-            <IconDots size={20} aria-hidden />
-          </ActionIcon>
-        </Menu.Target>
-        <Menu.Dropdown>
-          <Menu.Item leftSection={<IconArrowMerge size={16} aria-hidden />} onClick={() => setDialog("merge")}>
-            Merge with another
-          </Menu.Item>
-          <Menu.Divider />
-          <Menu.Item color="red" leftSection={<IconTrash size={16} aria-hidden />} onClick={() => setDialog("delete")}>
-            Delete
-          </Menu.Item>
-        </Menu.Dropdown>
-      </Menu>
+      <ActionMenu label="Actions for this contact">
+        <Menu.Item leftSection={<IconArrowMerge size={16} aria-hidden />} onClick={() => setDialog("merge")}>
+          Merge with another
+        </Menu.Item>
+        <Menu.Divider />
+        <Menu.Item color="red" leftSection={<IconTrash size={16} aria-hidden />} onClick={() => setDialog("delete")}>
+          Delete
+        </Menu.Item>
+      </ActionMenu>
       <MergeDialog contact={contact} opened={dialog === "merge"} onClose={close} />
       <ConfirmDialog
         title="Delete the contact"

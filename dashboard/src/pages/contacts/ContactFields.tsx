@@ -1,8 +1,8 @@
 import { ActionIcon, Button, Fieldset, Group, Stack, Switch, Text, TextInput } from "@mantine/core";
 import { IconPlus, IconTrash } from "@tabler/icons-react";
-import { type FormEvent, useState } from "react";
-import { ApiProblem, inWords } from "../../shared/api/problem";
-import { Problem } from "../../shared/ui/Problem";
+import { useState } from "react";
+import { problemOf, useFields } from "../../shared/fields";
+import { Form } from "../../shared/ui/Form";
 import { addField, type ContactForm, type CustomField, fieldProblem } from "./form";
 
 type Props = {
@@ -16,57 +16,37 @@ type Props = {
 
 /** The form of a contact, new or not. */
 export function ContactFields({ initial, withPhone, action, busy, error, onSubmit }: Props) {
-  const [form, setForm] = useState(initial);
+  const { values, change, text, checked } = useFields(initial, error);
   const [problem, setProblem] = useState<string | null>(null);
-  const change = (part: Partial<ContactForm>) => setForm((before) => ({ ...before, ...part }));
-  const field = (name: string) => (error instanceof ApiProblem ? error.field(name) : undefined);
-  const known = ["phone", "name", "custom"].some(field);
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    const wrong = fieldProblem(form.fields);
+  const submit = () => {
+    const wrong = fieldProblem(values.fields);
     setProblem(wrong);
-    if (!wrong) onSubmit(form);
+    if (!wrong) onSubmit(values);
   };
   return (
-    <form onSubmit={submit}>
-      <Stack>
-        {withPhone && (
-          <TextInput
-            label="Phone number"
-            description="With the country code, for example +55 11 99999 8888."
-            type="tel"
-            value={form.phone}
-            onChange={(event) => change({ phone: event.currentTarget.value })}
-            error={field("phone")}
-            required
-            data-autofocus
-          />
-        )}
+    <Form action={action} busy={busy} error={error} fields={["phone", "name", "custom"]} onSubmit={submit}>
+      {withPhone && (
         <TextInput
-          label="Name"
-          value={form.name}
-          onChange={(event) => change({ name: event.currentTarget.value })}
-          error={field("name")}
+          label="Phone number"
+          description="With the country code, for example +55 11 99999 8888."
+          type="tel"
+          {...text("phone")}
+          required
+          data-autofocus
         />
-        <Switch
-          label="Opted out of marketing"
-          description="Templates of the category marketing are not sent to this person."
-          checked={form.optedOut}
-          onChange={(event) => change({ optedOut: event.currentTarget.checked })}
-        />
-        <CustomFields
-          fields={form.fields}
-          problem={problem ?? field("custom")}
-          onChange={(fields) => change({ fields })}
-        />
-        <Problem>{error && !known ? inWords(error) : null}</Problem>
-        <Group justify="flex-end">
-          <Button type="submit" loading={busy}>
-            {action}
-          </Button>
-        </Group>
-      </Stack>
-    </form>
+      )}
+      <TextInput label="Name" {...text("name")} />
+      <Switch
+        label="Opted out of marketing"
+        description="Templates of the category marketing are not sent to this person."
+        {...checked("optedOut")}
+      />
+      <CustomFields
+        fields={values.fields}
+        problem={problem ?? problemOf(error, "custom")}
+        onChange={(fields) => change({ fields })}
+      />
+    </Form>
   );
 }
 

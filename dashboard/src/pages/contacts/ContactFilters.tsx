@@ -1,31 +1,19 @@
-import { CloseButton, Group, Select, TextInput } from "@mantine/core";
-import { useDebouncedCallback } from "@mantine/hooks";
-import { IconSearch } from "@tabler/icons-react";
-import { useState } from "react";
+import { Group, Select } from "@mantine/core";
 import { useLabels } from "../../shared/labels";
+import { SearchField } from "../../shared/ui/SearchField";
 import type { ContactSearch } from "./search";
-
-const TYPING_MS = 250;
 
 type Props = { search: ContactSearch; onChange: (part: Partial<ContactSearch>) => void };
 
 export function ContactFilters({ search, onChange }: Props) {
   const { data: labels } = useLabels();
-  const [words, setWords] = useState(search.q ?? "");
-  const later = useDebouncedCallback((q: string) => onChange({ q: q.trim() || undefined }), TYPING_MS);
-  const type = (text: string) => {
-    setWords(text);
-    later(text);
-  };
   return (
     <Group gap="sm" role="search" aria-label="Search the contacts">
-      <TextInput
-        aria-label="Name or number"
+      <SearchField
+        label="Name or number"
         placeholder="Name or number"
-        leftSection={<IconSearch size={16} aria-hidden />}
-        rightSection={words && <CloseButton aria-label="Clear the search" onClick={() => type("")} />}
-        value={words}
-        onChange={(event) => type(event.currentTarget.value)}
+        value={search.q}
+        onChange={(q) => onChange({ q })}
         flex={{ base: "1 1 100%", xs: "1 1 200px" }}
       />
       <Select

@@ -1,16 +1,18 @@
-import { Button, Menu, Skeleton, Stack } from "@mantine/core";
+import { Button, Menu, Stack } from "@mantine/core";
 import { IconDownload, IconPlus, IconTableImport, IconUsers } from "@tabler/icons-react";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useState } from "react";
 import { useChannelScope } from "../../shared/channels";
+import { rowsOf } from "../../shared/lists";
 import { useMayManage } from "../../shared/session/queries";
 import { ChannelPage } from "../../shared/ui/ChannelPage";
 import { EmptyState } from "../../shared/ui/EmptyState";
-import { Failure } from "../../shared/ui/Failure";
+import { Loaded } from "../../shared/ui/Loaded";
+import { SkeletonRows } from "../../shared/ui/SkeletonRows";
 import { ContactDrawer } from "./ContactDrawer";
 import { ContactFilters } from "./ContactFilters";
 import { ContactList } from "./ContactList";
-import { ContactsHeader } from "./ContactsHeader";
+import { ContactsTabs } from "./ContactsTabs";
 import { CreateDialog } from "./CreateDialog";
 import { ImportDialog } from "./ImportDialog";
 import { useContacts } from "./queries";
@@ -30,7 +32,7 @@ function Contacts() {
   const [dialog, setDialog] = useState<"create" | "import" | null>(null);
   const mayManage = useMayManage();
   const contacts = useContacts(search);
-  const rows = contacts.data?.pages.flatMap((page) => page.items) ?? [];
+  const rows = rowsOf(contacts.data);
   const filter = (part: Partial<ContactSearch>) =>
     void navigate({ search: (before) => ({ ...before, ...part }), replace: true });
   const open = (contact?: string) => void navigate({ search: (before) => ({ ...before, contact }) });
@@ -40,8 +42,7 @@ function Contacts() {
     </Button>
   );
   return (
-    <ContactsHeader
-      tab="contacts"
+    <ContactsTabs
       actions={
         <>
           <Files search={search} onImport={mayManage ? () => setDialog("import") : null} />
@@ -51,25 +52,26 @@ function Contacts() {
     >
       <Stack gap="md">
         <ContactFilters search={search} onChange={filter} />
-        {contacts.isPending && <Loading />}
-        {contacts.isError && !contacts.data && (
-          <Failure error={contacts.error} onRetry={() => void contacts.refetch()} />
-        )}
-        {contacts.data && rows.length === 0 && <Nothing filtered={isFiltered(search)} mayManage={mayManage} />}
-        {rows.length > 0 && (
-          <ContactList
-            rows={rows}
-            more={contacts.hasNextPage}
-            loading={contacts.isFetchingNextPage}
-            onMore={contacts.fetchNextPage}
-            onOpen={open}
-          />
-        )}
+        <Loaded query={contacts} loading={<SkeletonRows label="Loading contacts" rows={6} height={60} />}>
+          {() =>
+            rows.length ? (
+              <ContactList
+                rows={rows}
+                more={contacts.hasNextPage}
+                loading={contacts.isFetchingNextPage}
+                onMore={contacts.fetchNextPage}
+                onOpen={open}
+              />
+            ) : (
+              <Nothing filtered={isFiltered(search)} mayManage={mayManage} />
+            )
+          }
+        </Loaded>
       </Stack>
       <ContactDrawer contact={search.contact} onOpen={open} />
       <CreateDialog opened={dialog === "create"} onClose={() => setDialog(null)} onCreated={open} />
       <ImportDialog opened={dialog === "import"} onClose={() => setDialog(null)} />
-    </ContactsHeader>
+    </ContactsTabs>
   );
 }
 
@@ -109,15 +111,5 @@ function Nothing({ filtered, mayManage }: { filtered: boolean; mayManage: boolea
       A person who writes to this channel appears here.
       {mayManage && " You can also add one, or import a table."}
     </EmptyState>
-  );
-}
-
-function Loading() {
-  return (
-    <Stack gap="xs" role="status" aria-label="Loading contacts">
-      {[0, 1, 2, 3, 4, 5].map((row) => (
-        <Skeleton key={row} height={60} radius={8} />
-      ))}
-    </Stack>
   );
 }

@@ -1,9 +1,8 @@
-import { Button, ColorInput, Group, Modal, Stack, TextInput } from "@mantine/core";
-import { type FormEvent, useState } from "react";
-import { ApiProblem, inWords } from "../../shared/api/problem";
+import { ColorInput, Modal, TextInput } from "@mantine/core";
+import { useFields } from "../../shared/fields";
 import type { Label } from "../../shared/labels";
+import { Form } from "../../shared/ui/Form";
 import { showDone } from "../../shared/ui/notices";
-import { Problem } from "../../shared/ui/Problem";
 import { useChangeLabel, useCreateLabel } from "./queries";
 
 type DialogProps = { opened: boolean; onClose: () => void };
@@ -46,44 +45,22 @@ export function EditLabelDialog({ label, opened, onClose }: DialogProps & { labe
   );
 }
 
-type Form = { name: string; color: string };
-type Props = { initial: Form; action: string; busy: boolean; error: unknown; onSubmit: (form: Form) => void };
+type Values = { name: string; color: string };
+type Props = { initial: Values; action: string; busy: boolean; error: unknown; onSubmit: (values: Values) => void };
 
-function Fields({ initial, action, busy, error, onSubmit }: Props) {
-  const [form, setForm] = useState(initial);
-  const field = (name: string) => (error instanceof ApiProblem ? error.field(name) : undefined);
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    onSubmit(form);
-  };
+function Fields({ initial, onSubmit, ...form }: Props) {
+  const { values, text, choice } = useFields(initial, form.error);
   return (
-    <form onSubmit={submit}>
-      <Stack>
-        <TextInput
-          label="Name"
-          value={form.name}
-          onChange={(event) => setForm({ ...form, name: event.currentTarget.value })}
-          error={field("name")}
-          required
-          data-autofocus
-        />
-        <ColorInput
-          label="Colour"
-          description="Empty: one is chosen for you."
-          placeholder="#2a9d8f"
-          format="hex"
-          value={form.color}
-          onChange={(color) => setForm((before) => ({ ...before, color }))}
-          error={field("color")}
-          withEyeDropper={false}
-        />
-        <Problem>{error && !field("name") && !field("color") ? inWords(error) : null}</Problem>
-        <Group justify="flex-end">
-          <Button type="submit" loading={busy}>
-            {action}
-          </Button>
-        </Group>
-      </Stack>
-    </form>
+    <Form {...form} fields={["name", "color"]} onSubmit={() => onSubmit(values)}>
+      <TextInput label="Name" {...text("name")} required data-autofocus />
+      <ColorInput
+        label="Colour"
+        description="Empty: one is chosen for you."
+        placeholder="#2a9d8f"
+        format="hex"
+        {...choice("color")}
+        withEyeDropper={false}
+      />
+    </Form>
   );
 }

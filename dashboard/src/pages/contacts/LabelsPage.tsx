@@ -1,4 +1,4 @@
-import { ActionIcon, Button, Group, Skeleton, Stack, Text } from "@mantine/core";
+import { ActionIcon, Button, Group, Text } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { IconEdit, IconPlus, IconTags, IconTrash } from "@tabler/icons-react";
 import { Link } from "@tanstack/react-router";
@@ -7,10 +7,11 @@ import { useMayManage } from "../../shared/session/queries";
 import { ChannelPage } from "../../shared/ui/ChannelPage";
 import { ConfirmDialog } from "../../shared/ui/ConfirmDialog";
 import { EmptyState } from "../../shared/ui/EmptyState";
-import { Failure } from "../../shared/ui/Failure";
 import { ColorDot } from "../../shared/ui/LabelBadge";
+import { Loaded } from "../../shared/ui/Loaded";
 import { showDone } from "../../shared/ui/notices";
-import { ContactsHeader } from "./ContactsHeader";
+import { SkeletonRows } from "../../shared/ui/SkeletonRows";
+import { ContactsTabs } from "./ContactsTabs";
 import { CreateLabelDialog, EditLabelDialog } from "./LabelDialogs";
 import classes from "./LabelsPage.module.css";
 import { useDeleteLabel } from "./queries";
@@ -33,31 +34,26 @@ function Labels() {
     </Button>
   );
   return (
-    <ContactsHeader tab="labels" actions={labels.data?.length ? add : null}>
-      {labels.isPending && (
-        <Stack gap="xs" role="status" aria-label="Loading labels">
-          {[0, 1, 2].map((row) => (
-            <Skeleton key={row} height={56} radius={8} />
-          ))}
-        </Stack>
-      )}
-      {labels.isError && !labels.data && <Failure error={labels.error} onRetry={() => void labels.refetch()} />}
-      {labels.data?.length === 0 && (
-        <EmptyState icon={IconTags} title="No labels yet" action={add}>
-          Labels sort contacts and conversations, for example “VIP” or “Waiting for payment”.
-        </EmptyState>
-      )}
-      {labels.data && labels.data.length > 0 && (
-        <ul className={`surface ${classes.list}`} aria-label="Labels">
-          {labels.data.map((label) => (
-            <li key={label.id} className={classes.row}>
-              <Row label={label} mayManage={mayManage} />
-            </li>
-          ))}
-        </ul>
-      )}
+    <ContactsTabs actions={labels.data?.length ? add : null}>
+      <Loaded query={labels} loading={<SkeletonRows label="Loading labels" rows={3} />}>
+        {(list) =>
+          list.length ? (
+            <ul className={`surface ${classes.list}`} aria-label="Labels">
+              {list.map((label) => (
+                <li key={label.id} className={classes.row}>
+                  <Row label={label} mayManage={mayManage} />
+                </li>
+              ))}
+            </ul>
+          ) : (
+            <EmptyState icon={IconTags} title="No labels yet" action={add}>
+              Labels sort contacts and conversations, for example “VIP” or “Waiting for payment”.
+            </EmptyState>
+          )
+        }
+      </Loaded>
       <CreateLabelDialog opened={creating} onClose={dialog.close} />
-    </ContactsHeader>
+    </ContactsTabs>
   );
 }
 

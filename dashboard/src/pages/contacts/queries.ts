@@ -1,14 +1,8 @@
-import {
-  type InfiniteData,
-  keepPreviousData,
-  useInfiniteQuery,
-  useMutation,
-  useQuery,
-  useQueryClient,
-} from "@tanstack/react-query";
+import { type InfiniteData, keepPreviousData, useQuery, useQueryClient } from "@tanstack/react-query";
 import { ask, askPage, askStream, type Page, type Schemas, tell } from "../../shared/api/client";
 import { useChannelScope } from "../../shared/channels";
-import { labelsKey } from "../../shared/labels";
+import { LABELS } from "../../shared/labels";
+import { channelKey, rowsOf, useChannelMutation, useChannelPages } from "../../shared/lists";
 import { addLine, emptyReport, type ImportReport, readLines } from "./importReport";
 import { type ContactSearch, toQuery } from "./search";
 
@@ -19,42 +13,27 @@ export type NewLabel = Schemas["NewLabel"];
 export type LabelChange = Schemas["LabelChange"];
 
 const REFRESH_MS = 10_000;
-const LIVE_PAGES = 2; // a longer list is not refreshed while it is being read
 const PAGE = 100;
-
-const keys = {
-  contacts: (channel: string) => ["channel", channel, "contacts"],
-  list: (channel: string) => ["channel", channel, "contacts", "list"],
-  one: (channel: string, contact: string) => ["channel", channel, "contacts", "one", contact],
-};
+const CONTACTS = "contacts";
 
 /** The contacts, page by page. */
 export function useContacts(search: ContactSearch) {
-  const { id, api } = useChannelScope();
   const query = toQuery(search);
-  return useInfiniteQuery({
-    queryKey: [...keys.list(id), query],
-    queryFn: ({ pageParam }) =>
-      askPage(
-        api.GET("/api/v1/contacts", { params: { query: { ...query, limit: PAGE, cursor: pageParam ?? undefined } } }),
-      ),
-    initialPageParam: null as string | null,
-    getNextPageParam: (page) => page.next,
-    placeholderData: keepPreviousData,
-    refetchInterval: (query) => ((query.state.data?.pages.length ?? 0) <= LIVE_PAGES ? REFRESH_MS : false),
-  });
+  return useChannelPages(CONTACTS, query, (api, cursor) =>
+    askPage(api.GET("/api/v1/contacts", { params: { query: { ...query, limit: PAGE, cursor } } })),
+  );
 }
 
 export function useContact(contact: string) {
   const { id, api } = useChannelScope();
   const client = useQueryClient();
   return useQuery({
-    queryKey: keys.one(id, contact),
+    queryKey: [...channelKey(id, CONTACTS), "one", contact],
     queryFn: () => ask(api.GET("/api/v1/contacts/{contact_id}", { params: { path: { contact_id: contact } } })),
     initialData: () =>
       client
-        .getQueriesData<InfiniteData<Page<Contact>>>({ queryKey: keys.list(id) })
-        .flatMap(([, data]) => data?.pages.flatMap((page) => page.items) ?? [])
+        .getQueriesData<InfiniteData<Page<Contact>>>({ queryKey: [...channelKey(id, CONTACTS), "list"] })
+        .flatMap(([, data]) => rowsOf(data))
         .find((one) => one.id === contact),
     initialDataUpdatedAt: 0,
     refetchInterval: REFRESH_MS,
@@ -66,42 +45,31 @@ export function useFoundContacts(words: string) {
   const { id, api } = useChannelScope();
   const { q } = toQuery({ q: words });
   return useQuery({
-    queryKey: [...keys.contacts(id), "found", q],
+    queryKey: [...channelKey(id, CONTACTS), "found", q],
     queryFn: async () => (await askPage(api.GET("/api/v1/contacts", { params: { query: { q, limit: 20 } } }))).items,
     placeholderData: keepPreviousData,
   });
 }
 
-function useContactMutation<Input, Output>(
-  run: (api: ReturnType<typeof useChannelScope>["api"], input: Input) => Promise<Output>,
-) {
-  const { id, api } = useChannelScope();
-  const client = useQueryClient();
-  return useMutation({
-    mutationFn: (input: Input) => run(api, input),
-    onSuccess: () => client.invalidateQueries({ queryKey: keys.contacts(id) }),
-  });
-}
-
 export function useCreateContact() {
-  return useContactMutation((api, body: NewContact) => ask(api.POST("/api/v1/contacts", { body })));
+  return useChannelMutation([CONTACTS], (api, body: NewContact) => ask(api.POST("/api/v1/contacts", { body })));
 }
 
 export function useChangeContact(contact: string) {
-  return useContactMutation((api, body: ContactChange) =>
+  return useChannelMutation([CONTACTS], (api, body: ContactChange) =>
     ask(api.PATCH("/api/v1/contacts/{contact_id}", { params: { path: { contact_id: contact } }, body })),
   );
 }
 
 export function useDeleteContact(contact: string) {
-  return useContactMutation((api, _: undefined) =>
+  return useChannelMutation([CONTACTS], (api, _: undefined) =>
     tell(api.DELETE("/api/v1/contacts/{contact_id}", { params: { path: { contact_id: contact } } })),
   );
 }
 
 /** Merges another contact into this one. */
 export function useMergeContact(contact: string) {
-  return useContactMutation((api, other: string) =>
+  return useChannelMutation([CONTACTS], (api, other: string) =>
     ask(
       api.POST("/api/v1/contacts/{contact_id}/merge", {
         params: { path: { contact_id: contact } },
@@ -113,7 +81,7 @@ export function useMergeContact(contact: string) {
 
 /** Puts labels on a contact, and takes others off. */
 export function useLabelContact(contact: string) {
-  return useContactMutation(async (api, { put, take }: { put: string[]; take: string[] }) => {
+  return useChannelMutation([CONTACTS], async (api, { put, take }: { put: string[]; take: string[] }) => {
     const path = (label: string) => ({ params: { path: { contact_id: contact, label_id: label } } });
     for (const label of put) await tell(api.PUT("/api/v1/contacts/{contact_id}/labels/{label_id}", path(label)));
     for (const label of take) await tell(api.DELETE("/api/v1/contacts/{contact_id}/labels/{label_id}", path(label)));
@@ -124,7 +92,7 @@ type Import = { file: File; signal: AbortSignal; onReport: (report: ImportReport
 
 /** Imports a table; the report grows while lines are written. */
 export function useImport() {
-  return useContactMutation(async (api, { file, signal, onReport }: Import) => {
+  return useChannelMutation([CONTACTS], async (api, { file, signal, onReport }: Import) => {
     const stream = await askStream(
       api.POST("/api/v1/contacts/import", {
         body: file as never, // the file itself is the body: nothing has to be copied
@@ -143,32 +111,18 @@ export function useImport() {
   });
 }
 
-function useLabelMutation<Input>(
-  run: (api: ReturnType<typeof useChannelScope>["api"], input: Input) => Promise<unknown>,
-) {
-  const { id, api } = useChannelScope();
-  const client = useQueryClient();
-  return useMutation({
-    mutationFn: (input: Input) => run(api, input),
-    onSuccess: async () => {
-      await client.invalidateQueries({ queryKey: labelsKey(id) });
-      await client.invalidateQueries({ queryKey: keys.contacts(id) });
-    },
-  });
-}
-
 export function useCreateLabel() {
-  return useLabelMutation((api, body: NewLabel) => ask(api.POST("/api/v1/labels", { body })));
+  return useChannelMutation([LABELS, CONTACTS], (api, body: NewLabel) => ask(api.POST("/api/v1/labels", { body })));
 }
 
 export function useChangeLabel(label: string) {
-  return useLabelMutation((api, body: LabelChange) =>
+  return useChannelMutation([LABELS, CONTACTS], (api, body: LabelChange) =>
     ask(api.PATCH("/api/v1/labels/{label_id}", { params: { path: { label_id: label } }, body })),
   );
 }
 
 export function useDeleteLabel(label: string) {
-  return useLabelMutation((api, _: undefined) =>
+  return useChannelMutation([LABELS, CONTACTS], (api, _: undefined) =>
     tell(api.DELETE("/api/v1/labels/{label_id}", { params: { path: { label_id: label } } })),
   );
 }

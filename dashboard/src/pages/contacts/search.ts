@@ -1,3 +1,5 @@
+import { readTexts } from "../../shared/search";
+
 /** What is searched for. It is in the address, so that a view can be bookmarked and shared. */
 export type ContactSearch = {
   channel?: string;
@@ -11,12 +13,8 @@ const TEXTS = ["channel", "q", "label", "contact"] as const;
 
 /** Reads the search from the address; what makes no sense is left out. */
 export function readContactSearch(search: Record<string, unknown>): ContactSearch {
-  const found: ContactSearch = {};
-  for (const name of TEXTS) {
-    const value = search[name];
-    if (typeof value === "string" && value) found[name] = value;
-    else if (name === "q" && typeof value === "number") found.q = String(value); // a number in the address
-  }
+  const found: ContactSearch = readTexts(search, TEXTS);
+  if (typeof search.q === "number") found.q = String(search.q); // a number in the address
   const optedOut = String(search.opted_out);
   if (optedOut === "true" || optedOut === "false") found.opted_out = optedOut;
   return found;

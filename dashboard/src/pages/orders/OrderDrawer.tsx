@@ -1,10 +1,12 @@
-import { Badge, Box, Button, Drawer, Group, Skeleton, Stack, Table, Text } from "@mantine/core";
+import { Box, Button, Group, Skeleton, Stack, Table, Text } from "@mantine/core";
 import { useState } from "react";
 import { useMayManage } from "../../shared/session/queries";
 import { inFull } from "../../shared/times";
 import { ConfirmDialog } from "../../shared/ui/ConfirmDialog";
-import { Failure } from "../../shared/ui/Failure";
+import { Loaded } from "../../shared/ui/Loaded";
 import { showDone, showFailure } from "../../shared/ui/notices";
+import { SidePanel } from "../../shared/ui/SidePanel";
+import { StatusBadge } from "../../shared/ui/StatusBadge";
 import { personOf } from "./OrderTable";
 import { type Order, type OrderItem, useChangeOrder, useOrder } from "./queries";
 import { lineTotal, money, nextStatuses, type Status, statusLook } from "./words";
@@ -14,18 +16,22 @@ type Props = { order: string | undefined; onClose: () => void };
 /** One order with its items. */
 export function OrderDrawer({ order, onClose }: Props) {
   return (
-    <Drawer opened={order !== undefined} onClose={onClose} position="right" size="lg" title="Order">
-      {order && <Details key={order} id={order} />}
-    </Drawer>
+    <SidePanel title="Order" id={order} size="lg" onClose={onClose}>
+      {(id) => <Details id={id} />}
+    </SidePanel>
   );
 }
 
 function Details({ id }: { id: string }) {
-  const { data: order, error, refetch } = useOrder(id);
+  return (
+    <Loaded query={useOrder(id)} loading={<Skeleton height={320} aria-label="Loading the order" />}>
+      {(order) => <Shown order={order} />}
+    </Loaded>
+  );
+}
+
+function Shown({ order }: { order: Order }) {
   const mayManage = useMayManage();
-  if (error && !order) return <Failure error={error} onRetry={() => void refetch()} />;
-  if (!order) return <Skeleton height={320} aria-label="Loading the order" />;
-  const look = statusLook(order.status);
   return (
     <Stack gap="lg">
       <Group justify="space-between" wrap="nowrap" align="flex-start">
@@ -35,9 +41,7 @@ function Details({ id }: { id: string }) {
           </Text>
           {order.contact.name && order.contact.phone && <Text c="dimmed">+{order.contact.phone}</Text>}
         </Box>
-        <Badge variant="light" color={look.color} size="lg">
-          {look.label}
-        </Badge>
+        <StatusBadge look={statusLook(order.status)} size="lg" />
       </Group>
       {order.note && (
         <Text className="surface" p="md" style={{ whiteSpace: "pre-wrap", overflowWrap: "anywhere" }}>

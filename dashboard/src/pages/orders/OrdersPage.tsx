@@ -1,10 +1,13 @@
-import { Button, Center, Group, Select, Skeleton, Stack, TextInput } from "@mantine/core";
+import { Button, Group, Select, Stack, TextInput } from "@mantine/core";
 import { IconShoppingCart, IconX } from "@tabler/icons-react";
 import { useNavigate, useSearch } from "@tanstack/react-router";
+import { rowsOf } from "../../shared/lists";
 import { ChannelPage } from "../../shared/ui/ChannelPage";
 import { EmptyState } from "../../shared/ui/EmptyState";
-import { Failure } from "../../shared/ui/Failure";
+import { Loaded } from "../../shared/ui/Loaded";
+import { LoadMore } from "../../shared/ui/LoadMore";
 import { PageHeader } from "../../shared/ui/PageHeader";
+import { SkeletonRows } from "../../shared/ui/SkeletonRows";
 import { OrderDrawer } from "./OrderDrawer";
 import { OrderTable } from "./OrderTable";
 import { useOrders } from "./queries";
@@ -24,24 +27,17 @@ function Orders() {
   const search = useSearch({ from: "/signed-in/orders" });
   const navigate = useNavigate({ from: "/orders" });
   const orders = useOrders(search);
-  const rows = orders.data?.pages.flatMap((page) => page.items) ?? [];
+  const rows = rowsOf(orders.data);
   const filter = (part: Partial<OrderSearch>) =>
     void navigate({ search: (before) => ({ ...before, ...part }), replace: true });
   const open = (order?: string) => void navigate({ search: (before) => ({ ...before, order }) });
   return (
     <Stack gap="md">
       <Filters search={search} onChange={filter} />
-      {orders.isPending && <Loading />}
-      {orders.isError && !orders.data && <Failure error={orders.error} onRetry={() => void orders.refetch()} />}
-      {orders.data && rows.length === 0 && <Nothing filtered={isFiltered(search)} />}
-      {rows.length > 0 && <OrderTable rows={rows} onOpen={open} />}
-      {orders.hasNextPage && (
-        <Center>
-          <Button variant="default" loading={orders.isFetchingNextPage} onClick={() => void orders.fetchNextPage()}>
-            Show older ones
-          </Button>
-        </Center>
-      )}
+      <Loaded query={orders} loading={<SkeletonRows label="Loading orders" />}>
+        {() => (rows.length ? <OrderTable rows={rows} onOpen={open} /> : <Nothing filtered={isFiltered(search)} />)}
+      </Loaded>
+      <LoadMore query={orders} />
       <OrderDrawer order={search.order} onClose={() => open(undefined)} />
     </Stack>
   );
@@ -99,15 +95,5 @@ function Nothing({ filtered }: { filtered: boolean }) {
       When a person sends a basket from your catalogue, the order appears here. Send your catalogue or products in a
       conversation to get the first.
     </EmptyState>
-  );
-}
-
-function Loading() {
-  return (
-    <Stack gap="xs" role="status" aria-label="Loading orders">
-      {[0, 1, 2, 3].map((row) => (
-        <Skeleton key={row} height={56} radius={8} />
-      ))}
-    </Stack>
   );
 }

@@ -1,3 +1,4 @@
+import { readTexts } from "../../shared/search";
 import { STATUSES, type Status } from "./words";
 
 /** The filters of the list. They are in the address, so that a view can be bookmarked and shared. */
@@ -7,15 +8,10 @@ const DAY = /^\d{4}-\d{2}-\d{2}$/;
 
 /** Reads the filters from the address; what makes no sense is left out. */
 export function readOrderSearch(search: Record<string, unknown>): OrderSearch {
-  const found: OrderSearch = {};
-  for (const name of ["channel", "order"] as const) {
-    const value = search[name];
-    if (typeof value === "string" && value) found[name] = value;
-  }
-  for (const name of ["from", "to"] as const) {
-    const value = search[name];
-    if (typeof value === "string" && DAY.test(value)) found[name] = value;
-  }
+  const found: OrderSearch = readTexts(search, ["channel", "order"]);
+  const { from = "", to = "" } = readTexts(search, ["from", "to"]);
+  if (DAY.test(from)) found.from = from;
+  if (DAY.test(to)) found.to = to;
   const status = STATUSES.find((one) => one === search.status);
   if (status) found.status = status;
   return found;

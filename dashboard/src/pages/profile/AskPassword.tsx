@@ -1,37 +1,24 @@
-import { Button, Group, PasswordInput, Stack } from "@mantine/core";
-import { type FormEvent, useState } from "react";
-import { inWords, isProblem } from "../../shared/api/problem";
-import { Problem } from "../../shared/ui/Problem";
+import { PasswordInput } from "@mantine/core";
+import { isProblem } from "../../shared/api/problem";
+import { useFields } from "../../shared/fields";
+import { Form } from "../../shared/ui/Form";
 
 type Props = { action: string; busy: boolean; error: unknown; onPassword: (password: string) => void };
 
 /** Asks for the password again before something that protects the account is changed. */
 export function AskPassword({ action, busy, error, onPassword }: Props) {
-  const [password, setPassword] = useState("");
+  const { values, text } = useFields({ password: "" });
   const wrong = isProblem(error, "invalid_credentials");
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    onPassword(password);
-  };
   return (
-    <form onSubmit={submit}>
-      <Stack>
-        <PasswordInput
-          label="Your password"
-          value={password}
-          onChange={(event) => setPassword(event.currentTarget.value)}
-          error={wrong && "This is not your password."}
-          autoComplete="current-password"
-          required
-          data-autofocus
-        />
-        <Problem>{error && !wrong ? inWords(error) : null}</Problem>
-        <Group justify="flex-end">
-          <Button type="submit" loading={busy}>
-            {action}
-          </Button>
-        </Group>
-      </Stack>
-    </form>
+    <Form action={action} busy={busy} error={wrong ? null : error} onSubmit={() => onPassword(values.password)}>
+      <PasswordInput
+        label="Your password"
+        {...text("password")}
+        error={wrong && "This is not your password."}
+        autoComplete="current-password"
+        required
+        data-autofocus
+      />
+    </Form>
   );
 }

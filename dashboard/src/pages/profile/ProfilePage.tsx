@@ -1,10 +1,10 @@
-import { Badge, Button, Group, SegmentedControl, Stack, Text, Title, useMantineColorScheme } from "@mantine/core";
+import { Badge, Button, Group, SegmentedControl, Stack, useMantineColorScheme } from "@mantine/core";
 import { IconLogout2 } from "@tabler/icons-react";
-import type { ReactNode } from "react";
 import { useSession, useSignOut } from "../../shared/session/queries";
 import { inFull } from "../../shared/times";
 import { showFailure } from "../../shared/ui/notices";
 import { PageHeader } from "../../shared/ui/PageHeader";
+import { Section } from "../../shared/ui/Section";
 import { PasswordForm } from "./PasswordForm";
 import { SecondFactor } from "./SecondFactor";
 
@@ -27,22 +27,6 @@ export function ProfilePage() {
         <Sessions />
       </Stack>
     </>
-  );
-}
-
-function Section({ title, text, children }: { title: string; text: string; children: ReactNode }) {
-  return (
-    <Stack component="section" className="surface" p={{ base: "md", sm: "lg" }} gap="md" aria-label={title}>
-      <Stack gap={2}>
-        <Title order={2} size="h4">
-          {title}
-        </Title>
-        <Text c="dimmed" size="sm">
-          {text}
-        </Text>
-      </Stack>
-      {children}
-    </Stack>
   );
 }
 

@@ -1,7 +1,8 @@
-import { Center, Paper, Stack, Text, Title } from "@mantine/core";
+import { Center, Paper, Stack } from "@mantine/core";
 import { useDocumentTitle } from "@mantine/hooks";
 import type { ReactNode } from "react";
 import { Logo } from "../../shared/ui/Logo";
+import { TitleAndText } from "../../shared/ui/Section";
 import { SignInForm } from "./SignInForm";
 
 export function SignInPage() {
@@ -23,14 +24,7 @@ export function Frame({ title, text, children }: { title: string; text: string; 
         </Center>
         <Paper className="surface" p={{ base: "lg", xs: "xl" }} shadow="sm">
           <Stack gap="lg">
-            <Stack gap={4}>
-              <Title order={1} size="h3">
-                {title}
-              </Title>
-              <Text c="dimmed" size="sm">
-                {text}
-              </Text>
-            </Stack>
+            <TitleAndText order={1} title={title} text={text} />
             {children}
           </Stack>
         </Paper>

@@ -1,12 +1,13 @@
-import { Alert, Box, Button, Drawer, Group, Skeleton, Stack, Text } from "@mantine/core";
+import { Alert, Box, Button, Group, Skeleton, Stack, Text } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { IconAlertCircle, IconEdit, IconTrash } from "@tabler/icons-react";
 import { Link } from "@tanstack/react-router";
 import { useMayManage } from "../../shared/session/queries";
 import { inFull } from "../../shared/times";
 import { ConfirmDialog } from "../../shared/ui/ConfirmDialog";
-import { Failure } from "../../shared/ui/Failure";
+import { Loaded } from "../../shared/ui/Loaded";
 import { showDone } from "../../shared/ui/notices";
+import { SidePanel } from "../../shared/ui/SidePanel";
 import { PhonePreview } from "./PhonePreview";
 import { formOf } from "./parts";
 import { type Template, useDeleteTemplate, useTemplate } from "./queries";
@@ -18,17 +19,22 @@ type Props = { template: string | undefined; onClose: () => void };
 /** One template: how it looks, what the network says, and what can be done. */
 export function TemplateDrawer({ template, onClose }: Props) {
   return (
-    <Drawer opened={template !== undefined} onClose={onClose} position="right" size="md" title="Template">
-      {template && <Details key={template} id={template} onGone={onClose} />}
-    </Drawer>
+    <SidePanel title="Template" id={template} onClose={onClose}>
+      {(id) => <Details id={id} onGone={onClose} />}
+    </SidePanel>
   );
 }
 
 function Details({ id, onGone }: { id: string; onGone: () => void }) {
-  const { data: template, error, refetch } = useTemplate(id);
+  return (
+    <Loaded query={useTemplate(id)} loading={<Skeleton height={320} aria-label="Loading the template" />}>
+      {(template) => <Shown template={template} onGone={onGone} />}
+    </Loaded>
+  );
+}
+
+function Shown({ template, onGone }: { template: Template; onGone: () => void }) {
   const mayManage = useMayManage();
-  if (error && !template) return <Failure error={error} onRetry={() => void refetch()} />;
-  if (!template) return <Skeleton height={320} aria-label="Loading the template" />;
   return (
     <Stack gap="lg">
       <Box>

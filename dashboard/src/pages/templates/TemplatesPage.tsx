@@ -1,13 +1,15 @@
-import { Button, Center, CloseButton, Group, Select, Skeleton, Stack, TextInput } from "@mantine/core";
-import { useDebouncedCallback } from "@mantine/hooks";
-import { IconPlus, IconRefresh, IconSearch, IconTemplate } from "@tabler/icons-react";
+import { Button, Group, Select, Stack } from "@mantine/core";
+import { IconPlus, IconRefresh, IconTemplate } from "@tabler/icons-react";
 import { useNavigate, useSearch } from "@tanstack/react-router";
-import { useState } from "react";
+import { rowsOf } from "../../shared/lists";
 import { useMayManage } from "../../shared/session/queries";
 import { EmptyState } from "../../shared/ui/EmptyState";
-import { Failure } from "../../shared/ui/Failure";
+import { Loaded } from "../../shared/ui/Loaded";
+import { LoadMore } from "../../shared/ui/LoadMore";
 import { showDone, showFailure } from "../../shared/ui/notices";
 import { PageHeader } from "../../shared/ui/PageHeader";
+import { SearchField } from "../../shared/ui/SearchField";
+import { SkeletonRows } from "../../shared/ui/SkeletonRows";
 import { OfficialPage } from "./OfficialPage";
 import { useSync, useTemplates } from "./queries";
 import type { TemplateSearch } from "./search";
@@ -28,7 +30,7 @@ function Templates() {
   const navigate = useNavigate({ from: "/templates" });
   const mayManage = useMayManage();
   const templates = useTemplates(search);
-  const rows = templates.data?.pages.flatMap((page) => page.items) ?? [];
+  const rows = rowsOf(templates.data);
   const filter = (part: Partial<TemplateSearch>) =>
     void navigate({ search: (before) => ({ ...before, ...part }), replace: true });
   const open = (template?: string) => void navigate({ search: (before) => ({ ...before, template }) });
@@ -58,23 +60,16 @@ function Templates() {
       </PageHeader>
       <Stack gap="md">
         <Filters search={search} onChange={filter} />
-        {templates.isPending && <Loading />}
-        {templates.isError && !templates.data && (
-          <Failure error={templates.error} onRetry={() => void templates.refetch()} />
-        )}
-        {templates.data && rows.length === 0 && <Nothing filtered={Boolean(search.status || search.name)} />}
-        {rows.length > 0 && <TemplateTable rows={rows} onOpen={open} />}
-        {templates.hasNextPage && (
-          <Center>
-            <Button
-              variant="default"
-              loading={templates.isFetchingNextPage}
-              onClick={() => void templates.fetchNextPage()}
-            >
-              Show older ones
-            </Button>
-          </Center>
-        )}
+        <Loaded query={templates} loading={<SkeletonRows label="Loading templates" height={60} />}>
+          {() =>
+            rows.length ? (
+              <TemplateTable rows={rows} onOpen={open} />
+            ) : (
+              <Nothing filtered={Boolean(search.status || search.name)} />
+            )
+          }
+        </Loaded>
+        <LoadMore query={templates} />
       </Stack>
       <TemplateDrawer template={search.template} onClose={() => open(undefined)} />
     </>
@@ -104,21 +99,13 @@ function Sync() {
 type FilterProps = { search: TemplateSearch; onChange: (part: Partial<TemplateSearch>) => void };
 
 function Filters({ search, onChange }: FilterProps) {
-  const [name, setName] = useState(search.name ?? "");
-  const later = useDebouncedCallback((text: string) => onChange({ name: text.trim() || undefined }), 250);
-  const type = (text: string) => {
-    setName(text);
-    later(text);
-  };
   return (
     <Group gap="sm" role="search" aria-label="Search the templates">
-      <TextInput
-        aria-label="Name"
+      <SearchField
+        label="Name"
         placeholder="Part of the name"
-        leftSection={<IconSearch size={16} aria-hidden />}
-        rightSection={name && <CloseButton aria-label="Clear the search" onClick={() => type("")} />}
-        value={name}
-        onChange={(event) => type(event.currentTarget.value)}
+        value={search.name}
+        onChange={(name) => onChange({ name })}
         flex={{ base: "1 1 100%", xs: "1 1 200px" }}
       />
       <Select
@@ -144,15 +131,5 @@ function Nothing({ filtered }: { filtered: boolean }) {
       Write one, and the network reviews it, usually within minutes. Or sync, if your business account has templates
       already.
     </EmptyState>
-  );
-}
-
-function Loading() {
-  return (
-    <Stack gap="xs" role="status" aria-label="Loading templates">
-      {[0, 1, 2, 3].map((row) => (
-        <Skeleton key={row} height={60} radius={8} />
-      ))}
-    </Stack>
   );
 }

@@ -1,4 +1,4 @@
-type Look = { label: string; color: string };
+import type { Look } from "../../shared/ui/StatusBadge";
 
 const STATUSES: Record<string, Look> = {
   APPROVED: { label: "Approved", color: "teal" },

@@ -1,12 +1,14 @@
-import { Accordion, Badge, Button, Drawer, Group, Skeleton, Stack, Text } from "@mantine/core";
+import { Accordion, Badge, Button, Group, Skeleton, Stack, Text } from "@mantine/core";
 import { IconRefresh } from "@tabler/icons-react";
 import { useMayManage } from "../../shared/session/queries";
 import { duration, inFull } from "../../shared/times";
 import { CodeBlock } from "../../shared/ui/CodeBlock";
-import { Failure } from "../../shared/ui/Failure";
+import { Loaded } from "../../shared/ui/Loaded";
 import { showDone, showFailure } from "../../shared/ui/notices";
+import { SidePanel } from "../../shared/ui/SidePanel";
+import { StatusBadge } from "../../shared/ui/StatusBadge";
 import { Time } from "../../shared/ui/Time";
-import { type Attempt, useDelivery, useRetry } from "./queries";
+import { type Attempt, useDelivery, useRetry, type WholeDelivery } from "./queries";
 import { eventWords, statusLook } from "./words";
 
 type Props = { delivery: string | undefined; onClose: () => void };
@@ -14,19 +16,30 @@ type Props = { delivery: string | undefined; onClose: () => void };
 /** One delivery with all its attempts: what was sent, and what was answered. */
 export function DeliveryDrawer({ delivery, onClose }: Props) {
   return (
-    <Drawer opened={delivery !== undefined} onClose={onClose} position="right" size="lg" title="Delivery">
-      {delivery && <Details id={delivery} />}
-    </Drawer>
+    <SidePanel title="Delivery" id={delivery} size="lg" onClose={onClose}>
+      {(id) => <Details id={id} />}
+    </SidePanel>
   );
 }
 
 function Details({ id }: { id: string }) {
-  const { data, error, refetch } = useDelivery(id);
+  const delivery = useDelivery(id);
+  return (
+    <Loaded query={delivery} loading={<Skeleton height={320} aria-label="Loading the delivery" />}>
+      {(data) => (
+        <Stack gap="lg">
+          <Overview delivery={data} />
+          <Attempts attempts={data.attempts} />
+        </Stack>
+      )}
+    </Loaded>
+  );
+}
+
+function Overview({ delivery: data }: { delivery: WholeDelivery }) {
   const retry = useRetry();
   const mayManage = useMayManage();
-  if (error && !data) return <Failure error={error} onRetry={() => void refetch()} />;
-  if (!data) return <Skeleton height={320} />;
-  const look = statusLook(data);
+  const { id } = data;
   const again = () =>
     retry.mutate([id], {
       onSuccess: ({ results }) => {
@@ -37,44 +50,39 @@ function Details({ id }: { id: string }) {
       onError: showFailure,
     });
   return (
-    <Stack gap="lg">
-      <Stack gap="xs">
-        <Group justify="space-between">
-          <Group gap="sm">
-            <Badge variant="light" color={look.color} size="lg">
-              {look.label}
-            </Badge>
-            <Text fw={600}>{eventWords(data.event)}</Text>
-          </Group>
-          {mayManage && (
-            <Button
-              variant="default"
-              size="sm"
-              loading={retry.isPending}
-              leftSection={<IconRefresh size={16} aria-hidden />}
-              onClick={again}
-            >
-              Try again
-            </Button>
-          )}
+    <Stack gap="xs">
+      <Group justify="space-between">
+        <Group gap="sm">
+          <StatusBadge look={statusLook(data)} size="lg" />
+          <Text fw={600}>{eventWords(data.event)}</Text>
         </Group>
-        <Text size="sm" c="dimmed" style={{ overflowWrap: "anywhere" }}>
-          To {data.endpoint.url ?? "a deleted endpoint"}
-        </Text>
-        <Text size="sm" c="dimmed">
-          Happened on {inFull(data.event.timestamp)}.{" "}
-          <Text ff="monospace" span inherit>
-            {data.event.id}
-          </Text>
-        </Text>
-        {data.waiting && <Text size="sm">{data.waiting}</Text>}
-        {data.next_attempt_at && (
-          <Text size="sm">
-            Next attempt <Time value={data.next_attempt_at} />.
-          </Text>
+        {mayManage && (
+          <Button
+            variant="default"
+            size="sm"
+            loading={retry.isPending}
+            leftSection={<IconRefresh size={16} aria-hidden />}
+            onClick={again}
+          >
+            Try again
+          </Button>
         )}
-      </Stack>
-      <Attempts attempts={data.attempts} />
+      </Group>
+      <Text size="sm" c="dimmed" style={{ overflowWrap: "anywhere" }}>
+        To {data.endpoint.url ?? "a deleted endpoint"}
+      </Text>
+      <Text size="sm" c="dimmed">
+        Happened on {inFull(data.event.timestamp)}.{" "}
+        <Text ff="monospace" span inherit>
+          {data.event.id}
+        </Text>
+      </Text>
+      {data.waiting && <Text size="sm">{data.waiting}</Text>}
+      {data.next_attempt_at && (
+        <Text size="sm">
+          Next attempt <Time value={data.next_attempt_at} />.
+        </Text>
+      )}
     </Stack>
   );
 }

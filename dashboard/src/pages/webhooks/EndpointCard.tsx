@@ -1,9 +1,10 @@
-import { Badge, Box, Button, Divider, Group, Paper, SimpleGrid, Stack, Switch, Text, Title } from "@mantine/core";
+import { Box, Button, Divider, Group, Paper, SimpleGrid, Stack, Switch, Text, Title } from "@mantine/core";
 import { IconListDetails, IconSend } from "@tabler/icons-react";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { useMayManage } from "../../shared/session/queries";
 import { showFailure } from "../../shared/ui/notices";
+import { StatusBadge } from "../../shared/ui/StatusBadge";
 import { EndpointHealth } from "./EndpointHealth";
 import { type EndpointDialog, EndpointMenu } from "./EndpointMenu";
 import { useChangeEndpoint, type Webhook } from "./queries";
@@ -14,7 +15,6 @@ import { EVENT_TYPES, endpointLook } from "./words";
 export function EndpointCard({ endpoint }: { endpoint: Webhook }) {
   const [dialog, setDialog] = useState<EndpointDialog | null>(null);
   const mayManage = useMayManage();
-  const look = endpointLook(endpoint);
   return (
     <Paper component="section" className="surface" aria-label={`Endpoint ${endpoint.url}`}>
       <Stack gap="md" p={{ base: "md", sm: "lg" }}>
@@ -24,9 +24,7 @@ export function EndpointCard({ endpoint }: { endpoint: Webhook }) {
               <Title order={2} size="md" ff="monospace" fw={600} style={{ overflowWrap: "anywhere" }}>
                 {endpoint.url}
               </Title>
-              <Badge variant="light" color={look.color}>
-                {look.label}
-              </Badge>
+              <StatusBadge look={endpointLook(endpoint)} />
             </Group>
             <EndpointHealth endpoint={endpoint} />
           </Box>

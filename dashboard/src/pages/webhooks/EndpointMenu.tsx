@@ -1,13 +1,6 @@
-import { ActionIcon, Menu } from "@mantine/core";
-import {
-  IconDots,
-  IconEdit,
-  IconHistory,
-  IconKey,
-  IconPlayerPause,
-  IconPlayerPlay,
-  IconTrash,
-} from "@tabler/icons-react";
+import { Menu } from "@mantine/core";
+import { IconEdit, IconHistory, IconKey, IconPlayerPause, IconPlayerPlay, IconTrash } from "@tabler/icons-react";
+import { ActionMenu } from "../../shared/ui/ActionMenu";
 import { ConfirmDialog } from "../../shared/ui/ConfirmDialog";
 import { showDone, showFailure } from "../../shared/ui/notices";
 import { EditDialog } from "./EditDialog";
@@ -31,37 +24,30 @@ export function EndpointMenu({ endpoint, dialog, onDialog }: Props) {
     );
   return (
     <>
-      <Menu position="bottom-end" shadow="md" width={220}>
-        <Menu.Target>
-          <ActionIcon variant="subtle" color="gray" size="lg" aria-label={`Actions for ${endpoint.url}`}>
-            <IconDots size={20} aria-hidden />
-          </ActionIcon>
-        </Menu.Target>
-        <Menu.Dropdown>
-          <Menu.Item leftSection={<IconEdit size={16} aria-hidden />} onClick={() => onDialog("edit")}>
-            Edit
+      <ActionMenu label={`Actions for ${endpoint.url}`}>
+        <Menu.Item leftSection={<IconEdit size={16} aria-hidden />} onClick={() => onDialog("edit")}>
+          Edit
+        </Menu.Item>
+        <Menu.Item leftSection={<IconKey size={16} aria-hidden />} onClick={() => onDialog("rotate")}>
+          New signing secret
+        </Menu.Item>
+        <Menu.Item leftSection={<IconHistory size={16} aria-hidden />} onClick={() => onDialog("recover")}>
+          Recover missed events
+        </Menu.Item>
+        {endpoint.state === "active" ? (
+          <Menu.Item leftSection={<IconPlayerPause size={16} aria-hidden />} onClick={() => turn(false)}>
+            Turn off
           </Menu.Item>
-          <Menu.Item leftSection={<IconKey size={16} aria-hidden />} onClick={() => onDialog("rotate")}>
-            New signing secret
+        ) : (
+          <Menu.Item leftSection={<IconPlayerPlay size={16} aria-hidden />} onClick={() => turn(true)}>
+            Turn on
           </Menu.Item>
-          <Menu.Item leftSection={<IconHistory size={16} aria-hidden />} onClick={() => onDialog("recover")}>
-            Recover missed events
-          </Menu.Item>
-          {endpoint.state === "active" ? (
-            <Menu.Item leftSection={<IconPlayerPause size={16} aria-hidden />} onClick={() => turn(false)}>
-              Turn off
-            </Menu.Item>
-          ) : (
-            <Menu.Item leftSection={<IconPlayerPlay size={16} aria-hidden />} onClick={() => turn(true)}>
-              Turn on
-            </Menu.Item>
-          )}
-          <Menu.Divider />
-          <Menu.Item color="red" leftSection={<IconTrash size={16} aria-hidden />} onClick={() => onDialog("delete")}>
-            Delete
-          </Menu.Item>
-        </Menu.Dropdown>
-      </Menu>
+        )}
+        <Menu.Divider />
+        <Menu.Item color="red" leftSection={<IconTrash size={16} aria-hidden />} onClick={() => onDialog("delete")}>
+          Delete
+        </Menu.Item>
+      </ActionMenu>
       <EditDialog endpoint={endpoint} opened={dialog === "edit"} onClose={close} />
       <RotateDialog endpoint={endpoint} opened={dialog === "rotate"} onClose={close} />
       <RecoverDialog endpoint={endpoint} opened={dialog === "recover"} onClose={close} />

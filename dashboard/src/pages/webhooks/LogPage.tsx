@@ -1,25 +1,30 @@
-import { Button, Center, Skeleton, Stack } from "@mantine/core";
+import { Stack } from "@mantine/core";
 import { IconListDetails } from "@tabler/icons-react";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useState } from "react";
+import { rowsOf } from "../../shared/lists";
 import { useMayManage } from "../../shared/session/queries";
 import { ChannelPage } from "../../shared/ui/ChannelPage";
 import { EmptyState } from "../../shared/ui/EmptyState";
-import { Failure } from "../../shared/ui/Failure";
+import { Loaded } from "../../shared/ui/Loaded";
+import { LoadMore } from "../../shared/ui/LoadMore";
+import { SkeletonRows } from "../../shared/ui/SkeletonRows";
 import { DeliveryDrawer } from "./DeliveryDrawer";
 import { LogFilters } from "./LogFilters";
 import { LogTable } from "./LogTable";
 import { useDeliveries } from "./queries";
 import { SelectionBar } from "./SelectionBar";
 import { countFilters, type LogSearch } from "./search";
-import { WebhooksHeader } from "./WebhooksHeader";
+import { WebhooksTabs } from "./WebhooksTabs";
+
+const MOST = 100; // deliveries that one request can retry
 
 export function LogPage() {
   return (
     <ChannelPage>
-      <WebhooksHeader tab="log">
+      <WebhooksTabs>
         <Log />
-      </WebhooksHeader>
+      </WebhooksTabs>
     </ChannelPage>
   );
 }
@@ -30,7 +35,8 @@ function Log() {
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   const deliveries = useDeliveries(search);
   const mayManage = useMayManage();
-  const rows = deliveries.data?.pages.flatMap((page) => page.items) ?? [];
+  const rows = rowsOf(deliveries.data);
+  const selection = { ids: selected, most: MOST, onChange: setSelected };
   const filter = (part: Partial<LogSearch>) => {
     setSelected(new Set());
     void navigate({ search: (before) => ({ ...before, ...part }), replace: true });
@@ -39,27 +45,16 @@ function Log() {
   return (
     <Stack gap="md">
       <LogFilters search={search} onChange={filter} />
-      {deliveries.isPending && <Loading />}
-      {deliveries.isError && !deliveries.data && (
-        <Failure error={deliveries.error} onRetry={() => void deliveries.refetch()} />
-      )}
-      {deliveries.data && rows.length === 0 && !deliveries.hasNextPage && (
-        <Nothing filtered={countFilters(search) > 0} />
-      )}
-      {rows.length > 0 && (
-        <LogTable rows={rows} selected={selected} selectable={mayManage} onSelect={setSelected} onOpen={open} />
-      )}
-      {deliveries.hasNextPage && (
-        <Center>
-          <Button
-            variant="default"
-            loading={deliveries.isFetchingNextPage}
-            onClick={() => void deliveries.fetchNextPage()}
-          >
-            Show older ones
-          </Button>
-        </Center>
-      )}
+      <Loaded query={deliveries} loading={<SkeletonRows label="Loading deliveries" rows={6} height={52} />}>
+        {() =>
+          rows.length ? (
+            <LogTable rows={rows} selection={mayManage ? selection : undefined} onOpen={open} />
+          ) : (
+            !deliveries.hasNextPage && <Nothing filtered={countFilters(search) > 0} />
+          )
+        }
+      </Loaded>
+      <LoadMore query={deliveries} />
       <SelectionBar selected={selected} onDone={() => setSelected(new Set())} />
       <DeliveryDrawer delivery={search.delivery} onClose={() => open(undefined)} />
     </Stack>
@@ -76,15 +71,5 @@ function Nothing({ filtered }: { filtered: boolean }) {
       Each event that is sent to an endpoint appears here, with the request and your server's answer. Send a message to
       see the first.
     </EmptyState>
-  );
-}
-
-function Loading() {
-  return (
-    <Stack gap="xs" role="status" aria-label="Loading deliveries">
-      {[0, 1, 2, 3, 4, 5].map((row) => (
-        <Skeleton key={row} height={52} radius={8} />
-      ))}
-    </Stack>
   );
 }

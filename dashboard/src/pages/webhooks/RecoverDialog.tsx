@@ -1,8 +1,7 @@
-import { Button, Group, Modal, Progress, Stack, Text, TextInput, Title } from "@mantine/core";
-import { type FormEvent, useState } from "react";
-import { ApiProblem, inWords } from "../../shared/api/problem";
+import { Group, Modal, Progress, Stack, Text, TextInput, Title } from "@mantine/core";
+import { useFields } from "../../shared/fields";
 import { fromLocalInput, inShort, toLocalInput } from "../../shared/times";
-import { Problem } from "../../shared/ui/Problem";
+import { Form } from "../../shared/ui/Form";
 import { Time } from "../../shared/ui/Time";
 import { type Recovery, useRecover, useRecoveries, type Webhook } from "./queries";
 
@@ -20,48 +19,30 @@ export function RecoverDialog({ endpoint, opened, onClose }: Props) {
 }
 
 function Recover({ endpoint }: { endpoint: Webhook }) {
-  const [since, setSince] = useState(() => toLocalInput(new Date(Date.now() - DAY_MS)));
-  const [until, setUntil] = useState("");
   const recover = useRecover(endpoint.id);
-  const field = (name: string) => (recover.error instanceof ApiProblem ? recover.error.field(name) : undefined);
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    const from = fromLocalInput(since);
-    if (from) recover.mutate({ since: from, until: fromLocalInput(until) });
+  const initial = { since: toLocalInput(new Date(Date.now() - DAY_MS)), until: "" };
+  const { values, text } = useFields(initial, recover.error);
+  const submit = () => {
+    const since = fromLocalInput(values.since);
+    if (since) recover.mutate({ since, until: fromLocalInput(values.until) });
   };
   return (
     <Stack gap="lg">
-      <form onSubmit={submit}>
-        <Stack>
-          <Text size="sm" c="dimmed">
-            Every event of this time that never arrived is delivered again. Events that arrived are not repeated.
-          </Text>
-          <Group grow align="flex-start">
-            <TextInput
-              label="From"
-              type="datetime-local"
-              value={since}
-              onChange={(event) => setSince(event.currentTarget.value)}
-              error={field("since")}
-              required
-            />
-            <TextInput
-              label="Until"
-              description=""
-              type="datetime-local"
-              value={until}
-              onChange={(event) => setUntil(event.currentTarget.value)}
-              error={field("until")}
-            />
-          </Group>
-          <Problem>{recover.error && !field("since") && !field("until") ? inWords(recover.error) : null}</Problem>
-          <Group justify="flex-end">
-            <Button type="submit" loading={recover.isPending}>
-              Recover
-            </Button>
-          </Group>
-        </Stack>
-      </form>
+      <Form
+        action="Recover"
+        busy={recover.isPending}
+        error={recover.error}
+        fields={["since", "until"]}
+        onSubmit={submit}
+      >
+        <Text size="sm" c="dimmed">
+          Every event of this time that never arrived is delivered again. Events that arrived are not repeated.
+        </Text>
+        <Group grow align="flex-start">
+          <TextInput label="From" type="datetime-local" {...text("since")} required />
+          <TextInput label="Until" type="datetime-local" {...text("until")} />
+        </Group>
+      </Form>
       <Recoveries endpoint={endpoint.id} />
     </Stack>
   );

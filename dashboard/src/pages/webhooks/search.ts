@@ -1,3 +1,4 @@
+import { readTexts } from "../../shared/search";
 import { STATUSES, type Status } from "./words";
 
 /** The filters of the log. They are in the address, so that a view can be bookmarked and shared. */
@@ -15,11 +16,7 @@ const TEXTS = ["channel", "endpoint", "from", "to", "delivery"] as const;
 
 /** Reads the filters from the address; what makes no sense is left out. */
 export function readLogSearch(search: Record<string, unknown>): LogSearch {
-  const found: LogSearch = {};
-  for (const name of TEXTS) {
-    const value = search[name];
-    if (typeof value === "string" && value) found[name] = value;
-  }
+  const found: LogSearch = readTexts(search, TEXTS);
   const statuses = texts(search.status).filter((one): one is Status => (STATUSES as readonly string[]).includes(one));
   if (statuses.length) found.status = statuses;
   const types = texts(search.type);

@@ -1,3 +1,4 @@
+import type { Look } from "../../shared/ui/StatusBadge";
 import type { Delivery, Webhook } from "./queries";
 
 /** The six event types that an endpoint can switch on and off, in the words of the interface. */
@@ -44,8 +45,6 @@ export function eventWords({ type, action }: { type: string; action: string | nu
 
 export const STATUSES = ["pending", "delivered", "exhausted", "dropped", "canceled"] as const;
 export type Status = (typeof STATUSES)[number];
-
-type Look = { label: string; color: string };
 
 const STATUS_LOOKS: Record<Status, Look> = {
   pending: { label: "Waiting", color: "yellow" },

@@ -1,0 +1,51 @@
+import {
+  keepPreviousData,
+  type UseMutationResult,
+  useInfiniteQuery,
+  useMutation,
+  useQueryClient,
+} from "@tanstack/react-query";
+import type { Api, Page } from "./api/client";
+import { useChannelScope } from "./channels";
+
+const REFRESH_MS = 5_000;
+const LIVE_PAGES = 2; // a longer list is not refreshed while it is being read
+
+/** The key of everything that the query cache has of one kind, such as "orders", of a channel. */
+export function channelKey(channel: string, kind: string): string[] {
+  return ["channel", channel, kind];
+}
+
+type Load<Item> = (api: Api, cursor: string | undefined) => Promise<Page<Item>>;
+
+/** A list of the channel, page by page. `filter` is what `load` asks for. */
+export function useChannelPages<Item>(kind: string, filter: object, load: Load<Item>) {
+  const { id, api } = useChannelScope();
+  return useInfiniteQuery({
+    queryKey: [...channelKey(id, kind), "list", filter],
+    queryFn: ({ pageParam }) => load(api, pageParam ?? undefined),
+    initialPageParam: null as string | null,
+    getNextPageParam: (page) => page.next,
+    placeholderData: keepPreviousData,
+    refetchInterval: (query) => ((query.state.data?.pages.length ?? 0) <= LIVE_PAGES ? REFRESH_MS : false),
+  });
+}
+
+/** The rows of all pages that are loaded. */
+export function rowsOf<Item>(data: { pages: Page<Item>[] } | undefined): Item[] {
+  return data?.pages.flatMap((page) => page.items) ?? [];
+}
+
+/** A change of something of the channel. What the cache has of these kinds is asked again afterwards. */
+export function useChannelMutation<Input, Output>(
+  kinds: string[],
+  run: (api: Api, input: Input) => Promise<Output>,
+): UseMutationResult<Output, Error, Input> {
+  const { id, api } = useChannelScope();
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: (input: Input) => run(api, input),
+    onSuccess: () =>
+      Promise.all(kinds.map((kind) => client.invalidateQueries({ queryKey: channelKey(id, kind) }))).then(() => {}),
+  });
+}

@@ -1,0 +1,12 @@
+import type { ReactNode } from "react";
+import { Failure } from "./Failure";
+
+type Query<Data> = { data: Data | undefined; error: unknown; refetch: () => unknown };
+type Props<Data> = { query: Query<Data>; loading: ReactNode; children: (data: Data) => ReactNode };
+
+/** What a query found; before that `loading`, or why it failed with a button that tries again. */
+export function Loaded<Data>({ query, loading, children }: Props<Data>) {
+  if (query.data !== undefined) return children(query.data);
+  if (query.error) return <Failure error={query.error} onRetry={() => void query.refetch()} />;
+  return loading;
+}
