@@ -60,7 +60,7 @@ def sign_in(page: Page, quickstart: Any) -> None:
     page.get_by_label("E-mail address").fill(quickstart["dashboard"]["email"])
     page.get_by_role("textbox", name="Password").fill(quickstart["dashboard"]["password"])
     page.get_by_role("button", name="Sign in").click()
-    expect(page.get_by_role("heading", name="Webhooks", exact=True)).to_be_visible()
+    expect(page.get_by_role("heading", name="Inbox", exact=True)).to_be_visible()
 
 
 class Camera:
@@ -109,6 +109,14 @@ def take_all(camera: Camera, quickstart: Any, *, fresh: bool, customer: str) -> 
     expect(page.get_by_role("button", name="Attempt 1")).to_be_visible()
     camera.take("log-delivery")
     take_people(camera, home, channel)
+    page.goto(f"{home}/inbox{channel}")
+    expect(page.get_by_role("region", name="Conversations").get_by_role("listitem").first).to_be_visible()
+    camera.take("inbox")
+    page.get_by_role("region", name="Conversations").get_by_role("listitem").first.click()
+    expect(page.get_by_role("article").last).to_be_visible()
+    camera.take("inbox-thread")
+    page.get_by_role("button", name="Details").click()
+    camera.take("inbox-details")
     page.goto(f"{home}/profile")
     expect(page.get_by_role("heading", name="Your profile")).to_be_visible()
     camera.take("profile")

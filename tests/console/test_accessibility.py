@@ -53,6 +53,21 @@ async def walk(visitor: Visitor) -> AsyncIterator[str]:
     await page.get_by_role("row").nth(1).get_by_role("button").click()
     await expect(page.get_by_role("button", name="Attempt 1")).to_be_visible()
     yield "a delivery"
+    await visitor.open("/inbox")
+    await page.get_by_role("region", name="Conversations").get_by_role("listitem").first.click()
+    await expect(page.get_by_role("article").first).to_be_visible()
+    await page.get_by_role("button", name="Details").click()
+    await expect(page.get_by_role("complementary", name="Details")).to_be_visible()
+    yield "the inbox"
+    await page.get_by_role("button", name="Actions").first.click()
+    await page.get_by_role("menuitem", name="Trace").click()
+    await expect(page.get_by_text("Accepted by the gateway")).to_be_visible()
+    yield "a trace"
+    await visitor.open("/inbox")
+    await expect(page.get_by_role("listitem").first).to_be_visible()
+    await page.keyboard.press("Shift+?")
+    await expect(page.get_by_role("dialog", name="Keyboard shortcuts")).to_be_visible()
+    yield "the shortcuts"
     await visitor.open("/profile")
     await page.get_by_role("button", name="Set up").click()
     await expect(page.get_by_label("Your password")).to_be_visible()
@@ -75,7 +90,7 @@ async def test_a_small_screen_does_not_scroll_sideways(busy: House) -> None:
         await visitor.open("/webhooks")
         await visitor.fill_sign_in()
         await expect(visitor.page.get_by_role("heading", name="Webhooks")).to_be_visible()
-        for path in ("/webhooks", "/webhooks/log", "/profile", "/nothing"):
+        for path in ("/inbox", "/webhooks", "/webhooks/log", "/profile", "/nothing"):
             await visitor.open(path)
             await expect(visitor.page.get_by_role("heading", level=1)).to_be_visible()
             assert await visitor.page.evaluate("document.documentElement.scrollWidth") == 360, path

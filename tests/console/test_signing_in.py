@@ -82,7 +82,7 @@ async def set_up_code(visitor: Visitor, clock: MovableClock) -> tuple[str, list[
 
 async def test_a_session_that_ends_loses_nothing_that_was_typed(standing: House, clock: MovableClock) -> None:
     async with visiting(standing) as visitor:
-        await visitor.sign_in()
+        await visitor.sign_in("/webhooks")
         page = visitor.page
         await page.get_by_role("button", name="Add an endpoint").click()
         await page.get_by_label("Address").fill("https://shop.example.com/hooks")
@@ -148,7 +148,7 @@ async def test_a_changed_password_keeps_this_session(house: House) -> None:
 
 async def test_a_lost_connection_is_told_and_found_again(house: House) -> None:
     async with visiting(house) as visitor:
-        await visitor.sign_in()
+        await visitor.sign_in("/webhooks")
         await visitor.page.context.set_offline(True)
         await visitor.see("The gateway does not answer. Trying again…")
         await visitor.page.context.set_offline(False)

@@ -47,7 +47,7 @@ def _about(receiver: Receiver, message: str, type_: str) -> list[Any]:
 async def test_an_event_type_is_switched_off_and_on(house: House, receiver: Receiver) -> None:
     both = {"message_notification", "ack_notification"}
     async with visiting(house) as visitor:
-        await visitor.sign_in()
+        await visitor.sign_in("/webhooks")
         card = await add_endpoint(visitor, f"{receiver.url}/hooks")
         assert await received_types(house, receiver) == both
         switch = card.get_by_role("switch", name="Messages")
@@ -109,7 +109,7 @@ async def test_missed_events_are_recovered_with_progress(house: House, receiver:
     await receiver.wait_for(1)
     receiver.answer = Answer()
     async with visiting(house) as visitor:
-        await visitor.sign_in()
+        await visitor.sign_in("/webhooks")
         await visitor.choose("Actions for", "Recover missed events")
         await visitor.page.get_by_role("button", name="Recover", exact=True).click()
         await visitor.see("Done: ")
@@ -117,7 +117,7 @@ async def test_missed_events_are_recovered_with_progress(house: House, receiver:
 
 async def test_a_test_event_a_new_secret_and_the_end_of_an_endpoint(house: House, receiver: Receiver) -> None:
     async with visiting(house) as visitor:
-        await visitor.sign_in()
+        await visitor.sign_in("/webhooks")
         page = visitor.page
         card = await add_endpoint(visitor, f"{receiver.url}/hooks")
         await card.get_by_role("button", name="Send a test event").click()
@@ -145,7 +145,7 @@ async def test_a_reader_sees_endpoints_and_changes_none(house: House, receiver: 
     await create_webhook(house, f"{receiver.url}/hooks")
     await add_person(house, "reader", "rita@example.com")
     async with visiting(house) as visitor:
-        await visitor.open()
+        await visitor.open("/webhooks")
         await visitor.fill_sign_in("rita@example.com")
         await expect(visitor.page.get_by_role("switch", name="Messages")).to_be_disabled()
         await expect(visitor.page.get_by_role("button", name="Add an endpoint")).to_be_hidden()

@@ -4,6 +4,7 @@ import {
   IconBook,
   IconCode,
   IconExternalLink,
+  IconInbox,
   IconShoppingCart,
   IconTemplate,
   IconUsers,
@@ -12,9 +13,10 @@ import {
 import { Link, useRouterState } from "@tanstack/react-router";
 import classes from "./Shell.module.css";
 
-type Item = { to: "/contacts" | "/orders" | "/templates" | "/webhooks"; label: string; icon: Icon };
+type Item = { to: "/inbox" | "/contacts" | "/orders" | "/templates" | "/webhooks"; label: string; icon: Icon };
 
 const ITEMS: Item[] = [
+  { to: "/inbox", label: "Inbox", icon: IconInbox },
   { to: "/contacts", label: "Contacts", icon: IconUsers },
   { to: "/templates", label: "Templates", icon: IconTemplate },
   { to: "/orders", label: "Orders", icon: IconShoppingCart },

@@ -13,12 +13,13 @@ import { UserMenu } from "./UserMenu";
 /** The frame of every page: navigation at the side, or behind a button on a small screen. */
 export function Shell() {
   const [opened, menu] = useDisclosure();
+  const wide = useRouterState({ select: (state) => state.matches.some((match) => match.staticData.wide) });
   useFocusOnNewPage(menu.close);
   return (
     <AppShell
       header={{ height: { base: 56, sm: 0 } }}
       navbar={{ width: 248, breakpoint: "sm", collapsed: { mobile: !opened } }}
-      padding={{ base: "md", sm: "xl" }}
+      padding={wide ? 0 : { base: "md", sm: "xl" }}
     >
       <a href="#main" className="skip-link">
         Skip to the content
@@ -42,7 +43,7 @@ export function Shell() {
         </Stack>
       </AppShell.Navbar>
       <AppShell.Main id="main" tabIndex={-1}>
-        <div className={classes.page}>
+        <div className={wide ? classes.wide : classes.page}>
           <AccountNotice />
           <Outlet />
         </div>

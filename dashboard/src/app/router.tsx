@@ -7,6 +7,7 @@ import {
   retainSearchParams,
 } from "@tanstack/react-router";
 import { readContactSearch } from "../pages/contacts/search";
+import { readInboxSearch } from "../pages/inbox/search";
 import { readOrderSearch } from "../pages/orders/search";
 import { readTemplateSearch } from "../pages/templates/search";
 import { readLogSearch } from "../pages/webhooks/search";
@@ -37,8 +38,16 @@ const home = createRoute({
   getParentRoute: () => signedIn,
   path: "/",
   beforeLoad: () => {
-    throw redirect({ to: "/webhooks", search: true, replace: true });
+    throw redirect({ to: "/inbox", search: true, replace: true });
   },
+});
+
+const inbox = createRoute({
+  getParentRoute: () => signedIn,
+  path: "/inbox",
+  validateSearch: readInboxSearch,
+  staticData: { wide: true },
+  component: lazyRouteComponent(() => import("../pages/inbox/InboxPage"), "InboxPage"),
 });
 
 const webhooks = createRoute({
@@ -97,7 +106,18 @@ const profile = createRoute({
 export const router = createRouter({
   routeTree: root.addChildren([
     link,
-    signedIn.addChildren([home, contacts, labels, orders, templates, templateEditor, webhooks, webhookLog, profile]),
+    signedIn.addChildren([
+      home,
+      inbox,
+      contacts,
+      labels,
+      orders,
+      templates,
+      templateEditor,
+      webhooks,
+      webhookLog,
+      profile,
+    ]),
   ]),
   defaultPreload: "intent",
   defaultErrorComponent: ({ error, reset }) => <Failure error={error} onRetry={reset} />,
@@ -108,5 +128,9 @@ export const router = createRouter({
 declare module "@tanstack/react-router" {
   interface Register {
     router: typeof router;
+  }
+
+  interface StaticDataRouteOption {
+    wide?: boolean; // the page fills the window and scrolls in its own parts
   }
 }

@@ -1,0 +1,194 @@
+import { ActionIcon, CloseButton, FileButton, Group, Menu, Textarea, Tooltip } from "@mantine/core";
+import { useDisclosure } from "@mantine/hooks";
+import {
+  IconLayoutList,
+  IconPaperclip,
+  IconPlus,
+  IconSend2,
+  IconSquareRoundedPlus,
+  IconTemplate,
+} from "@tabler/icons-react";
+import { type DragEvent, type KeyboardEvent, useEffect, useRef, useState } from "react";
+import { Problem } from "../../shared/ui/Problem";
+import { ButtonsDialog } from "./ButtonsDialog";
+import classes from "./Composer.module.css";
+import { inOneLine } from "./content";
+import { ListDialog } from "./ListDialog";
+import type { ChannelInfo, Conversation, Message } from "./queries";
+import { COMPOSER_FIELD } from "./Shortcuts";
+import { TemplateDialog } from "./TemplateDialog";
+import { useComposer } from "./useComposer";
+import { fileSize, personName } from "./words";
+
+const LONGEST = 4096;
+
+type Props = {
+  conversation: Conversation;
+  phone: string;
+  capabilities: ChannelInfo["capabilities"];
+  replyTo: Message | null;
+  onReplied: () => void;
+};
+
+/** The field for a message with its files, and the ways to send something else. */
+export function MessageForm({ conversation, phone, capabilities, replyTo, onReplied }: Props) {
+  const { text, write, files, attach, detach, problem, busy, submit } = useComposer(
+    conversation.id,
+    phone,
+    replyTo,
+    onReplied,
+  );
+  const [over, setOver] = useState(false);
+  const field = useRef<HTMLTextAreaElement>(null);
+  const reset = useRef<() => void>(null);
+  useEffect(() => {
+    if (replyTo) field.current?.focus();
+  }, [replyTo]);
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.key === "Escape") field.current?.blur();
+    if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing) return;
+    event.preventDefault();
+    void submit();
+  };
+  const onDrop = (event: DragEvent) => {
+    event.preventDefault();
+    setOver(false);
+    attach([...event.dataTransfer.files]);
+  };
+  return (
+    <>
+      {problem && (
+        <div className={classes.problem}>
+          <Problem>{problem}</Problem>
+        </div>
+      )}
+      <form
+        className={classes.form}
+        aria-label="Message"
+        data-over={over || undefined}
+        onSubmit={(event) => {
+          event.preventDefault();
+          void submit();
+        }}
+        onDragOver={(event) => {
+          event.preventDefault();
+          setOver(true);
+        }}
+        onDragLeave={() => setOver(false)}
+        onDrop={onDrop}
+      >
+        {replyTo && (
+          <div className={classes.reply}>
+            <span>
+              Reply to {replyTo.direction === "out" ? "your message" : personName(conversation)}: {inOneLine(replyTo)}
+            </span>
+            <CloseButton size="sm" aria-label="Do not reply to this message" onClick={onReplied} />
+          </div>
+        )}
+        {files.length > 0 && (
+          <div className={classes.files}>
+            {files.map((one) => (
+              <div key={one.key} className={classes.chip}>
+                <span>
+                  {one.file.name} · {fileSize(one.file.size)}
+                </span>
+                <CloseButton
+                  size="xs"
+                  aria-label={`Remove ${one.file.name}`}
+                  disabled={busy}
+                  onClick={() => detach(one)}
+                />
+              </div>
+            ))}
+          </div>
+        )}
+        <Group gap={4} align="flex-end" wrap="nowrap">
+          <FileButton
+            multiple
+            resetRef={reset}
+            onChange={(chosen) => {
+              attach(chosen);
+              reset.current?.();
+            }}
+          >
+            {(props) => (
+              <Tooltip label="Attach files, or drop them here">
+                <ActionIcon {...props} variant="subtle" color="gray" size={36} aria-label="Attach files">
+                  <IconPaperclip size={19} aria-hidden />
+                </ActionIcon>
+              </Tooltip>
+            )}
+          </FileButton>
+          <MoreToSend phone={phone} capabilities={capabilities} />
+          <Textarea
+            ref={field}
+            id={COMPOSER_FIELD}
+            flex={1}
+            variant="unstyled"
+            autosize
+            minRows={1}
+            maxRows={8}
+            maxLength={LONGEST}
+            aria-label="Message"
+            placeholder={files.length ? "Add a caption" : "Write a message"}
+            value={text}
+            onChange={(event) => write(event.currentTarget.value)}
+            onKeyDown={onKeyDown}
+            onPaste={(event) => {
+              if (event.clipboardData.files.length) attach([...event.clipboardData.files]);
+            }}
+          />
+          <ActionIcon
+            type="submit"
+            size={36}
+            loading={busy}
+            disabled={!text.trim() && files.length === 0}
+            aria-label="Send"
+          >
+            <IconSend2 size={19} aria-hidden />
+          </ActionIcon>
+        </Group>
+      </form>
+    </>
+  );
+}
+
+/** Templates, buttons and lists, as far as the channel can send them. */
+function MoreToSend({ phone, capabilities }: Pick<Props, "phone" | "capabilities">) {
+  const [template, templateDialog] = useDisclosure();
+  const [buttons, buttonsDialog] = useDisclosure();
+  const [list, listDialog] = useDisclosure();
+  const can = (type: string) => capabilities.types.includes(type);
+  if (!capabilities.templates && !can("buttons") && !can("list")) return null;
+  return (
+    <>
+      <Menu position="top-start" shadow="md" width={200}>
+        <Menu.Target>
+          <ActionIcon variant="subtle" color="gray" size={36} aria-label="Send something else">
+            <IconPlus size={19} aria-hidden />
+          </ActionIcon>
+        </Menu.Target>
+        <Menu.Dropdown>
+          {capabilities.templates && (
+            <Menu.Item leftSection={<IconTemplate size={16} aria-hidden />} onClick={templateDialog.open}>
+              Template
+            </Menu.Item>
+          )}
+          {can("buttons") && (
+            <Menu.Item leftSection={<IconSquareRoundedPlus size={16} aria-hidden />} onClick={buttonsDialog.open}>
+              Buttons
+            </Menu.Item>
+          )}
+          {can("list") && (
+            <Menu.Item leftSection={<IconLayoutList size={16} aria-hidden />} onClick={listDialog.open}>
+              List
+            </Menu.Item>
+          )}
+        </Menu.Dropdown>
+      </Menu>
+      <TemplateDialog opened={template} onClose={templateDialog.close} phone={phone} />
+      <ButtonsDialog opened={buttons} onClose={buttonsDialog.close} phone={phone} />
+      <ListDialog opened={list} onClose={listDialog.close} phone={phone} />
+    </>
+  );
+}

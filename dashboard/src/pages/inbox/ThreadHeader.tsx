@@ -1,0 +1,79 @@
+import { ActionIcon, Avatar, Button, Group, Text, Title, Tooltip } from "@mantine/core";
+import { IconArrowLeft, IconCheck, IconInfoCircle, IconRotate } from "@tabler/icons-react";
+import { useMayManage, useSession } from "../../shared/session/queries";
+import { showDone, showFailure } from "../../shared/ui/notices";
+import { type Conversation, useChangeConversation } from "./queries";
+import { CLOSE_BUTTON } from "./Shortcuts";
+import classes from "./Thread.module.css";
+import { assigneeWords, personName } from "./words";
+
+type Props = { conversation: Conversation; details: boolean; onDetails: () => void; onBack: () => void };
+
+export function ThreadHeader({ conversation, details, onDetails, onBack }: Props) {
+  const { contact } = conversation;
+  const { user } = useSession();
+  return (
+    <Group className={classes.header} wrap="nowrap" gap="sm">
+      <ActionIcon
+        variant="subtle"
+        color="gray"
+        size="lg"
+        hiddenFrom="sm"
+        aria-label="Back to the list"
+        onClick={onBack}
+      >
+        <IconArrowLeft size={20} aria-hidden />
+      </ActionIcon>
+      <Avatar name={contact.name ?? undefined} color="initials" radius="xl" size={38} aria-hidden />
+      <div className={classes.who}>
+        <Title order={2} size="h5" className={classes.title}>
+          {personName(conversation)}
+        </Title>
+        <Text size="xs" c="dimmed" truncate>
+          {contact.name && contact.phone && `+${contact.phone}`}
+          {conversation.assignee &&
+            `${contact.name && contact.phone ? " · " : ""}Assigned to ${assigneeWords(conversation.assignee, user.id)}`}
+        </Text>
+      </div>
+      <CloseOrOpen conversation={conversation} />
+      <Tooltip label="Labels, assignee and note">
+        <ActionIcon
+          variant={details ? "light" : "default"}
+          size={36}
+          aria-label="Details"
+          aria-expanded={details}
+          onClick={onDetails}
+        >
+          <IconInfoCircle size={18} aria-hidden />
+        </ActionIcon>
+      </Tooltip>
+    </Group>
+  );
+}
+
+function CloseOrOpen({ conversation }: { conversation: Conversation }) {
+  const mayManage = useMayManage();
+  const change = useChangeConversation(conversation.id);
+  const open = conversation.status === "open";
+  if (!mayManage) return null;
+  const toggle = () =>
+    change.mutate(
+      { status: open ? "closed" : "open" },
+      {
+        onSuccess: () => showDone(open ? "The conversation is closed." : "The conversation is open again."),
+        onError: showFailure,
+      },
+    );
+  return (
+    <Button
+      id={CLOSE_BUTTON}
+      variant="default"
+      size="sm"
+      loading={change.isPending}
+      leftSection={open ? <IconCheck size={16} aria-hidden /> : <IconRotate size={16} aria-hidden />}
+      onClick={toggle}
+    >
+      {open ? "Close" : "Open again"}
+    </Button>
+  );
+}

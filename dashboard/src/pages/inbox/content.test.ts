@@ -1,0 +1,44 @@
+import { expect, test } from "vitest";
+import { inOneLine, isLine, readBody } from "./content";
+
+const message = (type: string, content: Record<string, unknown>) => ({ type, content, deleted_at: null });
+
+test("every type has a body of its own, and none throws on an empty content", () => {
+  const types = (
+    "text image video audio document sticker location contacts buttons list cta_url product product_list catalog " +
+    "template order poll poll_vote button_reply list_reply flow_reply reaction revoke edit system unsupported new_type"
+  ).split(" ");
+  for (const type of types) {
+    expect(readBody(message(type, {})).kind).toBeTruthy();
+    expect(inOneLine(message(type, {}))).toBeTypeOf("string");
+  }
+});
+
+test("a type that is not known is shown as such, with what came", () => {
+  const body = readBody(message("hologram", { depth: 3 }));
+  expect(body).toEqual({
+    kind: "unknown",
+    type: "hologram",
+    title: null,
+    details: null,
+    original: '{\n  "depth": 3\n}',
+  });
+  expect(inOneLine(message("text", { body: 7 }))).toContain("does not show: text");
+});
+
+test("a deleted message shows nothing of what it said", () => {
+  const deleted = { ...message("text", { body: "secret" }), deleted_at: "2026-11-15T10:00:00Z" };
+  expect(readBody(deleted)).toEqual({ kind: "deleted" });
+  expect(inOneLine(deleted)).not.toContain("secret");
+});
+
+test("a voice message is told apart from other sounds", () => {
+  expect(inOneLine(message("audio", { voice: true, media: { id: "med_1" } }))).toBe("Voice message");
+  expect(inOneLine(message("audio", { media: { id: "med_1" } }))).toBe("Audio");
+});
+
+test("a reaction is drawn on its message, and as a line only if that is not known", () => {
+  expect(isLine({ type: "reaction", about: "01A1" })).toBe(false);
+  expect(isLine({ type: "reaction", about: null })).toBe(true);
+  expect(isLine({ type: "text", about: null })).toBe(true);
+});

@@ -1,0 +1,166 @@
+import type { QueryClient } from "@tanstack/react-query";
+import type { GatewayEvent } from "../../shared/stream/follow";
+import { changeConversation, changeMessage, putMessage } from "./patches";
+import { type Conversation, keys, type LabelRef, type Message } from "./queries";
+
+const WINDOW_MS = 24 * 3_600_000;
+const RANK: Record<string, number> = { SCHEDULED: 0, PENDING: 1, SENT: 2, DELIVERED: 3, READ: 4, PLAYED: 5 };
+
+const COUNTED = new Set(["message_notification", "chat_notification"]);
+
+type Data = Record<string, unknown>;
+type MessageData = Data & {
+  key: Message["key"];
+  direction: Message["direction"];
+  type: string;
+  content: Message["content"];
+  timestamp: string;
+  contact: Message["contact"];
+  conversation: Message["conversation"];
+  context: (Data & { reply_to?: string }) | null;
+  status?: Message["status"];
+};
+
+/** Applies an event to what is loaded. What cannot be patched is asked for again. */
+export function applyEvent(client: QueryClient, channel: string, event: GatewayEvent): void {
+  const official = event.channel?.kind === "official";
+  HANDLERS[`${event.type} ${event.action}`]?.({ client, channel, official }, event.data);
+  if (COUNTED.has(event.type)) void client.invalidateQueries({ queryKey: keys.counts(channel) });
+}
+
+type Target = { client: QueryClient; channel: string; official?: boolean };
+
+const HANDLERS: Record<string, (target: Target, data: Data) => void> = {
+  "message_notification created": (target, data) => addMessage(target, data as MessageData),
+  "message_notification updated": (target, data) => updateMessage(target, data as MessageData),
+  "ack_notification message": ({ client, channel }, data) => {
+    const { id } = data.key as Message["key"];
+    changeMessage(client, channel, id, (before) => withStatus(before, data));
+  },
+  "ack_notification connection": ({ client, channel }) => {
+    void client.invalidateQueries({ queryKey: keys.info(channel) });
+    void client.invalidateQueries({ queryKey: ["account", "channels"] });
+  },
+  "chat_notification created": refreshLists,
+  "chat_notification updated": (target, data) => {
+    const fields = Object.fromEntries((data.changed as string[]).map((name) => [name, data[name]]));
+    const known = changeConversation(target.client, target.channel, data.id as string, (before) => ({
+      ...before,
+      ...fields,
+    }));
+    // A list that the conversation now belongs to may not have it yet.
+    if (!known || "status" in fields) refreshLists(target);
+  },
+  "label_notifications assigned": (target, data) => setLabel(target, data, true),
+  "label_notifications removed": (target, data) => setLabel(target, data, false),
+  "label_notifications created": refreshLabels,
+  "label_notifications updated": refreshLabelsEverywhere,
+  "label_notifications deleted": refreshLabelsEverywhere,
+  "contact_notifications updated": refreshEverything,
+  "contact_notifications merged": refreshEverything,
+};
+
+function addMessage({ client, channel, official }: Target, data: MessageData): void {
+  const message = toMessage(data);
+  const known = changeConversation(client, channel, message.conversation.id, (before) => {
+    if (before.last_message?.key.id === message.key.id || message.direction === "out") return before;
+    return afterIncoming(before, message, official === true);
+  });
+  putMessage(client, channel, message);
+  if (!known) refreshLists({ client, channel });
+}
+
+/** A conversation after a message of the person: unread, open, and with a new window where the network has windows. */
+function afterIncoming(before: Conversation, message: Message, window: boolean): Conversation {
+  const ends = new Date(new Date(message.created_at).getTime() + WINDOW_MS).toISOString();
+  return {
+    ...before,
+    contact: { ...before.contact, ...message.contact },
+    unread: before.unread + 1,
+    status: "open",
+    window_ends_at: window ? ends : before.window_ends_at,
+  };
+}
+
+function toMessage(data: MessageData): Message {
+  return {
+    key: data.key,
+    direction: data.direction,
+    type: data.type,
+    content: data.content,
+    status: data.status ?? "RECEIVED",
+    ack: null,
+    contact: data.contact,
+    conversation: data.conversation,
+    reply_to: data.context?.reply_to ?? null,
+    about: null,
+    context: data.context,
+    reactions: [],
+    edited_at: null,
+    deleted_at: null,
+    network_id: null,
+    created_at: data.timestamp,
+    sent_at: null,
+    error: null,
+  };
+}
+
+function updateMessage({ client, channel }: Target, data: MessageData): void {
+  const now = new Date().toISOString();
+  changeMessage(client, channel, data.key.id, (before) => {
+    switch (data.change) {
+      case "deleted":
+        return { ...before, deleted_at: now };
+      case "edited":
+        return { ...before, type: data.type, content: data.content, edited_at: now };
+      case "reaction":
+        return { ...before, reactions: withReaction(before.reactions, data.reaction as Message["reactions"][number]) };
+      default:
+        return { ...before, content: data.content };
+    }
+  });
+}
+
+/** One person has one reaction on a message; an empty one takes it back. */
+export function withReaction(before: Message["reactions"], reaction: Message["reactions"][number]) {
+  const others = before.filter(({ from }) => from !== reaction.from);
+  return reaction.emoji ? [...others, reaction] : others;
+}
+
+/** A message with a new status. One that comes late does not take a later one back. */
+export function withStatus(before: Message, data: Data): Message {
+  const status = data.status as Message["status"];
+  const late = (RANK[status] ?? 9) < (RANK[before.status] ?? -1);
+  if (late) return before;
+  return { ...before, status, error: (data.error as Message["error"]) ?? before.error };
+}
+
+function setLabel({ client, channel }: Target, data: Data, on: boolean): void {
+  if (data.target !== "conversation") return;
+  const label: LabelRef = { id: data.id as string, name: data.name as string, color: data.color as string };
+  const { id } = data.conversation as { id: string };
+  changeConversation(client, channel, id, (before) => {
+    const others = before.labels.filter((one) => one.id !== label.id);
+    return { ...before, labels: on ? [...others, label] : others };
+  });
+}
+
+function refreshLists({ client, channel }: Target): void {
+  void client.invalidateQueries({ queryKey: keys.lists(channel) }, { cancelRefetch: false });
+}
+
+function refreshLabels({ client, channel }: Target): void {
+  void client.invalidateQueries({ queryKey: keys.labels(channel) });
+}
+
+function refreshLabelsEverywhere(target: Target): void {
+  refreshLabels(target);
+  refreshEverything(target);
+}
+
+/** Asks again for everything that the inbox shows. */
+export function refreshEverything(target: Target): void {
+  refreshLists(target);
+  void target.client.invalidateQueries({ queryKey: keys.conversations(target.channel) });
+  void target.client.invalidateQueries({ queryKey: keys.threads(target.channel) });
+}

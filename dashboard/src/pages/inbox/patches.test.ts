@@ -1,0 +1,125 @@
+import { QueryClient } from "@tanstack/react-query";
+import { expect, test } from "vitest";
+import type { GatewayEvent } from "../../shared/stream/follow";
+import { applyEvent } from "./events";
+import { type Conversation, type ConversationPages, keys, type Message, type MessagePages } from "./queries";
+
+const CHANNEL = "ch_1";
+const FILTER = { status: "open" as const };
+
+const message = (id: string, at: string, rest: Partial<Message> = {}) =>
+  ({
+    key: { id, remoteJid: "", fromMe: false },
+    direction: "in",
+    type: "text",
+    content: { body: id },
+    status: "RECEIVED",
+    conversation: { id: "cv_1" },
+    contact: { id: "ct_1", phone: "5511", name: "Ana" },
+    reactions: [],
+    created_at: at,
+    ...rest,
+  }) as Message;
+
+const conversation = (id: string, last: Message) =>
+  ({
+    id,
+    contact: { id: `ct${id}`, phone: "5511", name: "Ana" },
+    status: "open",
+    unread: 0,
+    labels: [],
+    assignee: null,
+    window_ends_at: null,
+    last_message: last,
+  }) as unknown as Conversation;
+
+function inbox(): QueryClient {
+  const client = new QueryClient();
+  const old = message("M1", "2026-11-16T10:00:00Z", { direction: "out", status: "SENT" });
+  const lists: ConversationPages = {
+    pages: [
+      { items: [conversation("cv_2", message("X", "2026-11-16T10:01:00Z")), conversation("cv_1", old)], next: null },
+    ],
+    pageParams: [null],
+  };
+  client.setQueryData(keys.list(CHANNEL, FILTER), lists);
+  client.setQueryData<MessagePages>(keys.thread(CHANNEL, "cv_1"), {
+    pages: [{ items: [old], next: null }],
+    pageParams: [null],
+  });
+  return client;
+}
+
+const list = (client: QueryClient) =>
+  client.getQueryData<ConversationPages>(keys.list(CHANNEL, FILTER))?.pages.flatMap(({ items }) => items) ?? [];
+const thread = (client: QueryClient) =>
+  client.getQueryData<MessagePages>(keys.thread(CHANNEL, "cv_1"))?.pages.flatMap(({ items }) => items) ?? [];
+
+function event(type: string, action: string, data: Record<string, unknown>): GatewayEvent {
+  return { id: "evt_1", type, action, channel: { kind: "official" }, data };
+}
+
+const created = (id: string) =>
+  event("message_notification", "created", {
+    ...message(id, ""),
+    timestamp: "2026-11-16T11:00:00Z",
+    context: { reply_to: "M1" },
+  });
+
+test("a new message is the newest of its thread, and moves its conversation to the top", () => {
+  const client = inbox();
+  applyEvent(client, CHANNEL, created("M2"));
+  expect(thread(client).map(({ key }) => key.id)).toEqual(["M2", "M1"]);
+  expect(thread(client)[0]?.reply_to).toBe("M1");
+  const [first] = list(client);
+  expect(first).toMatchObject({ id: "cv_1", unread: 1, window_ends_at: "2026-11-17T11:00:00.000Z" });
+});
+
+test("an event that comes twice counts once", () => {
+  const client = inbox();
+  applyEvent(client, CHANNEL, created("M2"));
+  applyEvent(client, CHANNEL, created("M2"));
+  expect(thread(client)).toHaveLength(2);
+  expect(list(client)[0]?.unread).toBe(1);
+});
+
+test("ticks go on, and never back", () => {
+  const client = inbox();
+  const ack = (status: string) => event("ack_notification", "message", { key: { id: "M1" }, status });
+  applyEvent(client, CHANNEL, ack("READ"));
+  applyEvent(client, CHANNEL, ack("DELIVERED"));
+  expect(thread(client)[0]?.status).toBe("READ");
+  expect(list(client)[1]?.last_message?.status).toBe("READ");
+});
+
+test("a failure is kept with its reason", () => {
+  const client = inbox();
+  const error = { code: 131026, title: "Undeliverable" };
+  applyEvent(client, CHANNEL, event("ack_notification", "message", { key: { id: "M1" }, status: "FAILED", error }));
+  expect(thread(client)[0]).toMatchObject({ status: "FAILED", error });
+});
+
+test("edits, reactions and deletions change the message", () => {
+  const client = inbox();
+  const change = (data: Record<string, unknown>) =>
+    applyEvent(client, CHANNEL, event("message_notification", "updated", { ...message("M1", ""), ...data }));
+  change({ change: "reaction", reaction: { emoji: "👍", from: "ct_1" } });
+  change({ change: "reaction", reaction: { emoji: "❤️", from: "ct_1" } });
+  expect(thread(client)[0]?.reactions).toEqual([{ emoji: "❤️", from: "ct_1" }]);
+  change({ change: "reaction", reaction: { emoji: "", from: "ct_1" } });
+  expect(thread(client)[0]?.reactions).toEqual([]);
+  change({ change: "edited", content: { body: "new" } });
+  expect(thread(client)[0]?.content).toEqual({ body: "new" });
+  change({ change: "deleted" });
+  expect(thread(client)[0]?.deleted_at).toBeTruthy();
+});
+
+test("a conversation that is closed leaves the list of open ones", () => {
+  const client = inbox();
+  applyEvent(
+    client,
+    CHANNEL,
+    event("chat_notification", "updated", { id: "cv_1", status: "closed", changed: ["status"] }),
+  );
+  expect(list(client).map(({ id }) => id)).toEqual(["cv_2"]);
+});

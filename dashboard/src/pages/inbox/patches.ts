@@ -1,0 +1,111 @@
+import type { QueryClient } from "@tanstack/react-query";
+import { type Conversation, type ConversationPages, keys, type Message, type MessagePages } from "./queries";
+import type { ListFilter } from "./search";
+
+/** Whether a conversation belongs into a list. `before`: it was there, which decides for a search. */
+export function fits(conversation: Conversation, filter: ListFilter, before: boolean): boolean {
+  if (filter.q && !before) return false;
+  if (filter.status && conversation.status !== filter.status) return false;
+  if (filter.unread && conversation.unread === 0) return false;
+  if (filter.label && !conversation.labels.some(({ id }) => id === filter.label)) return false;
+  return !filter.assignee || conversation.assignee === filter.assignee;
+}
+
+/** Puts a conversation at its place in a list: the one with the newest message is first. */
+export function placeInList(
+  data: ConversationPages,
+  conversation: Conversation,
+  filter: ListFilter,
+): ConversationPages {
+  const before = data.pages.flatMap((page) => page.items).find(({ id }) => id === conversation.id);
+  const moved = !before || before.last_message?.key.id !== conversation.last_message?.key.id;
+  const stays = fits(conversation, filter, before !== undefined);
+  const pages = data.pages.map((page, index) => {
+    let items = page.items;
+    if (before && (moved || !stays)) items = items.filter(({ id }) => id !== conversation.id);
+    else if (before) items = items.map((one) => (one.id === conversation.id ? conversation : one));
+    if (index === 0 && moved && stays) items = [conversation, ...items];
+    return items === page.items ? page : { ...page, items };
+  });
+  return { ...data, pages };
+}
+
+/** Shows a conversation as it is now, in its thread and in every list. */
+export function putConversation(client: QueryClient, channel: string, conversation: Conversation): void {
+  client.setQueryData(keys.conversation(channel, conversation.id), conversation);
+  for (const [key, data] of client.getQueriesData<ConversationPages>({ queryKey: keys.lists(channel) })) {
+    const filter = key[3] as ListFilter;
+    if (data) client.setQueryData<ConversationPages>(key, placeInList(data, conversation, filter));
+  }
+}
+
+/** Changes a conversation where it is known. Returns whether it was. */
+export function changeConversation(
+  client: QueryClient,
+  channel: string,
+  id: string,
+  change: (before: Conversation) => Conversation,
+): boolean {
+  const known = findConversation(client, channel, id);
+  if (!known) return false;
+  putConversation(client, channel, change(known));
+  return true;
+}
+
+function findConversation(client: QueryClient, channel: string, id: string): Conversation | undefined {
+  const open = client.getQueryData<Conversation>(keys.conversation(channel, id));
+  if (open) return open;
+  const lists = client.getQueriesData<ConversationPages>({ queryKey: keys.lists(channel) });
+  return lists.flatMap(([, data]) => data?.pages.flatMap((page) => page.items) ?? []).find((one) => one.id === id);
+}
+
+/** Puts a message into its thread as the newest. One that is there already is not changed: it may have a later status. */
+export function placeInThread(data: MessagePages, message: Message): MessagePages {
+  const same = (one: Message) => one.key.id === message.key.id;
+  if (data.pages.some((page) => page.items.some(same))) return data;
+  const [first, ...rest] = data.pages;
+  if (!first) return data;
+  return { ...data, pages: [{ ...first, items: [message, ...first.items] }, ...rest] };
+}
+
+export function changeInThread(data: MessagePages, id: string, change: (before: Message) => Message): MessagePages {
+  const pages = data.pages.map((page) =>
+    page.items.some(({ key }) => key.id === id)
+      ? { ...page, items: page.items.map((one) => (one.key.id === id ? change(one) : one)) }
+      : page,
+  );
+  return { ...data, pages };
+}
+
+/** Shows a message in its thread, if that is loaded, and as the last one of its conversation. */
+export function putMessage(client: QueryClient, channel: string, message: Message): void {
+  client.setQueryData<MessagePages>(
+    keys.thread(channel, message.conversation.id),
+    (data) => data && placeInThread(data, message),
+  );
+  changeConversation(client, channel, message.conversation.id, (before) => {
+    const last = before.last_message;
+    const newer = !last || (last.key.id !== message.key.id && last.created_at <= message.created_at);
+    return newer ? { ...before, last_message: message } : before;
+  });
+}
+
+/** Changes a message wherever it is shown. */
+export function changeMessage(
+  client: QueryClient,
+  channel: string,
+  id: string,
+  change: (before: Message) => Message,
+): void {
+  client.setQueriesData<MessagePages>(
+    { queryKey: keys.threads(channel) },
+    (data) => data && changeInThread(data, id, change),
+  );
+  const last = (one: Conversation): Conversation =>
+    one.last_message?.key.id === id ? { ...one, last_message: change(one.last_message) } : one;
+  client.setQueriesData<ConversationPages>(
+    { queryKey: keys.lists(channel) },
+    (data) => data && { ...data, pages: data.pages.map((page) => ({ ...page, items: page.items.map(last) })) },
+  );
+  client.setQueriesData<Conversation>({ queryKey: keys.conversations(channel) }, (one) => one && last(one));
+}

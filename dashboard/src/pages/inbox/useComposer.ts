@@ -1,0 +1,103 @@
+import { useEffect, useRef, useState } from "react";
+import { inWords } from "../../shared/api/problem";
+import { type Draft, keepDraft, keyFor, readDraft } from "./drafts";
+import { fileProblem, lookOfFile } from "./files";
+import { type Message, type SendRequest, useSend, useShowTyping, useUpload } from "./queries";
+
+export type Attached = { file: File; key: string; sendKey: string };
+
+const TYPING_MS = 15_000;
+const makeKey = () => crypto.randomUUID();
+
+/**
+ * A message that is being written: its text, which is kept as a draft, and its files. Nothing is cleared before the
+ * gateway has taken it. What failed can be sent again, with the same keys, so that nothing is sent twice.
+ */
+export function useComposer(conversation: string, phone: string, replyTo: Message | null, onReplied: () => void) {
+  const draft = useRef<Draft>({ text: "" });
+  const [text, setText] = useState(() => {
+    draft.current = readDraft(localStorage, conversation);
+    return draft.current.text;
+  });
+  const [files, setFiles] = useState<Attached[]>([]);
+  const [problem, setProblem] = useState<string | null>(null);
+  const [busy, setBusy] = useState(false);
+  const send = useSend();
+  const upload = useUpload();
+  const typing = useTyping(conversation);
+
+  const keep = (next: Draft) => {
+    draft.current = next;
+    keepDraft(localStorage, conversation, next);
+  };
+  const write = (next: string) => {
+    setText(next);
+    keep({ ...draft.current, text: next });
+    if (next) typing();
+  };
+  const attach = (added: File[]) => {
+    const problems = added.map(fileProblem).filter((one) => one !== null);
+    setProblem(problems.length ? problems.join(" ") : null);
+    const good = added.filter((file) => fileProblem(file) === null);
+    setFiles((before) => [...before, ...good.map((file) => ({ file, key: makeKey(), sendKey: makeKey() }))]);
+  };
+  const detach = (gone: Attached) => setFiles((before) => before.filter((one) => one !== gone));
+
+  const sendText = async (words: string, reply: Partial<SendRequest>) => {
+    const key = keyFor(draft.current, words, makeKey);
+    keep({ text: words, key, sent: words });
+    await send.mutateAsync({ body: { phone, body: words, ...reply }, key });
+    keep({ text: "" });
+    setText("");
+  };
+  const sendFiles = async (caption: string, reply: Partial<SendRequest>) => {
+    let words = caption;
+    for (const one of files) {
+      const type = lookOfFile(one.file.type);
+      const media = await upload.mutateAsync(one);
+      const body: SendRequest = { phone, type, media: { id: media.id }, ...reply };
+      if (type === "document") body.filename = one.file.name;
+      const captioned = words !== "" && type !== "audio";
+      if (captioned) body.caption = words;
+      await send.mutateAsync({ body, key: one.sendKey });
+      detach(one);
+      if (captioned) {
+        words = "";
+        setText("");
+        keep({ text: "" });
+      }
+    }
+    return words;
+  };
+  const submit = async () => {
+    const words = text.trim();
+    if (busy || (!words && files.length === 0)) return;
+    const reply = replyTo ? { reply_to: replyTo.key.id } : {};
+    setBusy(true);
+    setProblem(null);
+    try {
+      const rest = files.length ? await sendFiles(words, reply) : words;
+      if (rest) await sendText(rest, reply);
+      onReplied();
+    } catch (error) {
+      setProblem(inWords(error));
+    } finally {
+      setBusy(false);
+    }
+  };
+  return { text, write, files, attach, detach, problem, busy, submit };
+}
+
+/** Shows the person the typing indicator, at most once per `TYPING_MS`. */
+function useTyping(conversation: string): () => void {
+  const { mutate } = useShowTyping(conversation);
+  const last = useRef(0);
+  useEffect(() => {
+    last.current = 0;
+  }, []);
+  return () => {
+    if (Date.now() - last.current < TYPING_MS) return;
+    last.current = Date.now();
+    mutate();
+  };
+}

@@ -1,0 +1,195 @@
+"""The inbox in a real browser: a chat with a person of the simulated network, live."""
+
+import base64
+from typing import Any
+
+from playwright.async_api import Locator, expect
+
+from tests.console.visitor import Visitor, visiting
+from tests.gateway.checks import PERSON
+from tests.house import FAST_NETWORK, House
+
+NUMBER = "100000000000001"
+EVIL = '<img src=x onerror="document.title=1"><script>document.title=1</script>'
+PICTURE = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=="
+
+
+async def say(house: House, text: str, name: str = "Ana Souza", number: str = NUMBER) -> None:
+    """Write a text as the person."""
+    fields = {"phone_number_id": number, "from": PERSON, "text": text, "name": name}
+    await house.sandbox("POST", "/control/say", fields)
+
+
+async def incoming(house: House, type_: str, content: Any, **fields: Any) -> str:
+    """Send anything as the person; return the network's id of it."""
+    body = {"from": PERSON, "type": type_, type_: content, **fields}
+    wamid: str = (await house.sandbox("POST", f"/control/numbers/{NUMBER}/incoming", body))["wamid"]
+    return wamid
+
+
+async def open_first(visitor: Visitor) -> Locator:
+    """Open the first conversation of the list; return its messages."""
+    await visitor.page.get_by_role("region", name="Conversations").get_by_role("listitem").first.click()
+    messages = visitor.page.get_by_role("region", name="Messages")
+    await expect(messages).to_be_visible()
+    return messages
+
+
+def message_of(messages: Locator, text: str) -> Locator:
+    """Return the message with a text."""
+    return messages.get_by_role("article").filter(has_text=text)
+
+
+async def write(visitor: Visitor, text: str) -> None:
+    """Write a message and send it."""
+    field = visitor.page.get_by_role("textbox", name="Message")
+    await field.fill(text)
+    await field.press("Enter")
+
+
+async def test_a_chat_both_ways(house: House) -> None:
+    await say(house, "Is my order ready?")
+    async with visiting(house) as visitor:
+        await visitor.sign_in("/inbox")
+        page = visitor.page
+        await expect(page.get_by_text("1 unread", exact=True)).to_be_visible()
+        messages = await open_first(visitor)
+        await expect(message_of(messages, "Is my order ready?")).to_be_visible()
+        await expect(page.get_by_text("1 unread", exact=True)).to_have_count(0)  # it was marked as read
+        await write(visitor, "Yes, it is on its way: https://example.com/track")
+        sent = message_of(messages, "on its way")
+        await expect(sent.get_by_role("img", name="Read")).to_be_visible()
+        await expect(sent.get_by_role("link")).to_have_attribute("rel", "noopener noreferrer")
+        await expect(page.get_by_role("textbox", name="Message")).to_have_value("")
+        await say(house, "Thank you!")
+        await expect(message_of(messages, "Thank you!")).to_be_visible()
+        await incoming(house, "image", {"content": PICTURE, "mime_type": "image/png", "caption": "See?"})
+        picture = message_of(messages, "See?").get_by_role("img", name="Picture")
+        await expect(picture).to_be_visible()
+        await expect(picture).to_have_js_property("complete", value=True)
+        assert await picture.evaluate("one => one.naturalWidth") == 1
+        await page.keyboard.press("Escape")
+        await page.keyboard.press("e")
+        await expect(page.get_by_role("button", name="Open again")).to_be_visible()
+
+
+async def test_what_strangers_write_is_shown_and_never_run(house: House) -> None:
+    await say(house, EVIL, name=EVIL)
+    document = {"content": base64.b64encode(b"x").decode(), "mime_type": "text/plain", "filename": f"{EVIL[:40]}.txt"}
+    await incoming(house, "document", document, name=EVIL)
+    await incoming(house, "text", {"body": "javascript:document.title=1"}, name=EVIL)
+    card = {"name": {"formatted_name": EVIL}, "urls": [{"url": "javascript:alert(1)"}]}
+    await incoming(house, "contacts", [card], name=EVIL)
+    await incoming(house, "raw", {"type": "hologram", "hologram": {"depth": EVIL}}, name=EVIL)
+    label = (await house.call("POST", "/api/v1/labels", {"name": EVIL[:60]})).json()["data"]["id"]
+    listed = (await house.call("GET", "/api/v1/conversations")).json()["data"]
+    await house.call("PUT", f"/api/v1/conversations/{listed[0]['id']}/labels/{label}")
+    async with visiting(house) as visitor:
+        await visitor.sign_in("/inbox")
+        messages = await open_first(visitor)
+        await expect(messages.get_by_text(EVIL).first).to_be_visible()
+        await expect(messages.get_by_text(EVIL[:20]).nth(1)).to_be_visible()
+        await visitor.page.get_by_role("button", name="Details").click()
+        await expect(visitor.page.get_by_role("complementary", name="Details")).to_contain_text(EVIL[:60])
+        await expect(visitor.page.get_by_role("heading", level=2)).to_have_text(EVIL)
+        assert await visitor.page.locator("a[href^='javascript']").count() == 0
+        assert "Inbox" in await visitor.page.title()
+
+
+async def test_a_failed_send_keeps_its_text_and_is_sent_once(house: House) -> None:
+    await say(house, "Hello?")
+    async with visiting(house) as visitor:
+        await visitor.sign_in("/inbox")
+        messages = await open_first(visitor)
+        page = visitor.page
+
+        async def lose_the_answer(route: Any) -> None:
+            await route.fetch()
+            await route.abort()
+
+        await page.route("**/api/v1/message/send", lose_the_answer, times=1)
+        await write(visitor, "Only once")
+        form = page.get_by_role("form", name="Message")
+        await expect(page.get_by_role("alert").filter(has_text="does not answer")).to_be_visible()
+        await expect(page.get_by_role("textbox", name="Message")).to_have_value("Only once")
+        await page.reload()  # the draft and its key are kept
+        await expect(page.get_by_role("textbox", name="Message")).to_have_value("Only once")
+        await form.get_by_role("button", name="Send", exact=True).click()
+        await expect(page.get_by_role("textbox", name="Message")).to_have_value("")
+        await expect(message_of(messages, "Only once").get_by_role("img", name="Read")).to_be_visible()
+        ledger = await house.sandbox("GET", "/control/ledger?kind=accepted")
+        assert len(ledger["entries"]) == 1
+        await house.sandbox("POST", "/control/faults", {"fault": "fail", "code": 131026})
+        await write(visitor, "Refused")
+        await message_of(messages, "Refused").get_by_role("button", name="What happened").click()
+        trace = page.get_by_role("dialog", name="Trace of a message")
+        await expect(trace.get_by_text("Accepted by the gateway")).to_be_visible()
+        await expect(trace.get_by_text("Failed", exact=True)).to_be_visible()
+
+
+async def test_a_lost_stream_catches_up(house: House) -> None:
+    await say(house, "First")
+    cut = False
+
+    async def end_soon(route: Any) -> None:
+        """Let the first stream end after a second, and none begin while the connection is cut."""
+        if cut:
+            await route.abort()
+        else:
+            await route.continue_(url=f"{route.request.url}&seconds=1")
+
+    async with visiting(house) as visitor:
+        page = visitor.page
+        await page.route("**/api/v1/events/stream?*", end_soon)
+        await visitor.sign_in("/inbox")
+        messages = await open_first(visitor)
+        await expect(message_of(messages, "First")).to_be_visible()
+        cut = True
+        await expect(page.get_by_text("The live connection is lost")).to_be_visible()
+        for number in range(20):
+            await say(house, f"Number {number} was missed")
+        await page.unroute("**/api/v1/events/stream?*")
+        await expect(page.get_by_text("Nothing was missed")).to_be_visible()
+        await expect(message_of(messages, "Number 19 was missed")).to_be_visible()
+        for number in range(10, 20):
+            await expect(message_of(messages, f"Number {number} was missed")).to_have_count(1)
+
+
+async def test_only_a_template_is_sent_in_a_closed_window(house: House) -> None:
+    limits = FAST_NETWORK | {"window": 1}
+    number, waba = "100000000000007", "200000000000001"
+    channel = await house.new_channel(house.account_id, "15550007777", number, limits=limits, waba_id=waba)
+    house.key = await house.new_key(channel.id)
+    body = {
+        "type": "BODY",
+        "text": "Hello {{1}}, your order {{2}} has left our house today.",
+        "example": {"body_text": [["Ana", "4711"]]},
+    }
+    template = {"name": "order_sent", "language": "en_US", "category": "UTILITY", "components": [body]}
+    made = await house.call("POST", "/api/v1/templates", template)
+    assert made.status == 201, made.body
+    await house.sandbox("POST", "/control/clock", {"advance": 7200})
+    async with visiting(house) as visitor:
+        await house.call("POST", "/api/v1/templates/sync", {})
+        first = {"name": "order_sent", "language": "en_US", "variables": ["Ana", "1"]}
+        await house.send(phone=PERSON, type="template", template=first)
+        await visitor.sign_in(f"/inbox?channel=ch_{channel.id.hex}")
+        messages = await open_first(visitor)
+        page = visitor.page
+        await expect(message_of(messages, "Hello Ana, your order 1 has left")).to_be_visible()
+        await expect(page.get_by_text("This person has not written yet")).to_be_visible()
+        await page.get_by_role("button", name="Send a template").click()
+        dialog = page.get_by_role("dialog", name="Send a template")
+        await dialog.get_by_role("combobox", name="Template").click()
+        await page.get_by_role("option", name="order_sent (en_US)").click()
+        await dialog.get_by_label("Value 1").fill("Bia")
+        await dialog.get_by_label("Value 2").fill("4712")
+        await expect(dialog.get_by_role("region", name="Preview")).to_have_text(
+            "Hello Bia, your order 4712 has left our house today."
+        )
+        await dialog.get_by_role("button", name="Send", exact=True).click()
+        await expect(dialog).to_have_count(0)
+        await expect(message_of(messages, "order 4712").get_by_role("img", name="Read")).to_be_visible()
+        await say(house, "Thanks", number=number)
+        await expect(page.get_by_role("textbox", name="Message")).to_be_visible()
+        await expect(page.get_by_text("Free text is possible for another 2")).to_be_visible()
