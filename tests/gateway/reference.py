@@ -51,6 +51,11 @@ class Route(msgspec.Struct, frozen=True):
         return next((one["session"][0] for one in self.spec["security"] if one.get("session") and not self.scope), None)
 
     @property
+    def agents(self) -> bool:
+        """Whether agents may use it without its scope."""
+        return {"session": ["agent"]} in self.spec["security"]
+
+    @property
     def ids(self) -> list[str]:
         return [one["name"] for one in self.spec["parameters"] if one["in"] == "path"]
 

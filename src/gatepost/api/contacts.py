@@ -100,6 +100,7 @@ async def list_all(query: ContactQuery, gateway: Context, caller: CurrentCaller)
 @post(
     _PATH,
     scope="manage",
+    agents=True,
     summary="Create a contact",
     message="Contact created",
     errors=("invalid_phone", "contact_exists"),
@@ -125,6 +126,7 @@ async def get_contact(contact_id: FromPath[str], gateway: Context, caller: Curre
 @patch(
     _ONE,
     scope="manage",
+    agents=True,
     summary="Change a contact",
     message="Contact changed",
     errors=("wrong_state",),

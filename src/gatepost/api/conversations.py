@@ -137,6 +137,7 @@ async def get_conversation(conversation_id: FromPath[str], gateway: Context, cal
 @patch(
     _ONE,
     scope="manage",
+    agents=True,
     summary="Change a conversation",
     message="Conversation changed",
     example={"status": "closed", "assignee": "Anna", "note": "Wants it on Friday"},

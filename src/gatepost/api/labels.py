@@ -69,6 +69,7 @@ async def delete_label(label_id: FromPath[str], gateway: Context, caller: Curren
 @put(
     _ON_CONVERSATION,
     scope="manage",
+    agents=True,
     summary="Label a conversation",
     message="The label is on the conversation",
     folder="labels",
@@ -83,6 +84,7 @@ async def label_conversation(
 @delete(
     _ON_CONVERSATION,
     scope="manage",
+    agents=True,
     summary="Remove a label from a conversation",
     message="The label is off the conversation",
     folder="labels",
@@ -94,7 +96,14 @@ async def unlabel_conversation(
     await service.take_label(_labels(gateway, caller), CONVERSATION, conversation_id, label_id)
 
 
-@put(_ON_CONTACT, scope="manage", summary="Label a contact", message="The label is on the contact", folder="labels")
+@put(
+    _ON_CONTACT,
+    scope="manage",
+    agents=True,
+    summary="Label a contact",
+    message="The label is on the contact",
+    folder="labels",
+)
 async def label_contact(
     contact_id: FromPath[str], label_id: FromPath[str], gateway: Context, caller: CurrentCaller
 ) -> None:
@@ -105,6 +114,7 @@ async def label_contact(
 @delete(
     _ON_CONTACT,
     scope="manage",
+    agents=True,
     summary="Remove a label from a contact",
     message="The label is off the contact",
     folder="labels",

@@ -54,6 +54,7 @@ async def get_order(order_id: FromPath[str], gateway: Context, caller: CurrentCa
 @patch(
     _ONE,
     scope="manage",
+    agents=True,
     summary="Change an order's status",
     message="Order changed",
     errors=("wrong_state",),

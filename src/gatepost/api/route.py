@@ -43,6 +43,7 @@ def _decorator(kind: Any) -> Callable[..., Decorator]:
         scope: str | None = None,
         access: Literal["session"] | None = None,
         role: Role | None = None,
+        agents: bool = False,
         while_suspended: bool = False,
         costly: str | None = None,
         message: str = "OK",
@@ -51,14 +52,14 @@ def _decorator(kind: Any) -> Callable[..., Decorator]:
     ) -> Decorator:
         """Return a decorator that makes a route. `docs` are fields of `RouteDocs`.
 
-        A route with a scope acts on a channel and takes keys and sessions; one with access="session" takes sessions
-        only, of owners if role="owner"; another one is public.
+        A route with a scope acts on a channel and takes keys and sessions; with agents=True, agents need no scope. A
+        route with access="session" takes sessions only, of owners if role="owner"; another one is public.
         """
         more: dict[str, Any] = {} if body_limit else {"request_max_body_size": None}
 
         def make(function: Function) -> HTTPRouteHandler:
             described = describe_handler(function, RouteDocs(message=message, **docs))
-            rule = AccessRule(scope, role, while_suspended, channel_in_query=bool(described.binary))
+            rule = AccessRule(scope, role, while_suspended, channel_in_query=bool(described.binary), agents=agents)
             opt: dict[str, Any] = {"access": rule} if scope or access else {}
             if costly:
                 opt["costly"] = costly

@@ -76,6 +76,11 @@ class AccessRule(msgspec.Struct, frozen=True):
     role: Role | None = None  # None: any role
     while_suspended: bool = False  # whether sessions of a suspended account may use it
     channel_in_query: bool = False  # whether a session may name its channel in the query: for what browsers fetch
+    agents: bool = False  # whether agents may use it although they lack its scope: their daily work
+
+    def is_open_to(self, user: SignedInUser) -> bool:
+        """Return whether the user has the scope, or needs none as an agent."""
+        return self.scope is None or self.scope in user.principal.scopes or (self.agents and user.role == "agent")
 
 
 def new_token() -> str:
@@ -124,7 +129,7 @@ def check_rule(user: SignedInUser, rule: AccessRule, now: datetime) -> None:
         raise NoAccess("This account is suspended. Ask the operator of this gateway.", "account_suspended")
     if rule.role is not None and user.role != rule.role:
         raise Forbidden(f"Only an {rule.role} of the account may do this. Your role is {user.role}.", "missing_role")
-    if rule.scope is not None and rule.scope not in user.principal.scopes:
+    if not rule.is_open_to(user):
         raise MissingScope(f"Your role, {user.role}, lacks the scope '{rule.scope}'. Ask an owner of the account.")
     if rule.scope == "send" and not user.api_access and now >= user.trial_ends_at:
         raise NoAccess(TRIAL_ENDED)

@@ -1,7 +1,7 @@
 import { Badge, Box, Group, Menu, Skeleton, Stack, Text } from "@mantine/core";
 import { IconArrowMerge, IconTrash } from "@tabler/icons-react";
 import { useState } from "react";
-import { useMayManage } from "../../shared/session/queries";
+import { useMayManage, useMayWork } from "../../shared/session/queries";
 import { inFull } from "../../shared/times";
 import { ActionMenu } from "../../shared/ui/ActionMenu";
 import { ConfirmDialog } from "../../shared/ui/ConfirmDialog";
@@ -29,6 +29,7 @@ export function ContactDrawer({ contact, onOpen }: Props) {
 
 function Details({ id, onGone }: { id: string; onGone: () => void }) {
   const mayManage = useMayManage();
+  const mayWork = useMayWork();
   return (
     <Loaded query={useContact(id)} loading={<Skeleton height={320} aria-label="Loading the contact" />}>
       {(contact) => (
@@ -38,7 +39,7 @@ function Details({ id, onGone }: { id: string; onGone: () => void }) {
             {mayManage && <Actions contact={contact} onGone={onGone} />}
           </Group>
           <ContactLabels contact={contact} />
-          {mayManage ? <Edit contact={contact} /> : <Fields contact={contact} />}
+          {mayWork ? <Edit contact={contact} /> : <Fields contact={contact} />}
           <Text size="xs" c="dimmed">
             Known since {inFull(contact.created_at)}, last changed on {inFull(contact.updated_at)}.
           </Text>

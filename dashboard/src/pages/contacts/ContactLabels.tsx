@@ -1,17 +1,17 @@
 import { Group, MultiSelect, Text } from "@mantine/core";
 import { useLabels } from "../../shared/labels";
-import { useMayManage } from "../../shared/session/queries";
+import { useMayWork } from "../../shared/session/queries";
 import { ColorDot, LabelBadge } from "../../shared/ui/LabelBadge";
 import { showFailure } from "../../shared/ui/notices";
 import { type Contact, useLabelContact } from "./queries";
 
 /** The labels of a contact, to see or to change. */
 export function ContactLabels({ contact }: { contact: Contact }) {
-  const mayManage = useMayManage();
+  const mayWork = useMayWork();
   const { data: labels } = useLabels();
   const change = useLabelContact(contact.id);
   const before = contact.labels.map(({ id }) => id);
-  if (!mayManage) {
+  if (!mayWork) {
     return (
       <Group gap={6} aria-label="Labels" role="group">
         {contact.labels.map((label) => (

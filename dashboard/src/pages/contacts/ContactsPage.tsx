@@ -4,7 +4,7 @@ import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useState } from "react";
 import { useChannelScope } from "../../shared/channels";
 import { rowsOf } from "../../shared/lists";
-import { useMayManage } from "../../shared/session/queries";
+import { useMayManage, useMayWork } from "../../shared/session/queries";
 import { ChannelPage } from "../../shared/ui/ChannelPage";
 import { EmptyState } from "../../shared/ui/EmptyState";
 import { Loaded } from "../../shared/ui/Loaded";
@@ -31,12 +31,13 @@ function Contacts() {
   const navigate = useNavigate({ from: "/contacts" });
   const [dialog, setDialog] = useState<"create" | "import" | null>(null);
   const mayManage = useMayManage();
+  const mayWork = useMayWork();
   const contacts = useContacts(search);
   const rows = rowsOf(contacts.data);
   const filter = (part: Partial<ContactSearch>) =>
     void navigate({ search: (before) => ({ ...before, ...part }), replace: true });
   const open = (contact?: string) => void navigate({ search: (before) => ({ ...before, contact }) });
-  const add = mayManage && (
+  const add = mayWork && (
     <Button leftSection={<IconPlus size={16} aria-hidden />} onClick={() => setDialog("create")}>
       Add a contact
     </Button>
@@ -63,7 +64,7 @@ function Contacts() {
                 onOpen={open}
               />
             ) : (
-              <Nothing filtered={isFiltered(search)} mayManage={mayManage} />
+              <Nothing filtered={isFiltered(search)} mayManage={mayManage} mayWork={mayWork} />
             )
           }
         </Loaded>
@@ -101,7 +102,7 @@ function Files({ search, onImport }: { search: ContactSearch; onImport: (() => v
   );
 }
 
-function Nothing({ filtered, mayManage }: { filtered: boolean; mayManage: boolean }) {
+function Nothing({ filtered, mayManage, mayWork }: { filtered: boolean; mayManage: boolean; mayWork: boolean }) {
   return filtered ? (
     <EmptyState icon={IconUsers} title="Nobody fits this search">
       Names and numbers are searched from their beginning. Type less, or remove a filter.
@@ -109,7 +110,7 @@ function Nothing({ filtered, mayManage }: { filtered: boolean; mayManage: boolea
   ) : (
     <EmptyState icon={IconUsers} title="No contacts yet">
       A person who writes to this channel appears here.
-      {mayManage && " You can also add one, or import a table."}
+      {mayManage ? " You can also add one, or import a table." : mayWork && " You can also add one."}
     </EmptyState>
   );
 }

@@ -1,6 +1,6 @@
 import { Button, CloseButton, Group, Stack, Text, Textarea, Title } from "@mantine/core";
 import { useState } from "react";
-import { useMayManage, useSession } from "../../shared/session/queries";
+import { useMayWork, useSession } from "../../shared/session/queries";
 import { inFull } from "../../shared/times";
 import { showFailure } from "../../shared/ui/notices";
 import classes from "./Details.module.css";
@@ -12,7 +12,7 @@ type Props = { conversation: Conversation; onClose: () => void };
 
 /** What is known about a conversation: person, labels, assignee and note. The person never sees any of it. */
 export function Details({ conversation, onClose }: Props) {
-  const mayManage = useMayManage();
+  const mayWork = useMayWork();
   const { contact } = conversation;
   return (
     <aside className={classes.details} aria-label="Details">
@@ -35,12 +35,12 @@ export function Details({ conversation, onClose }: Props) {
           First contact on {inFull(conversation.created_at)}
         </Text>
       </Stack>
-      <LabelPicker conversation={conversation} editable={mayManage} />
-      <Assignee conversation={conversation} editable={mayManage} />
-      <Note key={`n ${conversation.note}`} conversation={conversation} editable={mayManage} />
-      {!mayManage && (
+      <LabelPicker conversation={conversation} editable={mayWork} />
+      <Assignee conversation={conversation} editable={mayWork} />
+      <Note key={`n ${conversation.note}`} conversation={conversation} editable={mayWork} />
+      {!mayWork && (
         <Text size="xs" c="dimmed">
-          Only an owner can change these.
+          Your role allows you to read these, but not to change them.
         </Text>
       )}
     </aside>

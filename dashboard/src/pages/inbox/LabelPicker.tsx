@@ -1,17 +1,19 @@
 import { Button, CloseButton, Menu, Text, TextInput } from "@mantine/core";
 import { IconPlus, IconTag } from "@tabler/icons-react";
 import { useState } from "react";
+import { useMayManage } from "../../shared/session/queries";
 import { showFailure } from "../../shared/ui/notices";
 import classes from "./Details.module.css";
 import { type Conversation, useCreateLabel, useLabels, useSetLabel } from "./queries";
 
 type Props = { conversation: Conversation; editable: boolean };
 
-/** The labels of a conversation. A label that does not exist yet can be made here. */
+/** The labels of a conversation. Owners can also create one that does not exist yet. */
 export function LabelPicker({ conversation, editable }: Props) {
   const { data: all } = useLabels();
   const set = useSetLabel(conversation.id);
   const create = useCreateLabel();
+  const mayCreate = useMayManage();
   const [search, setSearch] = useState("");
   const change = (label: string, on: boolean) => set.mutate({ label, on }, { onError: showFailure });
   const wanted = search.trim();
@@ -57,8 +59,8 @@ export function LabelPicker({ conversation, editable }: Props) {
               <TextInput
                 size="xs"
                 m={4}
-                aria-label="Find or create a label"
-                placeholder="Find or create"
+                aria-label={mayCreate ? "Find or create a label" : "Find a label"}
+                placeholder={mayCreate ? "Find or create" : "Find"}
                 maxLength={64}
                 value={search}
                 onChange={(event) => setSearch(event.currentTarget.value)}
@@ -74,12 +76,14 @@ export function LabelPicker({ conversation, editable }: Props) {
                   {label.name}
                 </Menu.Item>
               ))}
-              {wanted && !exists && (
+              {wanted && !exists && mayCreate && (
                 <Menu.Item leftSection={<IconPlus size={14} aria-hidden />} onClick={() => add(wanted)}>
                   Create “{wanted}”
                 </Menu.Item>
               )}
-              {free?.length === 0 && !wanted && <Menu.Item disabled>No other label. Write a name.</Menu.Item>}
+              {free?.length === 0 && !(wanted && mayCreate) && (
+                <Menu.Item disabled>{mayCreate ? "No other label. Write a name." : "No other label."}</Menu.Item>
+              )}
             </Menu.Dropdown>
           </Menu>
         )}

@@ -1,6 +1,6 @@
 import { ActionIcon, Avatar, Button, Group, Text, Title, Tooltip } from "@mantine/core";
 import { IconArrowLeft, IconCheck, IconInfoCircle, IconRotate } from "@tabler/icons-react";
-import { useMayManage, useSession } from "../../shared/session/queries";
+import { useMayWork, useSession } from "../../shared/session/queries";
 import { showDone, showFailure } from "../../shared/ui/notices";
 import { type Conversation, useChangeConversation } from "./queries";
 import { CLOSE_BUTTON } from "./Shortcuts";
@@ -52,10 +52,10 @@ export function ThreadHeader({ conversation, details, onDetails, onBack }: Props
 }
 
 function CloseOrOpen({ conversation }: { conversation: Conversation }) {
-  const mayManage = useMayManage();
+  const mayWork = useMayWork();
   const change = useChangeConversation(conversation.id);
   const open = conversation.status === "open";
-  if (!mayManage) return null;
+  if (!mayWork) return null;
   const toggle = () =>
     change.mutate(
       { status: open ? "closed" : "open" },

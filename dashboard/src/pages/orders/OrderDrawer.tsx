@@ -1,6 +1,6 @@
 import { Box, Button, Group, Skeleton, Stack, Table, Text } from "@mantine/core";
 import { useState } from "react";
-import { useMayManage } from "../../shared/session/queries";
+import { useMayWork } from "../../shared/session/queries";
 import { inFull } from "../../shared/times";
 import { ConfirmDialog } from "../../shared/ui/ConfirmDialog";
 import { Loaded } from "../../shared/ui/Loaded";
@@ -31,7 +31,7 @@ function Details({ id }: { id: string }) {
 }
 
 function Shown({ order }: { order: Order }) {
-  const mayManage = useMayManage();
+  const mayWork = useMayWork();
   return (
     <Stack gap="lg">
       <Group justify="space-between" wrap="nowrap" align="flex-start">
@@ -49,7 +49,7 @@ function Shown({ order }: { order: Order }) {
         </Text>
       )}
       <Items order={order} />
-      {mayManage && <Steps order={order} />}
+      {mayWork && <Steps order={order} />}
       <Text size="xs" c="dimmed" style={{ overflowWrap: "anywhere" }}>
         Ordered on {inFull(order.created_at)}.{order.updated_at && ` Last changed on ${inFull(order.updated_at)}.`}
         {order.catalog_id && ` Catalogue ${order.catalog_id}.`}

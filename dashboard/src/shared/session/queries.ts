@@ -24,6 +24,11 @@ export function useSession(): Session {
   return data.session;
 }
 
+/** Whether the person does daily work: owners and agents change conversations, contacts and orders. */
+export function useMayWork(): boolean {
+  return useSession().user.role !== "reader";
+}
+
 /** Whether the person may change things of a channel: endpoints, keys, templates. */
 export function useMayManage(): boolean {
   return useSession().scopes.includes("manage");

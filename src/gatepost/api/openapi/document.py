@@ -30,7 +30,8 @@ _SECURITY: Schema = {
         "type": "apiKey",
         "in": "cookie",
         "name": SECURE_NAME,
-        "description": f"The cookie of a session. Over http its name is {NAME}.",
+        "description": f"The cookie of a session. Over http its name is {NAME}. The list names the scope that the "
+        "session needs, or its role.",
     },
 }
 _REF = "#/components/schemas/{name}"
@@ -127,7 +128,7 @@ def _security(operation: Operation) -> list[Schema]:
         return []
     if rule.scope is None:
         return [{"session": [rule.role] if rule.role else []}]
-    return [{"bearer": [rule.scope]}, {"session": [rule.scope]}]
+    return [{"bearer": [rule.scope]}, {"session": [rule.scope]}, *([{"session": ["agent"]}] if rule.agents else [])]
 
 
 def _session_headers(operation: Operation) -> list[str]:
