@@ -15,6 +15,7 @@ CLASSES = {"NumberCheck", "Wait"}  # still to be renamed
 RESOURCES = {
     "account",
     "account_log",
+    "account_usage",
     "accounts",
     "channels",
     "contacts",

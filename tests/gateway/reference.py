@@ -254,4 +254,4 @@ async def rows_of(house: House, channel_id: UUID) -> dict[str, str]:
 
 
 # Leases, times of use and daily counts move by themselves.
-_RESTLESS = {"channel_heads", "api_keys", "daily_counts", "daily_cursors"}
+_RESTLESS = {"channel_heads", "api_keys", "daily_counts", "daily_failures", "daily_cursors"}

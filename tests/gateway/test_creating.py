@@ -33,6 +33,7 @@ _GROWING = {
     "delivery_retries",
     "message_days",
     "daily_counts",
+    "daily_failures",
     "daily_cursors",
 }
 TABLE = b"phone,name\n15557770001,Ben Cole\n"

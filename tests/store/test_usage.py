@@ -5,7 +5,9 @@ from datetime import timedelta
 
 import msgspec
 
-from gatepost.networks.base import Person
+from gatepost.model.dates import Days
+from gatepost.networks.base import ErrorReaction, NetworkError, Outgoing, Person, SendRefused
+from gatepost.store.account_usage import sum_codes, sum_failures
 from gatepost.store.usage import DayCount, count_all, count_messages, read_days, uncounted_channels
 from tests.inbound.incoming_messages import ANA, message_from, receive
 from tests.outbound.stage import NOW, Stage
@@ -39,6 +41,29 @@ async def test_two_who_count_at_once_count_once(stage: Stage) -> None:
     await stage.accept_many([f"55119999900{i:02d}" for i in range(20)])
     await asyncio.gather(*(count_messages(stage.db, stage.channel_id) for _ in range(4)))
     assert [one.count for one in await days(stage)] == [20]
+
+
+def refuse(message: Outgoing) -> SendRefused:
+    return SendRefused(NetworkError(131026, 'Not "there", {"code":1}'), ErrorReaction.FINAL)
+
+
+async def test_a_failed_message_counts_once_on_the_day_it_was_accepted(stage: Stage) -> None:
+    await stage.take_over()
+    stage.network.answer = refuse
+    refused = [await stage.accept("5511999990001"), await stage.accept("5511999990002")]
+    await stage.accept("5511999990003", send_at=NOW + timedelta(days=1), ttl=60)  # waits until the number is connected
+    await stage.drive(1)
+    await stage.take_over(connected=False)
+    await stage.drive(90_000, stride=60)
+    await stage.report(refused[0], "failed", "delivered")  # too late: it has failed already
+    while await count_messages(stage.db, stage.channel_id, 2):
+        pass
+    today, later = Days(TODAY, TODAY + timedelta(days=1)), Days(TODAY + timedelta(days=1), TODAY + timedelta(days=9))
+    codes = {one.code: one for one in await sum_codes(stage.db, [stage.channel_id], today, 10)}
+    assert {code: one.count for code, one in codes.items()} == {"131026": 2, "expired": 1}
+    assert codes["131026"].message_id == refused[1]
+    assert [one.count for one in await sum_failures(stage.db, [stage.channel_id], today)] == [3, 3]  # day and channel
+    assert await sum_failures(stage.db, [stage.channel_id], later) == []
 
 
 async def test_upkeep_counts_what_is_new_and_rests(stage: Stage) -> None:

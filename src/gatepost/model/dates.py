@@ -4,6 +4,7 @@ from ≤ message < to        2026-11-15 is its midnight in `tz`; 2026-11-15T10:0
 """
 
 import re
+from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
 from functools import lru_cache
 from uuid import UUID
@@ -37,6 +38,37 @@ def read_span(from_: str | None, to: str | None, tz: str | None) -> IdRange:
     if start is not None and end is not None and start >= end:
         raise invalid_field("to", "must be later than 'from'; the range ends before 'to'")
     return IdRange(ids.ZERO if start is None else first_id(start), LAST_ID if end is None else first_id(end))
+
+
+class Days(msgspec.Struct, frozen=True):
+    """The days from `first` to `end`, without `end`."""
+
+    first: date
+    end: date
+
+    def __iter__(self) -> Iterator[date]:
+        return (self.first + timedelta(days=number) for number in range((self.end - self.first).days))
+
+
+def read_days(from_: str | None, to: str | None, today: date, *, default: int, longest: int) -> Days:
+    """Return the days of a range in UTC. Without `to` it ends with today; without `from` it has the default length."""
+    end = _read_day("to", to) if to is not None else None
+    first = _read_day("from", from_) if from_ is not None else None
+    if end is None:
+        end = today + timedelta(days=1)
+    if first is None:
+        first = end - timedelta(days=default)
+    if first >= end:
+        raise invalid_field("to", "must be later than 'from'; the range ends before 'to'")
+    if (end - first).days > longest:
+        raise invalid_field("from", f"must be at most {longest} days before 'to'")
+    return Days(first, end)
+
+
+def _read_day(field: str, text: str) -> date:
+    if not _DATE.fullmatch(text):
+        raise invalid_field(field, "must be a date like 2026-11-15; days are in UTC")
+    return read_moment(field, text, read_zone(None)).date()
 
 
 def read_moment(field: str, text: str, zone: ZoneInfo) -> datetime:

@@ -59,6 +59,7 @@ _BELONGINGS = (
     "label_uses",
     "conversation_notes",
     "daily_counts",
+    "daily_failures",
     "daily_cursors",
 )
 

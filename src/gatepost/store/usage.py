@@ -1,4 +1,4 @@
-"""Messages per day and type, counted along the channel's events.
+"""Messages per day and type, and failures per day and error code, counted along the channel's events.
 
 events of a channel, in the order of their commits ─► after the cursor ─► added to their day ─► the cursor advances
 
@@ -44,19 +44,28 @@ async def count_messages(db: Database, channel_id: UUID, limit: int = CHUNK) -> 
     return looked
 
 
-# A message counts at its first event, on the day when it was accepted or received.
+# A message counts at its first event, and as failed at the event that reports the final failure; both on the day when
+# it was accepted or received. The code is the first field of an error.
 _COUNT = """WITH fresh AS MATERIALIZED (
-                SELECT id, message_id FROM events WHERE channel_id = $1 AND id > $2 ORDER BY id LIMIT $3
-            ), counted AS (
-                SELECT (m.created_at AT TIME ZONE 'UTC')::date AS day, m.incoming, m.type, count(*) AS count
-                FROM fresh f CROSS JOIN LATERAL (
-                    SELECT created_at, incoming, type FROM messages
-                    WHERE channel_id = $1 AND id = f.message_id AND event_ids[1] = f.id LIMIT 1) m
-                WHERE f.message_id IS NOT NULL GROUP BY 1, 2, 3
+                SELECT id, type, message_id FROM events WHERE channel_id = $1 AND id > $2 ORDER BY id LIMIT $3
+            ), named AS MATERIALIZED (
+                SELECT f.id AS event_id, f.type AS event_type, m.* FROM fresh f CROSS JOIN LATERAL (
+                    SELECT id, (created_at AT TIME ZONE 'UTC')::date AS day, incoming, type, state, error,
+                           event_ids[1] AS first_event
+                    FROM messages WHERE channel_id = $1 AND id = f.message_id LIMIT 1) m
+                WHERE f.message_id IS NOT NULL
             ), added AS (
                 INSERT INTO daily_counts AS d (channel_id, day, incoming, type, count)
-                SELECT $1, day, incoming, type, count FROM counted
+                SELECT $1, day, incoming, type, count(*) FROM named WHERE event_id = first_event GROUP BY 2, 3, 4
                 ON CONFLICT (channel_id, day, incoming, type) DO UPDATE SET count = d.count + excluded.count
+            ), failed AS (
+                INSERT INTO daily_failures AS d (channel_id, day, code, count, last_message_id)
+                SELECT $1, day, coalesce(substring(error FROM '"code":"?([^",}]{1,64})'), 'unknown'), count(*),
+                       (array_agg(id ORDER BY id DESC))[1]
+                FROM named WHERE event_type = 'ack_notification' AND state IN (-1, -2) GROUP BY 2, 3
+                ON CONFLICT (channel_id, day, code) DO UPDATE
+                SET count = d.count + excluded.count,
+                    last_message_id = greatest(d.last_message_id, excluded.last_message_id)
             )
             SELECT count(*) AS looked, (SELECT id FROM fresh ORDER BY id DESC LIMIT 1) AS last FROM fresh"""
 

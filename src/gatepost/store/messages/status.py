@@ -131,7 +131,8 @@ class StatusChange(msgspec.Struct):
                 error=step.error,
                 details=step.told,
             )
-            event_id = event_buffer.add(data, self.contact_id)
+            failed = step.state in (State.FAILED, State.EXPIRED)  # usage counts these
+            event_id = event_buffer.add(data, self.contact_id, self.id if failed else None)
             self.event_ids = [*self.event_ids, event_id]
 
     def reached(self, state: State, now: datetime) -> datetime | None:

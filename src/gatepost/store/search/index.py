@@ -17,6 +17,7 @@ from uuid import UUID
 import msgspec
 
 from gatepost.model import ids
+from gatepost.model.event.parts import MESSAGE
 from gatepost.store.channel_head import Lease, owner_transaction
 from gatepost.store.pool import UNFIT_DATA, Connection, Database
 from gatepost.store.search.query import channel_prefix
@@ -116,12 +117,12 @@ async def _latecomers(
 ) -> tuple[list[UUID], list[UUID]]:
     """Return the next events, and the messages they report that belong to an existing block."""
     rows = await conn.fetch(
-        "SELECT id, message_id FROM events WHERE channel_id = $1 AND id > $2 ORDER BY id LIMIT $3",
+        "SELECT id, type, message_id FROM events WHERE channel_id = $1 AND id > $2 ORDER BY id LIMIT $3",
         channel_id,
         seen,
         _EVENTS,
     )
-    named = {row["message_id"] for row in rows if row["message_id"] is not None}
+    named = {row["message_id"] for row in rows if row["message_id"] is not None and row["type"] == MESSAGE}
     return [row["id"] for row in rows], sorted(id_ for id_ in named if id_ <= closed)
 
 

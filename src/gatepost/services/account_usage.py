@@ -1,0 +1,58 @@
+"""Usage of an account: its messages by day, type and channel, and why messages failed."""
+
+from collections.abc import Sequence
+from uuid import UUID
+
+import msgspec
+
+from gatepost.model.dates import Days
+from gatepost.model.event.acknowledgements import MessageError
+from gatepost.store.account_usage import (
+    CodeSum,
+    FailureSum,
+    MessageSum,
+    find_uncounted,
+    read_errors,
+    sum_codes,
+    sum_failures,
+    sum_messages,
+)
+from gatepost.store.pool import Database
+from gatepost.store.usage import CHUNK, count_messages
+
+_CODES = 50  # error codes of one answer
+_CHANNELS = 20  # channels that one request counts at most; housekeeping counts the others within a minute
+_decode_error = msgspec.json.Decoder(MessageError).decode
+
+
+class Failure(msgspec.Struct, frozen=True):
+    """How many messages failed with a code, and the error of the newest of them if it is still stored."""
+
+    counted: CodeSum
+    error: MessageError | None
+
+
+class UsageFigures(msgspec.Struct, frozen=True):
+    """What was counted."""
+
+    messages: list[MessageSum]
+    failed: list[FailureSum]
+    failures: list[Failure]
+
+
+async def read_figures(db: Database, channel_ids: Sequence[UUID], days: Days) -> UsageFigures:
+    """Count what is new, as far as that is quick, and return the figures of these days."""
+    for channel_id in await find_uncounted(db, channel_ids, _CHANNELS):
+        if await count_messages(db, channel_id) == CHUNK:
+            break  # more is left than a request should count
+    codes = await sum_codes(db, channel_ids, days, _CODES)
+    errors = await read_errors(db, codes) if codes else {}
+    return UsageFigures(
+        await sum_messages(db, channel_ids, days),
+        await sum_failures(db, channel_ids, days),
+        [Failure(one, _error(errors.get(one.message_id))) for one in codes],
+    )
+
+
+def _error(text: str | None) -> MessageError | None:
+    return _decode_error(text) if text else None
