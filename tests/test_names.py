@@ -20,6 +20,7 @@ RESOURCES = {
     "channels",
     "contacts",
     "conversations",
+    "credentials",
     "deliveries",
     "devices",
     "endpoints",

@@ -28,6 +28,7 @@ from gatepost.admin.vault import Vault, load_or_make_key
 from gatepost.api.app import create_app
 from gatepost.api.body_memory import BodyMemory
 from gatepost.api.context import ApiContext, CallbackConfig
+from gatepost.api.credential_test import CREDENTIAL_TESTS
 from gatepost.api.metrics_source import MetricsSource
 from gatepost.api.session_cookie import SessionCookie
 from gatepost.api.webhook_test import TRIALS
@@ -178,6 +179,8 @@ class Gatepost:
             speak=self._speak,
             waiters=self._waiters,
             trials=SlidingLimit(TRIALS, self._clock),
+            credential_tests=SlidingLimit(CREDENTIAL_TESTS, self._clock),
+            check_credentials=self._networks.check_credentials,
             costly=CostlyRequests(self._settings.api.costly_per_key, self._settings.api.costly),
             limits=self._networks.limits_view,
             callback_configs=TimedCache(self._callback_config, self._settings.security.key_cache_seconds),

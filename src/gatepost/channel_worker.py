@@ -125,6 +125,7 @@ class ChannelWorker:
         context = ChannelContext(parts.db, parts.clock, owned.lease, config.ref, owned.alive)
         self._context = context
         self._kind = NETWORK_KINDS[config.kind]
+        self._secrets = config.secrets
         network = parts.networks.open(config)
         self.keeper = self._make_keeper(config) if self._kind.linked else None
         self._media = MediaFetchTask(context, shared.fetching, network)
@@ -176,10 +177,19 @@ class ChannelWorker:
     def _limits(self, config: ChannelConfig) -> NumberLimits:
         return self._parts.networks.limits(config, self.keeper.row if self.keeper else None, self._parts.clock.now())
 
-    async def _report_connection(self, state: str, reason: str | None) -> None:
+    async def _report_connection(self, state: str, reason: str | None, token_rejected: bool) -> None:
         context, lease = self._context, self._context.lease
-        now = context.clock.now()
-        await save_connection(context.db, context.channel, lease.channel_id, state, reason, now, epoch=lease.epoch)
+        known = True if token_rejected else False if state == "connected" else None
+        await save_connection(
+            context.db,
+            context.channel,
+            lease.channel_id,
+            state,
+            reason,
+            context.clock.now(),
+            epoch=lease.epoch,
+            token_rejected=known,
+        )
 
     async def _attach(self, network: Network, content: str, type_: str) -> dict[str, str] | Receipt:
         channel_id, kind = self._context.lease.channel_id, self._kind
@@ -200,6 +210,9 @@ class ChannelWorker:
             return
         network = self.keeper.network if self.keeper else self._parts.networks.open(config)
         self.sender.adjust(network, self._limits(config))
+        if config.secrets != self._secrets:
+            self._secrets = config.secrets
+            self.sender.retry_now()
         await self.sender.note_trouble(config.state.get(TROUBLE))
         if self.keeper:
             self.sender.lock_new(self.keeper.locked_until)

@@ -1,8 +1,9 @@
 """Opens the networks of channels, and decides which limits are in force."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from functools import partial
+from typing import Any
 
 import msgspec
 
@@ -10,7 +11,7 @@ from gatepost.admin.vault import Vault, channel_context
 from gatepost.api.contract.channel import ChannelLimits
 from gatepost.background import Loop
 from gatepost.model import ids
-from gatepost.networks.base import BusinessAccount, CallbackReader, Network
+from gatepost.networks.base import BusinessAccount, CallbackReader, CredentialReport, Network
 from gatepost.networks.kind import Connector, NetworkChannel, NetworkParts
 from gatepost.networks.kinds import NETWORK_KINDS
 from gatepost.networks.qr.driver import Driver
@@ -44,13 +45,19 @@ class NetworkFactory:
 
     def open(self, config: ChannelConfig) -> Network | None:
         """Return a channel's network; None if it is only reached through the link that the channel's owner holds."""
-        connect = self._connector(config).open
+        connect = self._connector(config.kind).open
         return connect(self._channel(config)) if connect else None
 
     def business(self, config: ChannelConfig) -> BusinessAccount | None:
         """Return the business account of a channel; None if its network has none."""
-        connect = self._connector(config).business
+        connect = self._connector(config.kind).business
         return connect(self._channel(config)) if connect else None
+
+    async def check_credentials(self, kind: str, address: Mapping[str, Any], secrets: bytes) -> CredentialReport:
+        """Test credentials that are not those of a channel yet."""
+        check = self._connector(kind).test
+        assert check is not None  # its kind has credentials
+        return await check(NetworkChannel(ids.ZERO, "", address, secrets))
 
     def callback_reader(self, config: ChannelConfig) -> CallbackReader | None:
         """Return the reader of a channel's callbacks; None if its network does not call us."""
@@ -59,14 +66,14 @@ class NetworkFactory:
 
     async def driver(self, config: ChannelConfig) -> Driver:
         """Return the driver that holds the link of a linked channel."""
-        connect = self._connector(config).driver
+        connect = self._connector(config.kind).driver
         assert connect is not None  # its kind is linked
         return await connect(self._channel(config))
 
-    def _connector(self, config: ChannelConfig) -> Connector:
-        connector = self._connectors.get(config.kind)
+    def _connector(self, kind: str) -> Connector:
+        connector = self._connectors.get(kind)
         if connector is None:
-            connector = self._connectors[config.kind] = NETWORK_KINDS[config.kind].connect(self._parts)
+            connector = self._connectors[kind] = NETWORK_KINDS[kind].connect(self._parts)
         return connector
 
     def _channel(self, config: ChannelConfig) -> NetworkChannel:

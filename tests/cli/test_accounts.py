@@ -97,6 +97,7 @@ def test_users_by_address_and_by_id(run: Run, account: str) -> None:
 
 def test_plans_need_no_database() -> None:
     plans = invoke("plan", "list", "--json").json()
-    assert plans[0] == {"id": "starter", "title": "Starter", "messages_per_month": 12_000, "storage_bytes": 2 << 30}
+    limits = {"messages_per_month": 12_000, "storage_bytes": 2 << 30, "channels": 10}
+    assert plans[0] == {"id": "starter", "title": "Starter", **limits}
     assert plans[2]["messages_per_month"] is None
     assert "200,000" in invoke("plan", "list").out

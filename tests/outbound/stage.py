@@ -157,7 +157,7 @@ class Stage:
     async def _attach(self, network: Network, content: str, type_: str) -> dict[str, str] | Receipt:
         return await self.attach(network, content, type_)
 
-    async def _report(self, state: str, reason: str | None) -> None:
+    async def _report(self, state: str, reason: str | None, _token_rejected: bool) -> None:
         at = (self.clock.now() - NOW).total_seconds()
         self.told.append((round(at, 3), state, reason))
 

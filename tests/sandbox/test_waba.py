@@ -1,5 +1,7 @@
 """Business accounts, apps and where callbacks go; and how often the management side may be asked."""
 
+import hashlib
+import hmac
 from typing import Any
 
 import pytest
@@ -47,6 +49,19 @@ async def test_settings_of_an_account(sandbox: Driver) -> None:
     node = await get(sandbox, f"/{WABA}?fields=disable_marketing_messages_on_cloud_api")
     assert node["disable_marketing_messages_on_cloud_api"] is True
     assert (await sandbox.call("POST", f"/{WABA}", {"colour": 1}, TOKEN)).code == 100
+
+
+async def test_a_token_its_permissions_and_the_proof_of_the_app_secret(sandbox: Driver) -> None:
+    about = (await get(sandbox, f"/debug_token?input_token={TOKEN}"))["data"]
+    assert (about["is_valid"], about["app_id"], len(about["scopes"])) == (True, APP, 2)
+    assert (await get(sandbox, "/debug_token?input_token=other"))["data"]["is_valid"] is False
+    assert (await sandbox.call("GET", f"/debug_token?input_token={TOKEN}", token="other")).code == 190
+    proof = hmac.digest(SECRET.encode(), TOKEN.encode(), hashlib.sha256).hex()
+    await get(sandbox, f"/{NUMBER}?appsecret_proof={proof}")
+    assert (await sandbox.call("GET", f"/{NUMBER}?appsecret_proof={proof[1:]}", token=TOKEN)).code == 100
+    await sandbox.register(scopes=["whatsapp_business_messaging"])
+    assert (await sandbox.call("GET", f"/{WABA}", token=TOKEN)).code == 200
+    await get(sandbox, f"/{NUMBER}")
 
 
 async def test_the_apps_token(sandbox: Driver) -> None:

@@ -2,7 +2,7 @@
 
 import re
 import secrets
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -15,16 +15,17 @@ from gatepost.admin.vault import Vault, channel_context
 from gatepost.model import ids
 from gatepost.model.account_log import OPERATOR, Actor, LogEntry, new_entry
 from gatepost.model.errors import invalid_field
+from gatepost.model.number_status import TOKEN_ACCEPTED, TOKEN_REJECTED
 from gatepost.model.phone import check_phone
-from gatepost.networks.cloud.kind import CLOUD
 from gatepost.networks.cloud.secrets import ChannelSecrets
-from gatepost.networks.qr.kind import QR
+from gatepost.networks.kinds import CLOUD, NETWORK_KINDS, QR
 from gatepost.store import channels as store
 from gatepost.store.channels import ChannelChange, ChannelConfig
 from gatepost.store.idempotency import NEVER, IdempotentRequest
 from gatepost.store.pool import Database
 
 _DIGITS = re.compile(r"[0-9]{1,32}")
+_NEEDED = ("phone_number_id", "token", "app_secret")
 _VERSION = re.compile(r"v[0-9]{1,3}\.[0-9]{1,3}")
 
 
@@ -35,6 +36,40 @@ class CloudNumber(msgspec.Struct, frozen=True):
     waba_id: str | None = None
     base_url: str | None = None
     version: str | None = None
+
+
+class ChannelRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """A new channel. `address` has fields of CloudNumber, `secrets` of ChannelSecrets; both only with credentials."""
+
+    kind: str
+    name: str
+    phone: str
+    address: Mapping[str, str] = {}
+    secrets: Mapping[str, str] = {}
+    limits: Limits = {}
+
+
+def check_credentials_given(kind: str, fields: Collection[str]) -> None:
+    """Check that the fields of credentials are given if the network needs them, and only then."""
+    if kind not in NETWORK_KINDS:
+        raise invalid_field("kind", f"must be one of: {', '.join(NETWORK_KINDS)}")
+    for field in fields:
+        check_credentials_allowed(kind, field)
+    for field in _NEEDED if NETWORK_KINDS[kind].credentials else ():
+        if field not in fields:
+            raise invalid_field(field, "is needed for an official channel")
+
+
+async def create_channel(
+    db: Database, vault: Vault, account_id: UUID, request: ChannelRequest, **how: Any
+) -> ChannelConfig:
+    """Create a channel of any kind. `how`: arguments that the functions below share."""
+    check_credentials_given(request.kind, [*request.address, *request.secrets])
+    common: dict[str, Any] = {"phone": request.phone, "name": request.name, "limits": request.limits} | how
+    if not NETWORK_KINDS[request.kind].credentials:
+        return await create_qr(db, account_id, **common)
+    common |= request.secrets
+    return await create_official(db, vault, account_id, number=CloudNumber(**request.address), **common)
 
 
 async def create_official(
@@ -52,14 +87,13 @@ async def create_official(
     actor: Actor = OPERATOR,
     now: datetime,
     once: IdempotentRequest[ChannelConfig] = NEVER,
+    channels_max: int | None = None,
 ) -> ChannelConfig:
     """Create a channel of the official API, which is connected from the start."""
     channel_id = ids.new_id(now)
-    kept = ChannelSecrets(
-        check_token(token, "token"),
-        check_token(app_secret, "app_secret"),
-        check_token(verify_token, "verify_token", 256) if verify_token is not None else secrets.token_urlsafe(24),
-    )
+    if verify_token is not None:
+        check_token(verify_token, "verify_token", 256)
+    kept = ChannelSecrets(token, app_secret, verify_token or secrets.token_urlsafe(24))
     channel = ChannelConfig(
         id=channel_id,
         account_id=account_id,
@@ -67,12 +101,12 @@ async def create_official(
         phone=check_phone(phone),
         name=check_name(name),
         network=check_number(number),
-        secrets=_seal(vault, channel_id, kept),
+        secrets=seal_secrets(vault, channel_id, kept),
         limits=check_limits(limits),
         connection="connected",
         reason="The channel was added; its number needs no linking.",
     )
-    return await _insert(db, channel, actor, now, once)
+    return await _insert(db, channel, actor, now, once, channels_max)
 
 
 async def create_qr(
@@ -85,6 +119,7 @@ async def create_qr(
     actor: Actor = OPERATOR,
     now: datetime,
     once: IdempotentRequest[ChannelConfig] = NEVER,
+    channels_max: int | None = None,
 ) -> ChannelConfig:
     """Create a channel to which a phone is linked by QR code."""
     channel = ChannelConfig(
@@ -99,7 +134,7 @@ async def create_qr(
         connection="disconnected",
         reason="No phone is linked yet. Connect the channel and scan the code with the phone.",
     )
-    return await _insert(db, channel, actor, now, once)
+    return await _insert(db, channel, actor, now, once, channels_max)
 
 
 async def get_channel(db: Database, account_id: UUID, channel_id: UUID) -> ChannelConfig:
@@ -126,6 +161,9 @@ async def change_channel(
     }
     entry = _entry(channel, actor, "channel_changed", now, **details)
     check_found(await store.update_channel(db, account_id, channel_id, change, entry), "ch", channel_id)
+    if change.secrets is not None and TOKEN_REJECTED in channel.state:
+        connected = "connected", TOKEN_ACCEPTED
+        await store.save_connection(db, channel.ref, channel_id, *connected, now, token_rejected=False)
     return await get_channel(db, account_id, channel_id)
 
 
@@ -141,8 +179,7 @@ async def change_number(
 ) -> ChannelConfig:
     """Set some fields of the network configuration of an official number, and keep the others."""
     channel = await get_channel(db, account_id, channel_id)
-    if channel.kind != CLOUD.name:
-        raise invalid_field("network", "belongs to official channels only")
+    check_credentials_allowed(channel.kind, "network")
     if not given:
         raise invalid_field("network", f"is empty; there are: {', '.join(CloudNumber.__struct_fields__)}")
     number = msgspec.convert({**channel.network, **given}, CloudNumber)
@@ -154,11 +191,8 @@ async def change_secrets(
 ) -> ChannelConfig:
     """Replace the token, app secret and verify token of an official number."""
     channel = await get_channel(db, account_id, channel_id)
-    if channel.kind != CLOUD.name:
-        raise invalid_field("token", "belongs to official channels only")
-    for field, value in msgspec.structs.asdict(kept).items():
-        check_token(value, field)
-    change = ChannelChange(secrets=_seal(vault, channel_id, kept))
+    check_credentials_allowed(channel.kind, "token")
+    change = ChannelChange(secrets=seal_secrets(vault, channel_id, kept))
     return await change_channel(db, account_id, channel_id, change, now=now)
 
 
@@ -191,15 +225,30 @@ def check_number(number: CloudNumber) -> dict[str, Any]:
     return {name: value for name, value in msgspec.structs.asdict(number).items() if value is not None}
 
 
-def _seal(vault: Vault, channel_id: UUID, kept: ChannelSecrets) -> bytes:
+def check_credentials_allowed(kind: str, field: str) -> None:
+    """Reject a field that only channels with credentials have."""
+    if not NETWORK_KINDS[kind].credentials:
+        raise invalid_field(field, "belongs to official channels only")
+
+
+def seal_secrets(vault: Vault, channel_id: UUID, kept: ChannelSecrets) -> bytes:
+    """Return the checked secrets of a channel, encrypted."""
+    for field, value in msgspec.structs.asdict(kept).items():
+        check_token(value, field)
     return vault.seal(msgspec.json.encode(kept), channel_context(channel_id))
 
 
 async def _insert(
-    db: Database, channel: ChannelConfig, actor: Actor, now: datetime, once: IdempotentRequest[ChannelConfig]
+    db: Database,
+    channel: ChannelConfig,
+    actor: Actor,
+    now: datetime,
+    once: IdempotentRequest[ChannelConfig],
+    channels_max: int | None,
 ) -> ChannelConfig:
     entry = _entry(channel, actor, "channel_created", now, name=channel.name, kind=channel.kind, phone=channel.phone)
-    check_found(await store.insert_channel(db, channel, now, entry, once), "acc", channel.account_id)
+    made = await store.insert_channel(db, channel, now, entry, once, limit=channels_max)
+    check_found(made, "acc", channel.account_id)
     return channel
 
 

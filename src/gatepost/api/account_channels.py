@@ -8,23 +8,29 @@ from litestar.params import FromPath
 from msgspec import Meta
 
 from gatepost.admin import channels as admin
+from gatepost.admin.channels import CloudNumber
 from gatepost.admin.checks import check_name, read_id
+from gatepost.admin.credentials import check_usable
 from gatepost.admin.limits import NAMES, check_limits
 from gatepost.api.admission import own_origin, read_headers
 from gatepost.api.channel import decode_headroom
 from gatepost.api.context import ApiContext, Context, CurrentUser
 from gatepost.api.contract.account import UNREAD_MAX, AccountChannel, ChannelOverview
 from gatepost.api.contract.channel import ChannelLink
+from gatepost.api.credential_test import AppSecret, Token, WabaId, run_test
 from gatepost.api.responses import SECRET, Page, Reply
 from gatepost.api.route import delete, get, patch
 from gatepost.model import ids
+from gatepost.model.errors import invalid_field
 from gatepost.model.session import SignedInUser
+from gatepost.networks.cloud.secrets import ChannelSecrets
 from gatepost.networks.kinds import NETWORK_KINDS
 from gatepost.store.channels import ChannelChange, ChannelConfig, list_activity, list_channels
 from gatepost.store.links import LinkRow, list_links
 
 PATH = "/api/v1/account/channels"
 ONE = PATH + "/{channel_id:str}"
+_CREDENTIALS = ("token", "app_secret", "waba_id")
 
 
 class ChannelSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -32,11 +38,14 @@ class ChannelSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     name: str | None = None
     limits: Annotated[dict[str, float], Meta(description=f"Some of {', '.join(NAMES)}.")] = {}
+    token: Token | None = None
+    app_secret: AppSecret | None = None
+    waba_id: WabaId | None = None
 
-    def change(self) -> ChannelChange:
-        """Return the checked change."""
-        name = None if self.name is None else check_name(self.name)
-        return ChannelChange(name=name, limits=check_limits(self.limits))
+    @property
+    def credentials(self) -> dict[str, str]:
+        """The credentials that are given."""
+        return {name: value for name in _CREDENTIALS if (value := getattr(self, name)) is not None}
 
 
 @get(PATH, access="session", summary="List the channels of the account")
@@ -63,17 +72,35 @@ async def get_account_channel(
     role="owner",
     summary="Change a channel of the account",
     message="Channel changed",
+    errors=("network_unavailable", "rate_limited"),
     example={"name": "The bakery", "limits": {"throughput": 20}},
 )
 async def change_account_channel(
     channel_id: FromPath[str], body: ChannelSettings, gateway: Context, user: CurrentUser
 ) -> AccountChannel:
-    """Changes the name, or some limits and keeps the others."""
-    change, now = body.change(), gateway.clock.now()
-    id_ = read_id("ch", channel_id)
-    return AccountChannel.of(
-        await admin.change_channel(gateway.db, user.account_id, id_, change, actor=user.actor, now=now)
-    )
+    """Changes what is given, and keeps the rest. New credentials of an official number are tested first."""
+    id_, limits = read_id("ch", channel_id), check_limits(body.limits)
+    change = ChannelChange(name=None if body.name is None else check_name(body.name), limits=limits)
+    if body.credentials:
+        change = await _with_credentials(gateway, user, await own_channel(gateway, user, channel_id), body, change)
+    now, actor = gateway.clock.now(), user.actor
+    changed = await admin.change_channel(gateway.db, user.account_id, id_, change, actor=actor, now=now)
+    return AccountChannel.of(changed)
+
+
+async def _with_credentials(
+    gateway: ApiContext, user: SignedInUser, row: ChannelConfig, body: ChannelSettings, change: ChannelChange
+) -> ChannelChange:
+    """Return the change with new credentials, if they work."""
+    kept = admin.open_channel_secrets(gateway.vault, row)
+    if kept is None:
+        raise invalid_field(next(iter(body.credentials)), "belongs to official channels only")
+    number = msgspec.convert(row.network | ({"waba_id": body.waba_id} if body.waba_id else {}), CloudNumber)
+    token, app_secret = body.token or kept.token, body.app_secret or kept.app_secret
+    check_usable(await run_test(gateway, user.account_id, row.kind, number, token, app_secret))
+    sealed = admin.seal_secrets(gateway.vault, row.id, ChannelSecrets(token, app_secret, kept.verify_token))
+    new_network = admin.check_number(number) if body.waba_id else None
+    return msgspec.structs.replace(change, network=new_network, secrets=sealed)
 
 
 @delete(ONE, access="session", role="owner", summary="Delete a channel of the account", message="Channel deleted")

@@ -15,6 +15,7 @@ from gatepost.access.sign_in_throttle import SignInThrottle
 from gatepost.access.sliding_limit import SlidingLimit
 from gatepost.access.timed_cache import TimedCache
 from gatepost.access.wrong_credentials import WrongCredentials
+from gatepost.admin.credentials import CheckCredentials
 from gatepost.admin.sign_in import FailureLog
 from gatepost.admin.vault import Vault
 from gatepost.api.body_memory import BodyMemory
@@ -68,6 +69,8 @@ class ApiContext(msgspec.Struct, frozen=True):
     speak: Speak
     waiters: EventWaiters
     trials: SlidingLimit  # test events to one endpoint
+    credential_tests: SlidingLimit  # of one account
+    check_credentials: CheckCredentials
     costly: CostlyRequests
     limits: Callable[[ChannelConfig, LinkRow | None, datetime], ChannelLimits]
     callback_configs: TimedCache[UUID, CallbackConfig | None]

@@ -1,12 +1,11 @@
 """`gatepost channel`: the numbers of an account."""
 
-from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from gatepost.admin import channels as admin
-from gatepost.admin.channels import CloudNumber
+from gatepost.admin.channels import ChannelRequest
 from gatepost.api.contract.account import AccountChannel
 from gatepost.cli.arguments import given
 from gatepost.cli.command import CommandSession, command, new_group
@@ -14,8 +13,6 @@ from gatepost.cli.options import Yes
 from gatepost.cli.output import CommandResult, confirm
 from gatepost.cli.records import AccountArgument, AccountOption, ChannelArgument
 from gatepost.model import ids
-from gatepost.model.errors import invalid_field
-from gatepost.networks.kinds import CLOUD, NETWORK_KINDS, QR
 from gatepost.running_address import noted_address
 from gatepost.settings import Settings
 from gatepost.store.channels import ChannelConfig, list_channels
@@ -73,19 +70,10 @@ async def create(
     limits = given(throughput=throughput, tier=tier, pair_seconds=pair_seconds, pair_burst=pair_burst, window=window)
     number = given(phone_number_id=phone_number_id, waba_id=waba_id, base_url=base_url, version=version)
     secrets = given(token=token, app_secret=app_secret, verify_token=verify_token)
-    common: dict[str, Any] = {"phone": phone, "name": name or phone, "now": session.now}
-    if kind == CLOUD.name:
-        _require({**number, **secrets}, "phone_number_id", "token", "app_secret")
-        channel = await admin.create_official(
-            session.db, session.vault, account.id, number=CloudNumber(**number), limits=limits, **secrets, **common
-        )
-        return _created(session, channel)
-    if kind != QR.name:
-        raise invalid_field("kind", f"must be one of: {', '.join(NETWORK_KINDS)}")
-    for field in {**number, **secrets}:
-        raise invalid_field(field, "belongs to official channels only")
-    limits = {"throughput": session.settings.pace.qr_throughput, **limits}
-    return _created(session, await admin.create_qr(session.db, account.id, limits=limits, **common))
+    request = ChannelRequest(kind=kind, name=name or phone, phone=phone, address=number, secrets=secrets, limits=limits)
+    return _created(
+        session, await admin.create_channel(session.db, session.vault, account.id, request, now=session.now)
+    )
 
 
 @command(group, "list")
@@ -160,9 +148,3 @@ def _created(session: CommandSession, channel: ChannelConfig) -> CommandResult:
     return CommandResult(
         view, note=f"Enter the callback URL and the verify token in the network's app settings.\n{note}"
     )
-
-
-def _require(options: Mapping[str, Any], *fields: str) -> None:
-    for field in fields:
-        if field not in options:
-            raise invalid_field(field, f"is needed for an official channel; give it with --{field.replace('_', '-')}")

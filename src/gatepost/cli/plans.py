@@ -12,4 +12,4 @@ group = new_group()
 def list_(settings: Settings) -> CommandResult:
     """List the plans of the settings."""
     plans = [Plan.of(name, plan) for name, plan in settings.plans.items()]
-    return CommandResult(plans, ("id", "title", "messages_per_month", "storage_bytes"))
+    return CommandResult(plans, ("id", "title", "messages_per_month", "storage_bytes", "channels"))

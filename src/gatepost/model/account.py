@@ -30,6 +30,7 @@ class Plan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     title: str
     messages_per_month: int | None = None
     storage_bytes: int | None = None
+    channels: int | None = None
 
 
 class Principal(msgspec.Struct, frozen=True):

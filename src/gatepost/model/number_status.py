@@ -5,6 +5,8 @@ from typing import Any
 import msgspec
 
 TROUBLE = "trouble"  # in a channel's state: {"because", "at"} of the last message that failed because of the number
+TOKEN_REJECTED = "token_rejected_at"  # noqa: S105 - in a channel's state: when the network rejected its token
+TOKEN_ACCEPTED = "The network accepts the access token."  # noqa: S105 - a reason, not a token
 
 _STANDINGS: dict[str, tuple[str, str]] = {
     "BANNED": ("banned", "The network has banned this number. Appeal in the network's business manager."),

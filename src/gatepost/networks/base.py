@@ -11,7 +11,7 @@ incoming ─► StatusUpdate, Incoming, and updates of contacts, labels, templat
 from collections.abc import Mapping
 from datetime import datetime
 from enum import Enum
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 from uuid import UUID
 
 import msgspec
@@ -79,6 +79,7 @@ class NetworkError(msgspec.Struct, frozen=True):
     advice: str | None = None
     final_advice: str | None = None  # the advice after the last attempt, if it differs
     own_code: str | None = None  # our code of an error that is not the network's
+    token_rejected: bool = False  # the credentials of the channel are not valid any more
 
     def as_final(self) -> "NetworkError":
         """Return the error of a message that has finally failed."""
@@ -250,6 +251,33 @@ class BusinessAccount(Protocol):
 
     async def update_profile(self, changes: Mapping[str, Any]) -> None:
         """Change fields of the business profile."""
+
+
+CheckName = Literal["token", "permissions", "number", "app_secret", "business_account", "subscription"]
+
+
+class CredentialCheck(msgspec.Struct, frozen=True):
+    """One finding of a test of credentials. `ok` is None where it could not be found out."""
+
+    name: CheckName
+    field: str  # the field of the request that it is about
+    ok: bool | None
+    message: str
+    advice: str | None = None  # what to do
+    required: bool = True  # whether a channel that fails it cannot work
+
+
+class CredentialReport(msgspec.Struct, frozen=True):
+    """The result of a test of credentials, and whose number it is according to the network."""
+
+    checks: list[CredentialCheck]
+    phone: str | None = None
+    name: str | None = None
+
+    @property
+    def failed(self) -> list[CredentialCheck]:
+        """The checks because of which a channel with these credentials cannot work."""
+        return [check for check in self.checks if check.required and check.ok is False]
 
 
 class Network(Protocol):

@@ -11,7 +11,7 @@ from pyreqwest.client import Client
 
 from gatepost.background import Loop
 from gatepost.model.capabilities import Capabilities
-from gatepost.networks.base import AcceptedMessage, BusinessAccount, CallbackReader, Network
+from gatepost.networks.base import AcceptedMessage, BusinessAccount, CallbackReader, CredentialReport, Network
 from gatepost.networks.qr.driver import Driver
 
 
@@ -41,6 +41,7 @@ class Connector(msgspec.Struct, frozen=True):
     open: Callable[[NetworkChannel], Network] | None = None  # None: through the link that the channel's owner holds
     driver: Callable[[NetworkChannel], Awaitable[Driver]] | None = None  # holds the links of channels
     business: Callable[[NetworkChannel], BusinessAccount] | None = None  # templates, the profile, the number's state
+    test: Callable[[NetworkChannel], Awaitable[CredentialReport]] | None = None  # tests credentials, stored or not
 
 
 class Callbacks(msgspec.Struct, frozen=True):
@@ -57,6 +58,7 @@ class NetworkKind(msgspec.Struct, frozen=True):
     capabilities: Capabilities
     pacing: Literal["tiers", "warm_up"]  # what limits new conversations; the figures are in the settings
     connect: Callable[[NetworkParts], Connector]
+    credentials: bool = False  # its channels have ids and a token at the network, and secrets of its callbacks
     linked: bool = False  # a phone is linked by QR code, and the channel's owner holds the link
     accepted_fields: Callable[[AcceptedMessage], dict[str, Any]] = lambda _: {}  # added to the response to a send
     keeps_uploads: timedelta | None = None  # how long an uploaded file can be sent; None: while the connection is open

@@ -63,6 +63,10 @@ class Backoff:
         """Ends the back-off of the whole channel: the network allows it to send faster than before."""
         self._until[BackoffScope.CHANNEL], self._refusals[BackoffScope.CHANNEL] = 0.0, 0
 
+    def retry_broken(self) -> None:
+        """Ends the wait of a broken number; a single message is tried."""
+        self._until[BackoffScope.BROKEN] = 0.0
+
     def note_accepted(self, now: float, *, opened: bool) -> bool:
         """A message was accepted. True if that ends a trouble; a message sent before the back-off began proves nothing.
 

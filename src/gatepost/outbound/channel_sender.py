@@ -81,6 +81,11 @@ class ChannelSender(ChannelTask):
         self._state.starts.change(limits.throughput)
         self._state.calls.change(limits.throughput)
 
+    def retry_now(self) -> None:
+        """Tries a message now, because what broke the number may be fixed: it has a new token."""
+        self._backoff.retry_broken()
+        self._wakeup.set()
+
     def connect(self, network: Network | None) -> None:
         """Sets the connection to the network; None: there is none at the moment."""
         if (self._state.network is None) != (network is None):
@@ -105,7 +110,7 @@ class ChannelSender(ChannelTask):
         self._trouble_at = at
         left = SUSPECT_SECONDS - (self._clock.now() - at).total_seconds()
         if left > 0 and self._backoff.suspect(trouble["because"], self._clock.monotonic(), left):
-            await self._state.report_connection("limited", trouble["because"])
+            await self._state.report_connection("limited", trouble["because"], False)
 
     @property
     def idle(self) -> bool:

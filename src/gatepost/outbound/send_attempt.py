@@ -122,7 +122,7 @@ class SendAttempt:
             if isinstance(receipt, SendAccepted) and self._backoff.note_accepted(
                 self._clock.monotonic(), opened=opened
             ):
-                await self._state.report_connection("connected", "The network accepted a message again.")
+                await self._state.report_connection("connected", "The network accepted a message again.", False)
             await self.finish(message, verdict, unopened=unopened)
         elif isinstance(verdict, RetrySend):
             await self._retry(message, verdict, unopened=unopened)
@@ -171,7 +171,7 @@ class SendAttempt:
         because = str(verdict.error.get("advice") or verdict.error["title"])
         news = self._backoff.start(verdict.scope, because, self._clock.monotonic(), verdict.at_least)
         if news and verdict.scope is not BackoffScope.CHANNEL:
-            await self._state.report_connection("limited", because)
+            await self._state.report_connection("limited", because, verdict.token_rejected)
 
     async def finish(
         self, message: QueuedMessage, end: FinalResult, *, unopened: bool = False, waits: str | None = None

@@ -68,6 +68,7 @@ class RetrySend(msgspec.Struct, frozen=True):
     error: dict[str, Any]
     scope: BackoffScope = BackoffScope.NOTHING
     at_least: float = 0.0  # seconds of back-off before which another try is useless
+    token_rejected: bool = False
 
 
 class AwaitStatus(msgspec.Struct, frozen=True):
@@ -106,7 +107,7 @@ def _decide_refusal(
 ) -> Next:
     error = error_shown(refused.error)
     if refused.reaction in _SCOPES:
-        return RetrySend(0.0, error, _SCOPES[refused.reaction], refused.wait)
+        return RetrySend(0.0, error, _SCOPES[refused.reaction], refused.wait, refused.error.token_rejected)
     if refused.reaction is ErrorReaction.HOLD_RECIPIENT:
         return RetrySend(pace.recipient_backoff(recipient_refusals), error)
     if refused.reaction is ErrorReaction.RETRY and attempt < min(rules.attempts, refused.tries or rules.attempts):

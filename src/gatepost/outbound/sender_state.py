@@ -16,12 +16,12 @@ from gatepost.outbound.throttle import Throttle
 
 TICK = 0.5  # seconds between looks at waiting messages: lost answers, opened windows, expired messages
 
-ReportConnection = Callable[[str, str | None], Awaitable[None]]
+ReportConnection = Callable[[str, str | None, bool], Awaitable[None]]  # state, reason, whether the token was rejected
 Attach = Callable[[Network, str, str], Awaitable[dict[str, str] | Receipt]]
 ForgetMedia = Callable[[Mapping[str, str]], Awaitable[bool]]
 
 
-async def report_nothing(_state: str, _reason: str | None) -> None:
+async def report_nothing(_state: str, _reason: str | None, _token_rejected: bool) -> None:
     """A sender without a channel whose state is shown."""
 
 

@@ -9,10 +9,16 @@ import msgspec
 from gatepost.model import times
 from gatepost.model.errors import invalid_field
 from gatepost.model.field_readers import read_list, read_texts, read_url
-from gatepost.model.number_status import NumberHealth, changed_connection
+from gatepost.model.number_status import (
+    TOKEN_ACCEPTED,
+    TOKEN_REJECTED,
+    NumberHealth,
+    changed_connection,
+    connection_of,
+)
 from gatepost.model.problem_collector import ProblemCollector, read_each
-from gatepost.networks.base import BusinessAccount
-from gatepost.services.network_errors import network_call
+from gatepost.networks.base import BusinessAccount, CallFailed
+from gatepost.services.network_errors import network_call, refusal
 from gatepost.store.channels import ChannelConfig, save_connection, save_number
 from gatepost.store.pool import Database
 
@@ -57,17 +63,30 @@ async def change_profile(business: BusinessAccount, change: ProfileChange) -> di
 
 async def check_health(db: Database, channel: ChannelConfig, business: BusinessAccount, now: datetime) -> NumberHealth:
     """Ask the network for the state of the number, and store what it reports."""
-    with network_call():
-        health = await business.read_number()
+    health = await _read_number(db, channel, business, now)
     patch = {name: value for name, value in msgspec.to_builtins(health).items() if value is not None}
     patch["checked_at"] = times.format_time(now)
     if health.tier not in (None, channel.state.get("tier")):
         patch["tier_since"] = times.format_time(now)
     await save_number(db, channel.id, patch, health.tier)
     changed = changed_connection(channel.state.get("status"), health.status)
-    if changed is not None:
+    if TOKEN_REJECTED in channel.state:
+        state, reason = connection_of(health.status) or ("connected", TOKEN_ACCEPTED)
+        await save_connection(db, channel.ref, channel.id, state, reason, now, token_rejected=False)
+    elif changed is not None:
         await save_connection(db, channel.ref, channel.id, *changed, now)
     return health
+
+
+async def _read_number(db: Database, channel: ChannelConfig, business: BusinessAccount, now: datetime) -> NumberHealth:
+    """Read the state of the number; a token that the network rejects becomes a state of the channel."""
+    try:
+        return await business.read_number()
+    except CallFailed as failed:
+        if failed.error.token_rejected and TOKEN_REJECTED not in channel.state:
+            reason = failed.error.advice or failed.error.title
+            await save_connection(db, channel.ref, channel.id, "limited", reason, now, token_rejected=True)
+        raise refusal(failed) from failed
 
 
 def check_profile(change: ProfileChange) -> dict[str, Any]:

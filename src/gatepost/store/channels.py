@@ -9,8 +9,10 @@ import msgspec
 
 from gatepost.model import ids, times
 from gatepost.model.account_log import LogEntry
+from gatepost.model.errors import Conflict
 from gatepost.model.event import ChannelRef
 from gatepost.model.event.acknowledgements import AckConnection
+from gatepost.model.number_status import TOKEN_REJECTED
 from gatepost.store.account_log import insert_entry
 from gatepost.store.channel_head import ChannelTransaction, Lease, channel_transaction
 from gatepost.store.devices import record_device
@@ -65,10 +67,18 @@ _BELONGINGS = (
 
 
 async def insert_channel(
-    db: Database, channel: ChannelConfig, now: datetime, entry: LogEntry, once: IdempotentRequest[ChannelConfig] = NEVER
+    db: Database,
+    channel: ChannelConfig,
+    now: datetime,
+    entry: LogEntry,
+    once: IdempotentRequest[ChannelConfig] = NEVER,
+    *,
+    limit: int | None = None,
 ) -> bool:
-    """Insert a channel and its head. Return False if there is no such account."""
+    """Insert a channel and its head, unless the account has `limit` channels. Return False if there is no account."""
     async with db.transaction() as conn:
+        if limit is not None:
+            await _check_limit(conn, channel.account_id, limit)
         made = await conn.fetchval(
             f"""INSERT INTO channels ({_COLUMNS}, created_at)
                 SELECT $1, id, $3, $4, $5, $6, $7, $8, $9, $10, $11 FROM accounts WHERE id = $2 RETURNING 1""",
@@ -95,6 +105,18 @@ async def insert_channel(
         await insert_entry(conn, entry)
         await once.keep_unlocked(conn, channel, now)
     return True
+
+
+async def _check_limit(conn: "Connection[Any]", account_id: UUID, limit: int) -> None:
+    """Reject a further channel of an account that has as many as it may. Concurrent requests wait for each other."""
+    await conn.execute("SELECT 1 FROM accounts WHERE id = $1 FOR NO KEY UPDATE", account_id)
+    count = await conn.fetchval("SELECT count(*) FROM channels WHERE account_id = $1", account_id)
+    if count >= limit:
+        raise Conflict(
+            f"The plan of this account allows {limit} channels, and it has {count}. Delete one, or ask the operator of "
+            "this gateway for another plan.",
+            "channel_limit_reached",
+        )
 
 
 async def get_config(db: Database, channel_id: UUID) -> ChannelConfig | None:
@@ -230,14 +252,30 @@ async def list_activity(db: Database, account_id: UUID, unread_max: int) -> dict
 
 
 async def record_connection(
-    transaction: ChannelTransaction, state: str, reason: str | None, qr: str | None = None
+    transaction: ChannelTransaction,
+    state: str,
+    reason: str | None,
+    qr: str | None = None,
+    *,
+    token_rejected: bool | None = None,
 ) -> bool:
-    """Save the state of the connection, and emit an event if it changed or there is a new code to scan."""
+    """Save the state of the connection, and emit an event if it changed or there is a new code to scan.
+
+    `token_rejected` also saves whether the network rejects the token of the channel; None does not change it.
+    """
     conn, channel_id = transaction.conn, transaction.channel_id
     previous = await conn.fetchrow("SELECT connection, reason FROM channels WHERE id = $1", channel_id)
     if previous is None or ((previous["connection"], previous["reason"]) == (state, reason) and not qr):
         return False
     await conn.execute("UPDATE channels SET connection = $2, reason = $3 WHERE id = $1", channel_id, state, reason)
+    if token_rejected is not None:
+        rejected = {TOKEN_REJECTED: times.format_time(transaction.now)} if token_rejected else {}
+        await conn.execute(
+            "UPDATE channels SET state = (state - $2::text) || $3::jsonb WHERE id = $1",
+            channel_id,
+            TOKEN_REJECTED,
+            json_text(rejected),
+        )
     transaction.event_buffer.add(AckConnection(state, previous["connection"], reason, qr or msgspec.UNSET))
     return True
 
@@ -252,10 +290,11 @@ async def save_connection(
     *,
     epoch: int | None = None,
     qr: str | None = None,
+    token_rejected: bool | None = None,
 ) -> bool:
     """Do the same in a commit of its own; with an epoch, only if that owner still owns the channel."""
     async with channel_transaction(db, channel, channel_id, now, epoch=epoch, sending=False) as transaction:
-        return await record_connection(transaction, state, reason, qr)
+        return await record_connection(transaction, state, reason, qr, token_rejected=token_rejected)
 
 
 _DAY = timedelta(hours=24)

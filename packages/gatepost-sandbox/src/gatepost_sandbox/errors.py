@@ -104,6 +104,16 @@ def bad_token(why: str) -> Refusal:
     return Refusal(190, message=f"Invalid OAuth access token - {why}")
 
 
+def bad_proof() -> Refusal:
+    """Return the refusal of an `appsecret_proof` that was not made with the app's secret."""
+    return Refusal(100, kind="GraphMethodException", message="Invalid appsecret_proof provided in the API argument")
+
+
+def missing_permission(scope: str) -> Refusal:
+    """Return the refusal of a token that lacks a permission."""
+    return Refusal(200, message=f"(#200) The permission {scope} is missing.")
+
+
 def unknown_object(method: str, object_id: str) -> Refusal:
     """Return the refusal of an object that does not exist or is forbidden; the network does not say which."""
     return Refusal(

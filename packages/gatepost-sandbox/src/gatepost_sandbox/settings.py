@@ -96,6 +96,9 @@ class SandboxSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, k
     attempts_cap: Positive = 50_000
 
 
+MESSAGING, MANAGEMENT = "whatsapp_business_messaging", "whatsapp_business_management"
+
+
 class NumberSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """A number as registered; delays, limits and callbacks hold only what differs from the global settings."""
 
@@ -114,6 +117,7 @@ class NumberSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
     delays: dict[str, Any] = {}
     limits: dict[str, Any] = {}
     callbacks: dict[str, Any] = {}
+    scopes: tuple[str, ...] = (MESSAGING, MANAGEMENT)  # permissions of the token
 
 
 def merge(current: Tuned, patch: dict[str, Any]) -> Tuned:

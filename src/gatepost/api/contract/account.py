@@ -20,6 +20,7 @@ from gatepost.api.contract.usage import ApiRate, PlanUsage, StorageUsage, TrialP
 from gatepost.model import account as model
 from gatepost.model import ids, times
 from gatepost.model.account_log import Actor, LogEntry
+from gatepost.model.number_status import TOKEN_REJECTED
 from gatepost.model.session import Role
 from gatepost.store import accounts, keys
 from gatepost.store.channels import ChannelConfig
@@ -74,17 +75,18 @@ class OwnAccount(ApiObject, frozen=True):
 
 
 class Plan(ApiObject, frozen=True):
-    """What an account may send in a month and store. Null is no limit."""
+    """What an account may send in a month and store, and how many channels it may have. Null is no limit."""
 
     id: Annotated[str, Meta(examples=["starter"])]
     title: Annotated[str, Meta(examples=["Starter"])]
     messages_per_month: Annotated[int | None, Meta(examples=[12_000])]
     storage_bytes: Annotated[int | None, Meta(examples=[2_147_483_648])]
+    channels: Annotated[int | None, Meta(examples=[10])]
 
     @classmethod
     def of(cls, name: str, plan: model.Plan) -> "Plan":
         """Return a plan of the settings."""
-        return cls(name, plan.title, plan.messages_per_month, plan.storage_bytes)
+        return cls(name, plan.title, plan.messages_per_month, plan.storage_bytes, plan.channels)
 
 
 class AccountUsage(ApiObject, frozen=True):
@@ -153,6 +155,9 @@ class AccountChannel(ApiObject, frozen=True):
 class ChannelOverview(AccountChannel, frozen=True, kw_only=True):
     """A channel with the state of its number, what its limits leave, and its unread conversations."""
 
+    token_rejected_at: Annotated[
+        Never, Meta(description="When the network rejected the access token. Null: it is valid.")
+    ]
     quality: Annotated[Text, Meta(examples=["GREEN"])]
     status: Annotated[Text, Meta(examples=["CONNECTED"])]
     throughput: Throughput
@@ -169,6 +174,7 @@ class ChannelOverview(AccountChannel, frozen=True, kw_only=True):
     ) -> dict[str, Any]:
         """Return the fields besides those of `AccountChannel`."""
         return {
+            "token_rejected_at": row.state.get(TOKEN_REJECTED),
             "quality": row.state.get("quality"),
             "status": row.state.get("status"),
             "throughput": headroom.throughput_within(limits),

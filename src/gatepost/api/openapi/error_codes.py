@@ -31,6 +31,7 @@ STATUS: dict[str, int] = {
     "channel_not_connected": 409,
     "contact_exists": 409,
     "last_owner": 409,
+    "channel_limit_reached": 409,
     "body_too_large": 413,
     "media_too_large": 413,
     "storage_full": 413,

@@ -21,6 +21,7 @@ class ErrorEntry(msgspec.Struct, frozen=True):
     tries: int | None = None  # the number of attempts, if fewer than the settings allow
     failed: str | None = None  # the advice after the last attempt, if it differs
     files: bool = False  # the network may have lost the message's file
+    token: bool = False  # the access token is not valid: only a new one helps
 
     @property
     def codes(self) -> str:
@@ -68,5 +69,6 @@ def by_status(http_status: int | None) -> ErrorReaction:
 def with_advice(code: int, title: str, details: str | None, subcode: int | None = None) -> NetworkError:
     """Return the network's error with our advice. A subcode in the table takes precedence: it is more specific."""
     entry = (find_entry(subcode) if subcode else None) or find_entry(code)
-    advice = (entry.advice, entry.failed) if entry else ()
-    return NetworkError(code, title, details, *advice)
+    if entry is None:
+        return NetworkError(code, title, details)
+    return NetworkError(code, title, details, entry.advice, entry.failed, token_rejected=entry.token)

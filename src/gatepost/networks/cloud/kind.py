@@ -6,11 +6,13 @@ from functools import partial
 import msgspec
 
 from gatepost.model.capabilities import Capabilities
+from gatepost.networks.base import CredentialReport
 from gatepost.networks.cloud.business_account import CloudAccount
 from gatepost.networks.cloud.callback_reader import CloudCallbackReader
 from gatepost.networks.cloud.compose import WRITERS, accepted_fields
+from gatepost.networks.cloud.credential_checks import check_credentials
 from gatepost.networks.cloud.file_hosts import FileHosts
-from gatepost.networks.cloud.graph import make_client
+from gatepost.networks.cloud.graph import Graph, make_client
 from gatepost.networks.cloud.secrets import ChannelSecrets
 from gatepost.networks.cloud.send import CloudNetwork
 from gatepost.networks.kind import Callbacks, Connector, NetworkChannel, NetworkKind, NetworkParts
@@ -35,7 +37,13 @@ def _connect(parts: NetworkParts) -> Connector:
         waba_id, token = channel.address.get("waba_id", ""), _decode_secrets(channel.secrets).token
         return CloudAccount(client, *number(channel), waba_id, token)
 
-    return Connector(client.close, open=open_network, business=open_business)
+    async def test(channel: NetworkChannel) -> CredentialReport:
+        base_url, version, phone_number_id = number(channel)
+        secrets = _decode_secrets(channel.secrets)
+        graph = Graph(client, base_url, version, secrets.token)
+        return await check_credentials(graph, phone_number_id, channel.address.get("waba_id"), secrets)
+
+    return Connector(client.close, open=open_network, business=open_business, test=test)
 
 
 CLOUD = NetworkKind(
@@ -47,6 +55,7 @@ CLOUD = NetworkKind(
     ),
     pacing="tiers",
     connect=_connect,
+    credentials=True,
     keeps_uploads=timedelta(days=29),  # the network deletes them after 30 days
     fetches_links=True,
     accepted_fields=accepted_fields,

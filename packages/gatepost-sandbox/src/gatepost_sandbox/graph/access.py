@@ -4,14 +4,17 @@ token of a number ─► the number, its account, the account's templates and fi
 app_id|app_secret ─► the same of all numbers of the app
 """
 
+import hashlib
+import hmac
 from typing import Any, Literal
 
 import msgspec
 
-from gatepost_sandbox.errors import Refusal, bad_token, unknown_object
+from gatepost_sandbox.errors import Refusal, bad_proof, bad_token, missing_permission, unknown_object
 from gatepost_sandbox.graph.call import Call
 from gatepost_sandbox.network import Network
 from gatepost_sandbox.numbers import Number
+from gatepost_sandbox.settings import MANAGEMENT
 
 Kind = Literal["number", "waba", "template", "media", "app", "upload", "business"]
 
@@ -41,6 +44,8 @@ def find_target(network: Network, call: Call) -> Target | Refusal:
     held = holders(network, call.token)
     if isinstance(held, Refusal):
         return held
+    if not _proof_fits(held, call):
+        return bad_proof()
     wabas = list(dict.fromkeys(number.spec.waba_id for number in held))
     wanted = call.object_id
     target = (
@@ -49,7 +54,22 @@ def find_target(network: Network, call: Call) -> Target | Refusal:
         or _find_in_accounts(network, wanted, wabas)
         or _find_above(held, wanted)
     )
+    if (
+        target is not None
+        and target.kind in ("waba", "template")
+        and not any(MANAGEMENT in one.spec.scopes for one in held)
+    ):
+        return missing_permission(MANAGEMENT)
     return target or unknown_object(call.method, wanted)
+
+
+def _proof_fits(held: list[Number], call: Call) -> bool:
+    """Return whether the request has no `appsecret_proof`, or the one of an app of the token."""
+    proof = call.query.get("appsecret_proof")
+    if proof is None:
+        return True
+    token = str(call.token).encode()
+    return any(hmac.digest(one.spec.app_secret.encode(), token, hashlib.sha256).hex() == proof for one in held)
 
 
 def _find_number(held: list[Number], wanted: str) -> Target | None:

@@ -57,6 +57,7 @@ class File(msgspec.Struct, frozen=True):
 Result = dict[str, Any] | Raw | Refusal
 Outcome = Result | Awaitable[Result]
 SUCCESS: dict[str, Any] = {"success": True}
+_CREDENTIALS = ("access_token", "appsecret_proof")
 
 
 def read_call(scope: Scope, parts: list[str], body: bytes) -> Call:
@@ -83,7 +84,7 @@ def root_of(scope: Scope) -> str:
 
 def read_params(call: Call) -> dict[str, Any] | Refusal:
     """Return the parameters of a request, from the query, JSON or a form."""
-    params: dict[str, Any] = {name: value for name, value in call.query.items() if name != "access_token"}
+    params: dict[str, Any] = {name: value for name, value in call.query.items() if name not in _CREDENTIALS}
     kind = call.headers.get("content-type", "")
     if not call.body:
         return params

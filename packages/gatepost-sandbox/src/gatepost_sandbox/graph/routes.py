@@ -84,6 +84,7 @@ ROUTES: Mapping[Kind, Mapping[tuple[str, str], Operation]] = {
 # Requests about no object of the network: how to get a token, and files by their addresses.
 OPEN: Mapping[str, Callable[[Network, Call], Outcome]] = {
     "oauth/access_token": waba.app_token,
+    "debug_token": waba.debug_token,
     "whatsapp_business/attachments": media.download,
     "whatsapp_business/pictures": uploads.fetch,
     "whatsapp_business/qr/*": people.draw_qr,

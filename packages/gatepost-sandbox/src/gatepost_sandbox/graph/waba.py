@@ -154,6 +154,21 @@ def app_token(network: Network, call: Call) -> Result:
     return {"access_token": f"{app_id}|{secret}", "token_type": "bearer"}
 
 
+def debug_token(network: Network, call: Call) -> Result:
+    """GET /debug_token: whether a token is valid, of which app it is, and its permissions."""
+    asking = holders(network, call.token)
+    if isinstance(asking, Refusal):
+        return asking
+    held = holders(network, call.query.get("input_token") or None)
+    if isinstance(held, Refusal):
+        error = {"code": held.code, "message": held.message}
+        return {"data": {"is_valid": False, "scopes": [], "error": error}}
+    spec = held[0].spec
+    scopes = list(dict.fromkeys(scope for one in held for scope in one.spec.scopes))
+    valid = {"app_id": spec.app_id, "type": "SYSTEM_USER", "application": "Sandbox App", "is_valid": True}
+    return {"data": {**valid, "expires_at": 0, "data_access_expires_at": 0, "scopes": scopes}}
+
+
 async def set_subscription(network: Network, app_id: str, call: Call) -> Result:
     """POST /{app}/subscriptions: the address of an app; only the app's own token may set it."""
     params = read_params(call)
