@@ -18,6 +18,7 @@ from gatepost.access.client_address import TrustedProxies
 from gatepost.access.costly import CostlyRequests
 from gatepost.access.origin import origin_of
 from gatepost.access.rate_limit import RateLimit
+from gatepost.access.refusal_recorder import RefusalRecorder
 from gatepost.access.session_authentication import SessionAuthenticator
 from gatepost.access.sign_in_throttle import SignInThrottle
 from gatepost.access.sliding_limit import SlidingLimit
@@ -29,6 +30,7 @@ from gatepost.api.app import create_app
 from gatepost.api.body_memory import BodyMemory
 from gatepost.api.context import ApiContext, CallbackConfig
 from gatepost.api.credential_test import CREDENTIAL_TESTS
+from gatepost.api.dispatcher import Dispatcher
 from gatepost.api.metrics_source import MetricsSource
 from gatepost.api.session_cookie import SessionCookie
 from gatepost.api.webhook_test import TRIALS
@@ -96,13 +98,14 @@ class Gatepost:
         rate, self._wrong = RateLimit(api.rate, api.burst), WrongCredentials(api.wrong_keys, clock)
         self._gate = Authenticator(accept_db, clock, rate, self._wrong, cached)
         self._sessions = SessionAuthenticator(accept_db, clock, rate, self._wrong, cached)
+        self._refused = RefusalRecorder(self._db, clock)
         self._waiters = EventWaiters(self._own_db, settings.api.streams)
         self._housekeeper = Housekeeper(settings, self._db, self._objects, clock, self._note_use)
         self._owner: Owner | None = None
         self._workers: ChannelWorkers | None = None
-        self.web = create_app(self._gateway(), public_only=role == "worker")
-        if role != "worker":
-            self.web = Dashboard(self.web, load_files(), self._metrics.answered)
+        api_app = create_app(self._gateway(), public_only=role == "worker")
+        dashboard = Dashboard(api_app, load_files(), self._metrics.answered, api_app.new_request_id)
+        self.web: Dispatcher | Dashboard = api_app if role == "worker" else dashboard
 
     async def start(self) -> None:
         """Start the loops of this process's role."""
@@ -143,6 +146,7 @@ class Gatepost:
     async def _note_use(self) -> None:
         await self._gate.note_use()
         await self._sessions.note_use()
+        await self._refused.save()
 
     def _on_commit(self, channel_id: UUID, *, sending: bool) -> None:
         """Wake the requests that wait for a channel's events, and the channel's owner, on this node or another."""
@@ -167,6 +171,7 @@ class Gatepost:
             sign_ins=SignInThrottle(self._clock),
             failures=FailureLog(self._api_db),
             wrong=self._wrong,
+            refused=self._refused,
             proxies=TrustedProxies(server.trusted_proxies),
             cookie=SessionCookie(secure=origin_of(server.public_url).startswith("https:")),
             acceptor=self._acceptor,

@@ -1,6 +1,6 @@
 """Housekeeping: periodic work that no request waits for.
 
-every 5 s     times of use of keys and sessions, statistics of new partitions
+every 5 s     times of use of keys and sessions, refused requests, statistics of new partitions
 every minute  daily message counts
 every 10 min  create and drop partitions, delete rows and files past their retention
 every day     delete orphaned files
@@ -27,6 +27,7 @@ from gatepost.store.messages.accept_rows import forget_batches
 from gatepost.store.messages.status import forget_parked_statuses
 from gatepost.store.one_time_links import forget_links
 from gatepost.store.pool import Database
+from gatepost.store.refused_requests import forget_refused
 from gatepost.store.search.index import forget_blocks
 from gatepost.store.sessions import forget_sessions
 from gatepost.store.usage import count_all
@@ -90,6 +91,7 @@ class Housekeeper:
         await self._do("old batches", partial(forget_batches, db, now, retention.messages_days))
         await self._do("ended sessions", partial(forget_sessions, db, now))
         await self._do("expired links", partial(forget_links, db, now))
+        await self._do("old refused requests", partial(forget_refused, db, now))
         await self._do("old log entries", partial(forget_entries, db, now, retention.messages_days))
         await self._do("linked devices", partial(forget_devices, db, self._settings.qr.device_store))
         await self._do("storage reservations", partial(forget_reservations, db, now))

@@ -40,8 +40,11 @@ class Served:
     def __init__(self, folder: Path) -> None:
         self.api = Receiver()
         self.counted: list[int] = []
-        self.app = Dashboard(self.api, load_files(folder), self.counted.append)
+        self.app = Dashboard(self.api, load_files(folder), self.counted.append, self.new_request_id)
         self.url = ""
+
+    def new_request_id(self) -> str:
+        return f"req_{len(self.counted)}"
 
     async def get(self, path: str, method: str = "GET", **headers: str) -> Answer:
         return await asyncio.to_thread(self._get, path, method, headers)
@@ -90,6 +93,13 @@ async def test_headers_protect_the_page(served: Served) -> None:
     assert "camera=()" in answer.headers["permissions-policy"]
 
 
+async def test_every_answer_has_an_id(served: Served) -> None:
+    paths = ("/", "/favicon.svg", "/assets/app-abc.js", "/link/abc")
+    assert {(await served.get(path, **BROWSER)).headers["x-request-id"] for path in paths} == {
+        f"req_{number}" for number in range(1, 5)
+    }
+
+
 async def test_a_file_is_cached_forever_and_compressed(served: Served) -> None:
     plain = await served.get("/assets/app-abc.js", accept_encoding="identity")
     assert (plain.status, plain.body, plain.headers["content-type"]) == (200, SCRIPT, "text/javascript")
@@ -129,7 +139,7 @@ async def test_everything_else_reaches_the_api(served: Served, method: str, path
 
 
 async def test_without_a_build_the_page_says_how_to_build_it(served: Served, tmp_path: Path) -> None:
-    empty = Dashboard(served.api, load_files(tmp_path / "none"), served.counted.append)
+    empty = Dashboard(served.api, load_files(tmp_path / "none"), served.counted.append, served.new_request_id)
     async with serve_app(empty) as served.url:
         answer = await served.get("/", **BROWSER)
         assert (answer.status, answer.body) == (404, NOT_BUILT)
@@ -158,6 +168,7 @@ async def test_the_gateway_serves_the_built_dashboard(parted_database_url: str) 
     async with running_house(parted_database_url) as house:
         page = await house.call("GET", "/", key="", headers=BROWSER)
         assert page.status == 200, "the dashboard is not built: run `make dashboard`"
+        assert page.headers["x-request-id"] != (await house.call("GET", "/healthz")).headers["x-request-id"]
         (script,) = re.findall(r'<script[^>]* src="(/assets/[^"]+\.js)"', page.body.decode())
         answer = await house.call("GET", script, key="", headers={"accept-encoding": "br"})
         assert (answer.status, answer.headers["content-type"]) == (200, "text/javascript")

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from typing import Any
 from uuid import UUID
 
 import asyncpg
@@ -10,6 +11,7 @@ import pytest
 
 from gatepost.access.costly import ALWAYS, CostlyRequests, is_costly
 from gatepost.api.app import ROUTES
+from gatepost.model.account import Principal
 from gatepost.model.errors import GatepostError, LimitReached
 from tests.gateway.checks import TEXT, check_refused
 from tests.gateway.wire import Wire, request, wired
@@ -43,18 +45,26 @@ def test_which_routes_are_costly() -> None:
 
 
 def test_the_count_itself() -> None:
-    costly, keys = CostlyRequests(2, 3), [UUID(int=number) for number in range(3)]
+    kinds: list[Any] = ["key", "session", "mcp_key"]
+    costly = CostlyRequests(2, 3)
+    keys = [Principal(kind, UUID(int=number), frozenset()) for number, kind in enumerate(kinds)]
     costly.begin(keys[0])
     costly.begin(keys[0])
-    with pytest.raises(LimitReached):
+    with pytest.raises(LimitReached, match="This key has 2 exports"):
         costly.begin(keys[0])
     costly.begin(keys[1])
     with pytest.raises(LimitReached):
         costly.begin(keys[2])
-    costly.end(keys[0])
+    costly.end(keys[0].id)
     costly.begin(keys[2])
     for key in keys:
-        costly.end(key)
+        costly.end(key.id)
+    for _ in range(2):
+        costly.begin(keys[1])
+    with pytest.raises(LimitReached, match="This session has 2 exports"):
+        costly.begin(keys[1])
+    for _ in range(2):
+        costly.end(keys[1].id)
     assert (costly.count, costly._running) == (0, {})
 
 

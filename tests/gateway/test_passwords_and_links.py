@@ -4,6 +4,8 @@ from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 
 import pytest
+from structlog.processors import format_exc_info
+from structlog.testing import capture_logs
 
 from gatepost.admin.one_time_links import create_reset_link, invite_user
 from gatepost.clock import MovableClock
@@ -147,3 +149,16 @@ async def test_a_link_is_used_by_a_page_of_the_gateway(house: House) -> None:
     check_refused(answer, 403, "wrong_origin")
     stored = await get_user(house.db, person.user.id)
     assert stored == person.user
+
+
+async def test_the_token_is_in_no_log_even_of_a_fault(house: House) -> None:
+    link = await invite_user(house.db, house.account_id, "ben@example.com", role="agent", actor=OPERATOR, now=NOW)
+    await house.db.execute("ALTER TABLE one_time_links RENAME TO elsewhere")
+    with capture_logs() as lines:
+        for answer in (await house.call("GET", f"{LINKS}/{link.token}", key=""), await use(house, link.token)):
+            check_refused(answer, 500, "internal_error")
+    failed = [line for line in lines if line["event"] == "request failed"]
+    assert [line["path"] for line in failed] == [f"{LINKS}/…"] * 2
+    written = "".join(f"{line} {format_exc_info(None, '', dict(line))}" for line in lines)
+    assert 'relation "one_time_links" does not exist' in written
+    assert link.token not in written

@@ -1,4 +1,4 @@
-"""A limit of concurrent costly requests (exports, imports, searches, uploads) per key and per process.
+"""A limit of concurrent costly requests (exports, imports, searches, uploads) per key or session, and per process.
 
 A route declares in its `opt` that it is costly: {"costly": ALWAYS}, or {"costly": "q"} if it is with that query
 parameter. `api/app.py` takes a slot when it admits the request; `api/dispatcher.py` gives it back at the end.
@@ -7,6 +7,7 @@ parameter. `api/app.py` takes a slot when it admits the request; `api/dispatcher
 from collections.abc import Container
 from uuid import UUID
 
+from gatepost.model.account import Principal
 from gatepost.model.errors import LimitReached, LimitState
 
 ALWAYS = "always"
@@ -26,18 +27,19 @@ class CostlyRequests:
         self._total = total
         self._running: dict[UUID, int] = {}
 
-    def begin(self, principal_id: UUID) -> None:
+    def begin(self, principal: Principal) -> None:
         """Count a request until `end`, or reject it."""
-        running = self._running.get(principal_id, 0)
+        running = self._running.get(principal.id, 0)
         if running >= self._per_key:
             raise _too_many(
-                f"This key has {running} exports, imports, searches and uploads in progress.", self._per_key
+                f"This {principal.noun} has {running} exports, imports, searches and uploads in progress.",
+                self._per_key,
             )
         if self.count >= self._total:
             raise _too_many(
                 "Too many exports, imports, searches and uploads are in progress on this node.", self._total
             )
-        self._running[principal_id] = running + 1
+        self._running[principal.id] = running + 1
 
     def end(self, principal_id: UUID) -> None:
         """Stop counting a request."""

@@ -31,7 +31,7 @@ class RateLimit:
         wait, due = space_evenly(self._due.get(principal.id, 0.0), now, 1 / self._rate, self._burst)
         if wait:
             raise LimitReached(
-                f"This {principal.kind} sent more than {self._rate:g} requests a second. Wait as long as Retry-After "
+                f"This {principal.noun} sent more than {self._rate:g} requests a second. Wait as long as Retry-After "
                 "says.",
                 retry_after=wait,
                 limit=LimitState("api", self._burst, self._window, 0, int(due - now) + 1),

@@ -17,8 +17,8 @@ class WrongCredentials:
         wait = self._limit.take(client_network(address), always=True) if self._limit and address else 0.0
         if self._limit and wait:
             raise LimitReached(
-                f"Your address sent more than {self._limit.limit} requests in a minute with a wrong API key or without "
-                "one. Correct the key, then wait as long as Retry-After says.",
+                f"Your address sent more than {self._limit.limit} requests in a minute with a wrong API key, session "
+                "or link, or without one. Correct it, then wait as long as Retry-After says.",
                 retry_after=wait,
                 limit=LimitState("wrong-keys", self._limit.limit, int(self._limit.seconds), 0, int(wait) + 1),
             ) from None

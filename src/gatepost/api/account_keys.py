@@ -2,6 +2,7 @@
 
 from datetime import datetime, timedelta
 from typing import Annotated, Any
+from uuid import UUID
 
 import msgspec
 from litestar.params import FromPath
@@ -11,12 +12,15 @@ from gatepost.admin import keys as admin
 from gatepost.admin.checks import read_id
 from gatepost.api.account_channels import ONE, own_channel
 from gatepost.api.context import Context, CurrentUser
-from gatepost.api.contract.account import ApiKey, NewApiKey
+from gatepost.api.contract.account import ApiKey, NewApiKey, RefusedRequest
 from gatepost.api.idempotency import CreateOnce
+from gatepost.api.paging import read_cursor, show_cursor
+from gatepost.api.query import Paged
 from gatepost.api.responses import Created, Page
 from gatepost.api.route import delete, get, post
 from gatepost.model.account import SCOPES
 from gatepost.store.keys import list_keys
+from gatepost.store.refused_requests import list_refused
 
 _PATH = ONE + "/keys"
 _ONE = _PATH + "/{key_id:str}"
@@ -41,11 +45,37 @@ class KeyRotation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     expires_at: Expiry | None = None
 
 
+class RefusedQuery(Paged, frozen=True, kw_only=True):
+    """Which refused requests."""
+
+    key: Annotated[str, Meta(description="Only requests with this key.")] | None = None
+
+
 @get(_PATH, access="session", summary="List the keys of a channel")
 async def list_account_keys(channel_id: FromPath[str], gateway: Context, user: CurrentUser) -> Page[ApiKey]:
     """All keys of the channel, the oldest first, including revoked and expired ones."""
     channel = await own_channel(gateway, user, channel_id)
     return Page([ApiKey.of(row) for row in await list_keys(gateway.db, channel.id)])
+
+
+@get(_PATH + "/refused", access="session", summary="List refused requests")
+async def list_refused_requests(
+    channel_id: FromPath[str], query: RefusedQuery, gateway: Context, user: CurrentUser
+) -> Page[RefusedRequest]:
+    """Requests with keys of the channel that got an error in the last day, the newest first, without their bodies.
+    They appear here after at most 5 seconds."""
+    channel = await own_channel(gateway, user, channel_id)
+    key = await admin.get_key(gateway.db, channel.id, read_id("key", query.key)) if query.key is not None else None
+    rows = await list_refused(
+        gateway.db,
+        channel.id,
+        key_id=key.id if key else None,
+        now=gateway.clock.now(),
+        before=read_cursor(query.cursor, UUID),
+        limit=query.limit,
+    )
+    following = show_cursor(rows[-1].id) if len(rows) == query.limit else None
+    return Page([RefusedRequest.of(row) for row in rows], following)
 
 
 @post(

@@ -7,7 +7,7 @@ from litestar import Litestar, Request, Response, Router
 from litestar.connection import ASGIConnection
 from litestar.di import Provide
 from litestar.handlers import BaseRouteHandler
-from litestar.types import ASGIApp, Scope
+from litestar.types import Scope
 
 from gatepost.access.access_recheck import remember_access
 from gatepost.access.costly import is_costly
@@ -150,6 +150,7 @@ ROUTES: list[Any] = [
     account_channels.change_account_channel,
     account_channels.delete_account_channel,
     account_keys.list_account_keys,
+    account_keys.list_refused_requests,
     account_keys.create_account_key,
     account_keys.rotate_account_key,
     account_keys.revoke_account_key,
@@ -182,7 +183,7 @@ REFERENCE: list[Any] = [
 ]
 
 
-def create_app(gateway: ApiContext, *, public_only: bool = False) -> ASGIApp:
+def create_app(gateway: ApiContext, *, public_only: bool = False) -> Dispatcher:
     """Return the ASGI app of a process."""
     app = _framework(gateway.body_limit, public_only, figures=bool(gateway.figures.token))
     check_deprecations(DEPRECATIONS, {operation.key for operation in app.state.operations})
@@ -238,7 +239,7 @@ async def admit(connection: "ASGIConnection[Any, Any, Any, Any]", handler: BaseR
             state["user"] = admitted.user
         remember_access(scope, admitted.recheck)
         if is_costly(handler.opt.get("costly"), connection.query_params):
-            gateway.costly.begin(admitted.principal.id)
+            gateway.costly.begin(admitted.principal)
             state["costly"] = admitted.principal.id  # ended in `dispatcher.py`
 
 

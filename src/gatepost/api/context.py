@@ -10,6 +10,7 @@ from litestar.di import NamedDependency
 from gatepost.access.authentication import Authenticator
 from gatepost.access.client_address import TrustedProxies
 from gatepost.access.costly import CostlyRequests
+from gatepost.access.refusal_recorder import RefusalRecorder
 from gatepost.access.session_authentication import SessionAuthenticator
 from gatepost.access.sign_in_throttle import SignInThrottle
 from gatepost.access.sliding_limit import SlidingLimit
@@ -57,6 +58,7 @@ class ApiContext(msgspec.Struct, frozen=True):
     sign_ins: SignInThrottle
     failures: FailureLog  # of signing in
     wrong: WrongCredentials
+    refused: RefusalRecorder
     proxies: TrustedProxies
     cookie: SessionCookie
     acceptor: Acceptor

@@ -22,6 +22,7 @@ from gatepost.api.deprecations import DEPRECATIONS, Deprecations
 from gatepost.api.errors import error_answer
 from gatepost.api.hot_routes import Handler, hot_route
 from gatepost.api.json_body import HttpAnswer
+from gatepost.api.refusals import note_refusal, safe_path
 from gatepost.model.errors import GatepostError
 
 log = structlog.get_logger("gatepost.api")
@@ -46,7 +47,7 @@ class Dispatcher:
             return  # no lifespan events: `app.py` starts and stops the parts of the process
         if scope["method"] == "HEAD":  # a copy: the server must still see HEAD in its own scope
             scope, send = _as_get(scope), _without_body(send)
-        request_id = f"{self._process}{next(self._numbers):08x}"
+        request_id = self.new_request_id()
         handler = hot_route(scope["method"], scope["path"]) if self._hot else None
         asked = self._origins.preflight(scope) if self._origins else None
         if asked is not None:
@@ -57,11 +58,16 @@ class Dispatcher:
         else:
             await self._answer(handler, request_id, scope, receive, send)
 
+    def new_request_id(self) -> str:
+        """Return the id of a new request."""
+        return f"{self._process}{next(self._numbers):08x}"
+
     async def _answer(self, handler: Handler, request_id: str, scope: HTTPScope, receive: Receive, send: Send) -> None:
         try:
             answer = await handler(self._gateway, scope, receive)
         except Exception as error:
             answer = error_answer(error, request_id, scope["path"])
+            note_refusal(self._gateway, scope, answer, request_id)
         self._gateway.figures.metrics.answered(answer.status)
         await send_answer(send, answer, request_id, () if self._plain else self._more(scope))
 
@@ -79,7 +85,7 @@ class Dispatcher:
         try:
             await self._app(scope, checked_body(scope, receive), tagged)
         except LitestarException as error:
-            _log_cut_off(error, request_id, scope["path"])
+            _log_cut_off(error, request_id, safe_path(scope["path"]))
         finally:
             costly = scope["state"].get("costly")
             if costly is not None:

@@ -11,6 +11,7 @@ from litestar.exceptions import HTTPException
 
 from gatepost.api.contract.failure import Failure
 from gatepost.api.json_body import HttpAnswer
+from gatepost.api.refusals import note_refusal, safe_path
 from gatepost.api.suggestions import KnownRoutes
 from gatepost.model.errors import (
     BadRequest,
@@ -66,7 +67,9 @@ _encode = msgspec.json.Encoder().encode
 def answer_error(request: Request[Any, Any, Any], error: Exception) -> Response[bytes]:
     """Return the error response for an exception in the framework."""
     near = _near(request) if isinstance(error, HTTPException) and error.status_code in _MISSED else None
-    answer = error_answer(error, request.scope["state"].get("request_id", ""), request.scope["path"], near)
+    scope, request_id = request.scope, request.scope["state"].get("request_id", "")
+    answer = error_answer(error, request_id, scope["path"], near)
+    note_refusal(scope["state"]["gateway"], scope, answer, request_id)
     headers = {name.decode(): value.decode() for name, value in answer.headers}
     return Response(answer.body, status_code=answer.status, headers=headers, media_type=MediaType.JSON)
 
@@ -87,7 +90,7 @@ def error_answer(error: Exception, request_id: str, path: str, near: str | None 
         if "allow" in more:
             more["allow"] = name_methods(more["allow"].split(", "))
         return _answer(error.status_code, GatepostError(message, code), request_id, more)
-    log.error("request failed", path=path, request_id=request_id, exc_info=error)
+    log.error("request failed", path=safe_path(path), request_id=request_id, exc_info=error)
     sorry = GatepostError("Something went wrong on our side. Nothing is known to have changed.", "internal_error")
     return _answer(500, sorry, request_id)
 

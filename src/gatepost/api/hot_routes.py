@@ -61,6 +61,7 @@ async def send_message(gateway: ApiContext, scope: HTTPScope, receive: Receive) 
     admitted = await admit_request(gateway, scope, headers, _SEND_RULE)
     caller, left = admitted.caller, admitted.left
     assert caller is not None  # the route has a scope
+    scope.setdefault("state", {})["caller"] = caller
     check_json(headers.get(b"content-type"))
     admitted_at = time.monotonic()
     body = await read_all(headers, receive, gateway.body_limit)
@@ -68,7 +69,6 @@ async def send_message(gateway: ApiContext, scope: HTTPScope, receive: Receive) 
         await admitted.recheck()
     key = idempotency_key(headers.get(b"idempotency-key"), body, ROUTE)
     accepted = await gateway.acceptor.accept(caller, decode(body, _send_request), key)
-    scope.setdefault("state", {})["caller"] = caller
     return HttpAnswer(200, accepted.answer, _JSON, (*left, *_REPLAYED) if accepted.replayed else left)
 
 

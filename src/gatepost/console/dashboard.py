@@ -34,10 +34,13 @@ Headers = Iterable[tuple[bytes, bytes]]
 class Dashboard:
     """An ASGI app that serves the dashboard in front of the API."""
 
-    def __init__(self, api: Any, built: BuiltFiles | None, count: Callable[[int], None]) -> None:
+    def __init__(
+        self, api: Any, built: BuiltFiles | None, count: Callable[[int], None], new_request_id: Callable[[], str]
+    ) -> None:
         self._api = api
         self._built = built
         self._count = count  # of answers, by status
+        self._new_request_id = new_request_id
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Answer a request, or pass it on."""
@@ -54,6 +57,7 @@ class Dashboard:
             await self._api(scope, receive, send)
             return
         self._count(status)
+        headers = [*headers, (b"x-request-id", self._new_request_id().encode())]
         await _send(send, status, headers, b"" if scope["method"] == "HEAD" else body, len(body))
 
     def _answer_page(self) -> tuple[int, Headers, bytes]:

@@ -44,6 +44,11 @@ class Principal(msgspec.Struct, frozen=True):
     user_id: UUID | None = None  # of a session
     label: str = ""  # the name of the key, or the name or e-mail address of the user
 
+    @property
+    def noun(self) -> str:
+        """What it is, in messages."""
+        return "key" if self.kind == "mcp_key" else self.kind
+
 
 class Caller(msgspec.Struct, frozen=True):
     """A principal, the channel that it acts on, and the channel's account."""

@@ -66,7 +66,8 @@ class EventWaiters:
             raise Unavailable("This node is about to stop. Try again in a moment.", "overloaded", retry_after=1)
         if self._keys.get(key_id, 0) >= self._most:
             raise LimitReached(
-                f"This key has {self._most} streams and waiting requests open already. Close one, or wait for its end.",
+                f"{self._most} streams and waiting requests are open with this key or session already. Close one, "
+                "or wait for its end.",
                 retry_after=1,
                 limit=LimitState("streams", self._most, 1, 0, 1),
             )

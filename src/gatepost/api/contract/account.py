@@ -25,6 +25,7 @@ from gatepost.model.session import Role
 from gatepost.store import accounts, keys
 from gatepost.store.channels import ChannelConfig
 from gatepost.store.one_time_links import Purpose
+from gatepost.store.refused_requests import RefusedRow
 from gatepost.store.users import User
 
 AccountId = Annotated[str, Meta(examples=[f"acc_{HEX}"])]
@@ -223,6 +224,37 @@ class NewApiKey(ApiKey, frozen=True):
     """A key with its text, which is shown only once."""
 
     key: Annotated[str, Meta(examples=["gpk_x7Kd2aVbT0m1"])]
+
+
+class RefusedRequest(ApiObject, frozen=True):
+    """Equal requests of a key within a minute that got an error. Times and texts are those of the last."""
+
+    at: Time
+    key: KeyId
+    method: Annotated[str, Meta(examples=["POST"])]
+    path: Annotated[str, Meta(description="The route, or an unknown path.", examples=["/api/v1/message/send"])]
+    status: Annotated[int, Meta(examples=[422])]
+    code: Annotated[str, Meta(examples=["invalid_phone"])]
+    field: Annotated[Text, Meta(description="The first invalid field.", examples=["phone"])]
+    message: Annotated[str, Meta(examples=["phone: must be digits with the country code"])]
+    request_id: Annotated[str, Meta(description="`X-Request-Id` of the response.", examples=["req_5f1c9a2b00000001"])]
+    count: Annotated[int, Meta(examples=[3])]
+
+    @classmethod
+    def of(cls, row: RefusedRow) -> "RefusedRequest":
+        """Return refused requests."""
+        return cls(
+            at=times.format_time(row.at),
+            key=ids.format_id("key", row.key_id),
+            method=row.method,
+            path=row.path,
+            status=row.status,
+            code=row.code,
+            field=row.field or None,
+            message=row.message,
+            request_id=row.request_id,
+            count=row.count,
+        )
 
 
 class AccountUser(ApiObject, frozen=True):
