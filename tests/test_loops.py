@@ -48,6 +48,8 @@ LOOPS = {  # loops without an end of their own, and what ends them
     "background.run_loop": "the mechanism itself",
     "background.retry_until_available": "success, or the caller's condition",
     "access.access_recheck.checked_parts": "the last piece of an answer",
+    "services.account_feed.AccountStream.batches": "the request",
+    "services.account_feed.AccountStream._catch_up": "nothing more was missed, or the request",
     "services.export._chunks": "the last page",
     "services.feed.follow": "the request",
     "services.feed.next_page": "the request",

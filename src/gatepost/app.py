@@ -50,6 +50,7 @@ from gatepost.networks.base import Network
 from gatepost.outbound.accept import Acceptor
 from gatepost.owner import Owner
 from gatepost.readiness import Readiness
+from gatepost.services.account_streams import AccountStreams
 from gatepost.services.event_waiters import EventWaiters
 from gatepost.services.media import MediaService
 from gatepost.settings import Settings
@@ -100,6 +101,7 @@ class Gatepost:
         self._sessions = SessionAuthenticator(accept_db, clock, rate, self._wrong, cached)
         self._refused = RefusalRecorder(self._db, clock)
         self._waiters = EventWaiters(self._own_db, settings.api.streams)
+        self._account_streams = AccountStreams(self._own_db, clock, self._waiters, settings.api.streams)
         self._housekeeper = Housekeeper(settings, self._db, self._objects, clock, self._note_use)
         self._owner: Owner | None = None
         self._workers: ChannelWorkers | None = None
@@ -117,6 +119,8 @@ class Gatepost:
         await self._housekeeper.make_partitions()
         start("housekeeping", self._housekeeper.step)
         start("look for events", self._waiters.step, longest_wait=2.0)
+        start("account streams", self._account_streams.step, longest_wait=2.0)
+        start("channels of account streams", self._account_streams.look_step, longest_wait=2.0)
         if self._role != "api":
             self._make_owner()
             start("notifications", self._notifier.listen, longest_wait=5.0)
@@ -124,6 +128,7 @@ class Gatepost:
     def end_streams(self) -> None:
         """End open streams and waiting requests, so that a stopping server does not wait for them."""
         self._waiters.end()
+        self._account_streams.end()
 
     async def stop(self) -> None:
         """Stop all parts after work in flight is finished, within the time limit of the settings."""
@@ -183,6 +188,7 @@ class Gatepost:
             business=self._networks.business,
             speak=self._speak,
             waiters=self._waiters,
+            account_streams=self._account_streams,
             trials=SlidingLimit(TRIALS, self._clock),
             credential_tests=SlidingLimit(CREDENTIAL_TESTS, self._clock),
             check_credentials=self._networks.check_credentials,

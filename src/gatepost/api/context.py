@@ -31,6 +31,7 @@ from gatepost.model.event import ChannelRef
 from gatepost.model.session import SignedInUser
 from gatepost.networks.base import CallbackReader
 from gatepost.outbound.accept import Acceptor
+from gatepost.services.account_streams import AccountStreams
 from gatepost.services.business import OpenBusiness
 from gatepost.services.event_waiters import EventWaiters
 from gatepost.services.media import MediaService
@@ -70,6 +71,7 @@ class ApiContext(msgspec.Struct, frozen=True):
     business: OpenBusiness
     speak: Speak
     waiters: EventWaiters
+    account_streams: AccountStreams
     trials: SlidingLimit  # test events to one endpoint
     credential_tests: SlidingLimit  # of one account
     check_credentials: CheckCredentials

@@ -30,7 +30,7 @@ from gatepost.store.events import FeedPage, newest_event, read_feed_page
 _PATH = "/api/v1/events"
 WAIT_MAX = 30  # seconds
 STREAM_MAX = 3600  # seconds after which a stream may be asked to end by itself
-_STREAM_HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no", "X-Content-Type-Options": "nosniff"}
+STREAM_HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no", "X-Content-Type-Options": "nosniff"}
 _NOT_KEPT = (
     "This cursor is older than the {} days for which events are kept. Compare 'sequence' with the last one "
     "that you have: where it does not go on by one, the events between are gone."
@@ -108,7 +108,7 @@ async def stream_events(
         asyncio.get_running_loop().call_later(query.seconds, watcher.end)
     pieces = write_stream(gateway, FeedQuery(caller.channel_id, after, types), watcher, old_cursor(gateway, after))
     done = BackgroundTask(gateway.waiters.close, watcher)
-    return StreamResponse(pieces, media_type=KIND, headers=_STREAM_HEADERS, background=done)
+    return StreamResponse(pieces, media_type=KIND, headers=STREAM_HEADERS, background=done)
 
 
 async def _wait_for_page(

@@ -21,7 +21,7 @@ from gatepost.services.feed import FeedQuery, follow
 from gatepost.store.events import FeedEvent, FeedPage
 
 KIND = "text/event-stream"
-_RETRY = 2_000  # milliseconds
+RETRY = 2_000  # milliseconds
 
 
 async def write_stream(
@@ -42,7 +42,7 @@ async def write_stream(
 
 def _opening(after: UUID, note: str) -> bytes:
     comment = f": {note}\n" if note else ""
-    return f"{comment}retry: {_RETRY}\nid: {ids.format_id('evt', after)}\n\n".encode()
+    return f"{comment}retry: {RETRY}\nid: {ids.format_id('evt', after)}\n\n".encode()
 
 
 def _written(page: FeedPage, sent: UUID) -> bytes:

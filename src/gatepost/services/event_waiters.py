@@ -11,6 +11,7 @@ import asyncio
 import contextlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Protocol
 from uuid import UUID
 
 from gatepost.model.errors import LimitReached, LimitState, Unavailable
@@ -18,6 +19,18 @@ from gatepost.store.channel_head import read_log_ends
 from gatepost.store.pool import Database
 
 _LOOK = 0.25
+
+
+class Waiter(Protocol):
+    """What waits for events of a channel."""
+
+    channel_id: UUID
+
+    def wake(self) -> None:
+        """Called when there may be new events."""
+
+    def end(self) -> None:
+        """Called when the node stops."""
 
 
 class EventWaiter:
@@ -54,7 +67,7 @@ class EventWaiters:
     def __init__(self, db: Database, most: int) -> None:
         self._db = db
         self._most = most
-        self._of: dict[UUID, set[EventWaiter]] = {}
+        self._of: dict[UUID, set[Waiter]] = {}
         self._seen: dict[UUID, int] = {}
         self._keys: dict[UUID, int] = {}
         self._somebody = asyncio.Event()
@@ -73,22 +86,32 @@ class EventWaiters:
             )
         watcher = EventWaiter(channel_id, key_id)
         self._keys[key_id] = self._keys.get(key_id, 0) + 1
-        self._of.setdefault(channel_id, set()).add(watcher)
-        self._somebody.set()
+        self.add(watcher)
         return watcher
 
     def close(self, watcher: EventWaiter) -> None:
         """Remove a waiter. Closing it twice is allowed."""
-        watching = self._of.get(watcher.channel_id, set())
-        if watcher not in watching:
+        if not self.remove(watcher):
             return
-        watching.remove(watcher)
-        if not watching:
-            del self._of[watcher.channel_id]
-            self._seen.pop(watcher.channel_id, None)
         self._keys[watcher.key_id] -= 1
         if not self._keys[watcher.key_id]:
             del self._keys[watcher.key_id]
+
+    def add(self, waiter: Waiter) -> None:
+        """Wake a waiter whenever its channel has new events."""
+        self._of.setdefault(waiter.channel_id, set()).add(waiter)
+        self._somebody.set()
+
+    def remove(self, waiter: Waiter) -> bool:
+        """Wake a waiter no longer. Return False if it was not woken."""
+        waiting = self._of.get(waiter.channel_id, set())
+        if waiter not in waiting:
+            return False
+        waiting.remove(waiter)
+        if not waiting:
+            del self._of[waiter.channel_id]
+            self._seen.pop(waiter.channel_id, None)
+        return True
 
     @contextmanager
     def watching(self, channel_id: UUID, key_id: UUID) -> Iterator[EventWaiter]:

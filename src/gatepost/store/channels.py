@@ -141,6 +141,25 @@ async def list_channels(db: Database, account_id: UUID | None = None) -> list[Ch
     return [_channel(row) for row in rows]
 
 
+class ChannelVersion(msgspec.Struct, frozen=True):
+    """The end of a channel's log, and a version that is another one after each change of its settings or state."""
+
+    account_id: UUID
+    id: UUID
+    version: str
+    last_event_id: UUID
+
+
+async def list_versions(db: Database, accounts: Sequence[UUID]) -> list[ChannelVersion]:
+    """Return the channels of some accounts."""
+    rows = await db.fetch(
+        """SELECT c.account_id, c.id, c.xmin::text AS version, h.last_event_id
+           FROM channels c JOIN channel_heads h ON h.channel_id = c.id WHERE c.account_id = ANY ($1::uuid[])""",
+        list(accounts),
+    )
+    return [ChannelVersion(*row.values()) for row in rows]
+
+
 class ChannelChange(msgspec.Struct, frozen=True):
     """What to change of a channel; None keeps it."""
 

@@ -1,5 +1,6 @@
 """The feed: a channel's events in the order of their commits, which is the order of their ids."""
 
+from collections import Counter
 from collections.abc import Sequence
 from uuid import UUID
 
@@ -8,6 +9,7 @@ import msgspec
 from gatepost.model import ids
 from gatepost.store.pool import Database
 
+LAST_ID = UUID(int=(1 << 128) - 1)
 _LOOK = 2_000  # events that are read in search of some types
 PAGE_SIZE = 4 * 1024 * 1024  # bytes of events after which a page ends
 # The first events, up to that many bytes and at least one; `found` is how many there are.
@@ -80,6 +82,55 @@ async def _read_all(db: Database, channel_id: UUID, after: UUID, limit: int) -> 
     events = [FeedEvent(row["id"], row["seq"], row["type"], row["body"]) for row in rows]
     cut = bool(rows) and rows[0]["found"] > len(rows)
     return FeedPage(events, events[-1].id if events else after, more=cut or len(events) == limit)
+
+
+class ChannelEvent(msgspec.Struct, frozen=True, gc=False):
+    """An event among those of several channels."""
+
+    channel_id: UUID
+    id: UUID
+    type: str
+    body: str
+
+
+class EventRange(msgspec.Struct, frozen=True):
+    """The events of a channel after one id, up to another."""
+
+    channel_id: UUID
+    after: UUID
+    upto: UUID = LAST_ID
+
+
+async def read_ranges(
+    db: Database, ranges: Sequence[EventRange], limit: int
+) -> tuple[list[ChannelEvent], list[EventRange]]:
+    """Return events of several channels, at most `limit` of each, and the ranges that are left."""
+    rows = await db.fetch(
+        """SELECT channel_id, id, type, body, found FROM (
+               SELECT r.place, r.channel_id, e.id, e.type, e.body, count(*) OVER () AS found,
+                      sum(octet_length(e.body)) OVER (ORDER BY r.place, e.id) - octet_length(e.body) AS before
+               FROM unnest($1::uuid[], $2::uuid[], $3::uuid[])
+                    WITH ORDINALITY AS r (channel_id, after, upto, place)
+               CROSS JOIN LATERAL (
+                   SELECT id, type, body FROM events
+                   WHERE channel_id = r.channel_id AND id > r.after AND id <= r.upto ORDER BY id LIMIT $4) e) s
+           WHERE before < $5 ORDER BY place, id""",
+        [one.channel_id for one in ranges],
+        [one.after for one in ranges],
+        [one.upto for one in ranges],
+        limit,
+        PAGE_SIZE,
+    )
+    events = [ChannelEvent(row["channel_id"], row["id"], row["type"], row["body"]) for row in rows]
+    cut = bool(rows) and rows[0]["found"] > len(rows)
+    last = {event.channel_id: event.id for event in events}
+    count = Counter(event.channel_id for event in events)
+    left = [
+        EventRange(one.channel_id, last.get(one.channel_id, one.after), one.upto)
+        for one in ranges
+        if (cut or count[one.channel_id] == limit) and last.get(one.channel_id, one.after) < one.upto
+    ]
+    return events, left
 
 
 async def newest_event(db: Database, channel_id: UUID) -> UUID:

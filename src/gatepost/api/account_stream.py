@@ -1,0 +1,103 @@
+"""One stream for all channels of the account of the person who is signed in.
+
+retry: 2000
+id: a1.…                       the cursor of the whole account: a client that reconnects sends the last one
+
+event: message_notification    events as in the stream of one channel
+data: {…}
+
+id: a1.…                       the last event of each part carries the cursor behind all events of the part
+event: ack_notification
+data: {…}
+
+event: ready                   everything up to now was sent
+data: {"missed": 12}
+
+event: channel_changed         a channel was created, updated or deleted
+data: {"channel": {"id": "ch_…"}, "change": "updated"}
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Annotated, Any
+
+from litestar import Request
+from litestar.background_tasks import BackgroundTask
+from msgspec import Meta
+
+from gatepost.api.context import ApiContext, Context, CurrentUser
+from gatepost.api.events import STREAM_HEADERS, Seconds, old_cursor
+from gatepost.api.query import Query
+from gatepost.api.route import get
+from gatepost.api.sse import KIND, RETRY
+from gatepost.api.stream_response import StreamResponse
+from gatepost.model.account_cursor import AccountCursor, read_cursor
+from gatepost.model.errors import BadRequest, GatepostError
+from gatepost.services.account_feed import AccountStream, StreamBatch
+
+_HEARTBEAT = b":\n\n"
+
+
+After = Annotated[str, Meta(description="The last `id` of an earlier stream: this one continues behind it.")]
+
+
+class AccountStreamParameters(Query, frozen=True, kw_only=True):
+    """Where the stream begins, and for how long it runs."""
+
+    after: After | None = None
+    seconds: Seconds | None = None
+
+
+@get(
+    "/api/v1/account/stream",
+    access="session",
+    summary="Follow the events of all channels",
+    asks={"seconds": "1"},
+    headers=("Last-Event-ID",),
+    errors=("overloaded",),
+    binary=("text/event-stream",),
+)
+async def stream_account(
+    query: AccountStreamParameters, request: Request[Any, Any, Any], gateway: Context, user: CurrentUser
+) -> StreamResponse:
+    """The events of all channels as they happen, as server-sent events; `Last-Event-ID` or `after` is the last `id`.
+
+    It has no end unless `seconds` gives it one. It ends with the session.
+    """
+    last = _cursor("'Last-Event-ID'", request.headers.get("last-event-id")) or _cursor("'after'", query.after)
+    stream = await gateway.account_streams.open(user.account_id, user.user_id, last)
+    if query.seconds:
+        asyncio.get_running_loop().call_later(query.seconds, stream.end)
+    note = old_cursor(gateway, last.base) if last else ""
+    done = BackgroundTask(gateway.account_streams.close, stream)
+    return StreamResponse(_parts(gateway, stream, note), media_type=KIND, headers=STREAM_HEADERS, background=done)
+
+
+async def _parts(gateway: ApiContext, stream: AccountStream, note: str) -> AsyncIterator[bytes]:
+    try:
+        comment = f": {note}\n" if note else ""
+        yield f"{comment}retry: {RETRY}\nid: {stream.cursor}\n\n".encode()
+        async for batch in stream.batches(gateway.db, gateway.heartbeat):
+            yield encoded(batch)
+    except GatepostError as error:  # too late for a status: the client gets it when it reconnects
+        yield f": {error.message}\n\n".encode()
+    finally:
+        gateway.account_streams.close(stream)
+
+
+def encoded(batch: StreamBatch) -> bytes:
+    """Return a batch as it is sent. It is encoded once for all streams."""
+    if not batch.encoded:
+        frames = [f"event: {event.type}\ndata: {event.body}\n\n" for event in batch.events]
+        if frames and batch.cursor:
+            frames[-1] = f"id: {batch.cursor}\n{frames[-1]}"
+        frames += [f"event: {notice.name}\ndata: {notice.body}\n\n" for notice in batch.notices]
+        batch.encoded = "".join(frames).encode() or _HEARTBEAT
+    return batch.encoded
+
+
+def _cursor(name: str, text: str | None) -> AccountCursor | None:
+    cursor = None if text is None else read_cursor(text)
+    if text is not None and cursor is None:
+        raise BadRequest(f"{name} must be the last 'id' of an earlier stream of the account.", "invalid_cursor")
+    return cursor
