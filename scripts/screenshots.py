@@ -109,6 +109,7 @@ def take_all(camera: Camera, quickstart: Any, *, fresh: bool, customer: str) -> 
     expect(page.get_by_role("button", name="Attempt 1")).to_be_visible()
     camera.take("log-delivery")
     take_people(camera, home, channel)
+    take_account(camera, home)
     page.goto(f"{home}/inbox{channel}")
     expect(page.get_by_role("region", name="Conversations").get_by_role("listitem").first).to_be_visible()
     camera.take("inbox")
@@ -159,6 +160,14 @@ def take_people(camera: Camera, home: str, channel: str) -> None:
     page.get_by_role("row").nth(1).get_by_role("button").click()
     expect(page.get_by_role("button", name="Confirm")).to_be_visible()
     camera.take("orders-one")
+
+
+def take_account(camera: Camera, home: str) -> None:
+    """Walk through the pages about the account."""
+    page = camera.page
+    page.goto(f"{home}/usage")
+    expect(page.get_by_role("img", name="Messages of each day")).to_be_visible()
+    camera.take("usage")
 
 
 def make_people(quickstart: Any) -> None:

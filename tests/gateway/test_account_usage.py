@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from uuid import UUID
 
 import pytest
 
@@ -65,6 +66,11 @@ async def test_days_types_channels_and_failures(house: House) -> None:
     assert (failure["last_channel"], failure["last_message"]) == (house.channel, failed[-1])
     assert failure["title"]
     assert failure["advice"]
+
+    async with house.db.connection() as conn:
+        await conn.execute("DELETE FROM messages WHERE channel_id = $1", UUID(hex=house.channel[3:]))  # as retention
+    (failure,) = (await usage(reader))["failures"]
+    assert (failure["count"], failure["title"]) == (2, "Cannot be delivered")
 
     only = await usage(reader, f"channel={ids.format_id('ch', second.id)}")
     assert [channel["id"] for channel in only["channels"]] == [ids.format_id("ch", second.id)]

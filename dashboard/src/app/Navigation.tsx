@@ -2,6 +2,7 @@ import { NavLink, Stack, Text } from "@mantine/core";
 import {
   type Icon,
   IconBook,
+  IconChartBar,
   IconCode,
   IconExternalLink,
   IconInbox,
@@ -13,7 +14,11 @@ import {
 import { Link, useRouterState } from "@tanstack/react-router";
 import classes from "./Shell.module.css";
 
-type Item = { to: "/inbox" | "/contacts" | "/orders" | "/templates" | "/webhooks"; label: string; icon: Icon };
+type Item = {
+  to: "/inbox" | "/contacts" | "/orders" | "/templates" | "/webhooks" | "/usage";
+  label: string;
+  icon: Icon;
+};
 
 const ITEMS: Item[] = [
   { to: "/inbox", label: "Inbox", icon: IconInbox },
@@ -21,6 +26,7 @@ const ITEMS: Item[] = [
   { to: "/templates", label: "Templates", icon: IconTemplate },
   { to: "/orders", label: "Orders", icon: IconShoppingCart },
   { to: "/webhooks", label: "Webhooks", icon: IconWebhook },
+  { to: "/usage", label: "Usage", icon: IconChartBar },
 ];
 
 const DOCUMENTS: { href: string; label: string; icon: Icon }[] = [

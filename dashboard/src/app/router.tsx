@@ -10,6 +10,7 @@ import { readContactSearch } from "../pages/contacts/search";
 import { readInboxSearch } from "../pages/inbox/search";
 import { readOrderSearch } from "../pages/orders/search";
 import { readTemplateSearch } from "../pages/templates/search";
+import { readUsageSearch } from "../pages/usage/search";
 import { readLogSearch } from "../pages/webhooks/search";
 import { Failure } from "../shared/ui/Failure";
 import { NotFound } from "./NotFound";
@@ -97,6 +98,13 @@ const templateEditor = createRoute({
   component: lazyRouteComponent(() => import("../pages/templates/EditorPage"), "EditorPage"),
 });
 
+const usage = createRoute({
+  getParentRoute: () => signedIn,
+  path: "/usage",
+  validateSearch: readUsageSearch,
+  component: lazyRouteComponent(() => import("../pages/usage/UsagePage"), "UsagePage"),
+});
+
 const profile = createRoute({
   getParentRoute: () => signedIn,
   path: "/profile",
@@ -116,6 +124,7 @@ export const router = createRouter({
       templateEditor,
       webhooks,
       webhookLog,
+      usage,
       profile,
     ]),
   ]),

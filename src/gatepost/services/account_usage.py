@@ -7,6 +7,7 @@ import msgspec
 
 from gatepost.model.dates import Days
 from gatepost.model.event.acknowledgements import MessageError
+from gatepost.networks.cloud.errors import find_entry
 from gatepost.store.account_usage import (
     CodeSum,
     FailureSum,
@@ -26,7 +27,7 @@ _decode_error = msgspec.json.Decoder(MessageError).decode
 
 
 class Failure(msgspec.Struct, frozen=True):
-    """How many messages failed with a code, and the error of the newest of them if it is still stored."""
+    """How many messages failed with a code, and the error of the newest of them. None: nothing is known any more."""
 
     counted: CodeSum
     error: MessageError | None
@@ -50,9 +51,13 @@ async def read_figures(db: Database, channel_ids: Sequence[UUID], days: Days) ->
     return UsageFigures(
         await sum_messages(db, channel_ids, days),
         await sum_failures(db, channel_ids, days),
-        [Failure(one, _error(errors.get(one.message_id))) for one in codes],
+        [Failure(one, _error(one.code, errors.get(one.message_id))) for one in codes],
     )
 
 
-def _error(text: str | None) -> MessageError | None:
-    return _decode_error(text) if text else None
+def _error(code: str, text: str | None) -> MessageError | None:
+    """Return the error of a message, or what is known of its code."""
+    if text:
+        return _decode_error(text)
+    entry = find_entry(int(code)) if code.isdecimal() else None
+    return MessageError(code, entry.title, None, entry.failed or entry.advice) if entry else None

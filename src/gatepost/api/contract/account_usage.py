@@ -70,7 +70,7 @@ class ChannelUsage(ApiObject, frozen=True, rename={"incoming": "in", "incoming_b
 
 
 class FailureCount(ApiObject, frozen=True):
-    """Messages that failed with the same code. Title and advice are those of the newest, if it is still stored."""
+    """Messages that failed with the same code. Title and advice are those of the newest of them."""
 
     code: Annotated[str, Meta(description="A code of the network or of the gateway.", examples=["131026"])]
     count: Annotated[int, Meta(examples=[2])]

@@ -1,0 +1,87 @@
+"""The page about usage, in a real browser: the plot grows, failures are explained, the plan is the limit."""
+
+from pathlib import Path
+
+from playwright.async_api import Locator, expect
+
+from gatepost.admin import accounts
+from tests.console.visitor import Visitor, add_person, visiting
+from tests.gateway.checks import PERSON
+from tests.house import House
+
+FAILING = "5511999990001"
+
+
+async def bars(plot: Locator) -> list[int]:
+    """Return the numbers of a plot's bars."""
+    found = plot.locator("[data-bar]")
+    return [int(await found.nth(i).get_attribute("data-bar") or 0) for i in range(await found.count())]
+
+
+async def send_and_fail(house: House) -> None:
+    """Send two messages that arrive, and two that fail."""
+    await house.sandbox("POST", "/control/faults", {"fault": "refuse", "code": 131026, "to": FAILING})
+    for phone, status in ((PERSON, "READ"), (PERSON, "READ"), (FAILING, "FAILED"), (FAILING, "FAILED")):
+        await house.until_status(await house.send(phone=phone, body="Hello"), status)
+
+
+async def test_the_plot_grows_and_failures_are_explained(house: House) -> None:
+    await accounts.change_plan(house.db, house.account_id, "starter", plans=house.settings.plans)
+    async with visiting(house) as visitor:
+        await visitor.sign_in("/usage")
+        page = visitor.page
+        await visitor.see("No messages on these days.")
+        await visitor.see("No message failed on these days.")
+        assert not await visitor.accessibility_problems()
+        messages = page.get_by_role("region", name="Messages")
+        await send_and_fail(house)
+        plot = messages.get_by_role("img", name="Messages of each day")
+        await expect(messages).to_contain_text("Sent 2")
+        assert await bars(plot) == [2, 2]  # sent and failed, on top of one another
+        await house.send(phone=PERSON, type="location", location={"latitude": 1, "longitude": 2})
+        await expect(messages).to_contain_text("Sent 3")
+        await expect(plot.locator("[data-bar='3']")).to_be_visible()
+        plan = page.get_by_role("region", name="Plan Starter")
+        await expect(plan).to_contain_text("5 of 12,000")
+        await expect(plan.get_by_role("img")).to_have_accessible_name(
+            "Messages sent since the start of the month: 5 of 12,000."
+        )
+        failures = page.get_by_role("region", name="Failures")
+        await expect(failures).to_contain_text("131026")
+        await expect(failures).to_contain_text("2 messages")
+        await look_closer(visitor, messages)
+        await failures.get_by_role("link", name="Show the last message with the error 131026").click()
+        assert "trace=" in page.url
+
+
+async def look_closer(visitor: Visitor, messages: Locator) -> None:
+    """Group by type, show the table, choose other days, and save the numbers."""
+    page = visitor.page
+    await messages.get_by_text("By type").click()
+    await expect(messages).to_contain_text("Location 1")
+    await messages.get_by_role("button", name="Show as a table").click()
+    await expect(messages.get_by_role("row").nth(1)).to_contain_text("41")  # 4 texts, 1 location
+    assert not await visitor.accessibility_problems()
+    await page.get_by_text("7 days", exact=True).click()
+    await expect(messages.get_by_role("row")).to_have_count(8)
+    await page.get_by_text("Month", exact=True).click()
+    await page.reload()
+    await expect(page.get_by_role("combobox", name="Month")).to_be_visible()
+    await expect(messages).to_contain_text("Location 1")
+    assert "by=type" in page.url
+    async with page.expect_download() as downloading:
+        await page.get_by_role("button", name="Download CSV").click()
+    lines = Path(await (await downloading.value).path()).read_text().splitlines()
+    assert lines[0] == "date,direction,type,messages"
+    assert [line.split(",", 1)[1] for line in lines[1:]] == ["out,location,1", "out,text,4", "failed,,2"]
+
+
+async def test_a_reader_on_a_small_dark_screen(house: House) -> None:
+    await send_and_fail(house)
+    await add_person(house, "reader", "rita@example.com")
+    async with visiting(house, width=360, colors="dark") as visitor:
+        await visitor.open("/usage")
+        await visitor.fill_sign_in("rita@example.com")
+        await expect(visitor.page.get_by_role("region", name="Messages")).to_contain_text("Sent 2")
+        assert await visitor.page.evaluate("document.documentElement.scrollWidth") == 360
+        assert not await visitor.accessibility_problems(["color-contrast"])
