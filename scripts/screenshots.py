@@ -1,36 +1,41 @@
-"""Takes a picture of every page of the dashboard of a running gateway (`make run`), with example data.
+"""Takes a picture of every view of the dashboard (`tests/console/views.py`) of a running gateway (`make run`).
 
-usage: python -m scripts.screenshots FOLDER [DATA]
+usage: python -m scripts.screenshots FOLDER [--data DATA] [--views NAME…] [--sizes wide narrow] [--colors light dark]
+
+The first run fills the demo's official channel with a small shop; the QR channel stays empty.
 """
 
+import argparse
+import asyncio
 import json
-import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
-from urllib.request import Request, urlopen
 
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.async_api import Page, async_playwright, expect
+from pyreqwest.client import Client, ClientBuilder
 
+from gatepost.admin.demo import PHONE_NUMBER_ID
 from tests.console.browser import FLAGS, find_browser
+from tests.console.shop import Call, open_shop
+from tests.console.views import VIEWS
 
 SIZES = {"wide": (1280, 860), "narrow": (360, 740)}
-MESSAGES = 12
-_JSON = {"Content-Type": "application/json"}
 
 
 class Customer(BaseHTTPRequestHandler):
-    """A customer's server: /hooks accepts every event, /broken refuses."""
+    """The shop's server: /shop accepts every event, /crm rejects."""
 
     def do_POST(self) -> None:
         """Answer one event."""
         self.rfile.read(int(self.headers["Content-Length"]))
-        self.send_response(500 if self.path == "/broken" else 200)
+        broken = self.path == "/crm"
+        self.send_response(500 if broken else 200)
         self.end_headers()
-        self.wfile.write(b'{"error": "out of order"}' if self.path == "/broken" else b'{"ok": true}')
+        self.wfile.write(b'{"error": "database is full"}' if broken else b'{"ok": true}')
 
     def log_message(self, *_: Any) -> None:
         """Write no log."""
@@ -38,176 +43,79 @@ class Customer(BaseHTTPRequestHandler):
 
 @contextmanager
 def running_customer() -> Iterator[str]:
-    """Run the customer's server on a free port."""
+    """Run the shop's server on a free port."""
     server = HTTPServer(("127.0.0.1", 0), Customer)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     yield f"http://127.0.0.1:{server.server_port}"
     server.shutdown()
 
 
-def call(quickstart: Any, path: str, body: Any) -> Any:
-    """Call the API with the key of the first channel."""
-    key = quickstart["channels"][0]["api_key"]
-    headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
-    request = Request(f"{quickstart['base_url']}/api/v1{path}", json.dumps(body).encode(), headers)  # noqa: S310
-    with urlopen(request) as answer:  # noqa: S310 - our own address
-        return json.load(answer)
+def caller(client: Client, base: str, key: str | None = None) -> Call:
+    """Return a function that calls the API of the gateway or of the sandbox."""
+
+    async def call(method: str, path: str, body: Any) -> Any:
+        headers = {"content-type": "application/json"} | ({"authorization": f"Bearer {key}"} if key else {})
+        request = client.request(method, base + path).headers(headers)
+        answer = await request.body_bytes(json.dumps(body or {}).encode()).build().send()
+        assert answer.status < 300, await answer.text()
+        answered = json.loads(bytes(await answer.bytes()))
+        return answered.get("data", answered)
+
+    return call
 
 
-def sign_in(page: Page, quickstart: Any) -> None:
-    """Sign in as the owner of the demo account."""
-    page.goto(quickstart["base_url"])
-    page.get_by_label("E-mail address").fill(quickstart["dashboard"]["email"])
-    page.get_by_role("textbox", name="Password").fill(quickstart["dashboard"]["password"])
-    page.get_by_role("button", name="Sign in").click()
-    expect(page.get_by_role("heading", name="Inbox", exact=True)).to_be_visible()
+async def fill(quickstart: Any, customer: str) -> None:
+    """Fill the demo, unless an earlier run has."""
+    async with ClientBuilder().no_proxy().build() as client:
+        call = caller(client, quickstart["base_url"] + "/api/v1", quickstart["channels"][0]["api_key"])
+        if not await call("GET", "/webhooks", None):
+            await open_shop(call, caller(client, quickstart["sandbox_url"]), PHONE_NUMBER_ID, customer)
 
 
-class Camera:
-    """Takes pictures in one size and colour scheme."""
-
-    def __init__(self, browser: Browser, folder: Path, size: str, colors: Any) -> None:
-        width, height = SIZES[size]
-        self.page = browser.new_page(viewport={"width": width, "height": height}, color_scheme=colors)
-        self._folder, self._suffix = folder, f"{size}-{colors}"
-
-    def take(self, name: str) -> None:
-        """Save a picture, once nothing moves any more."""
-        self.page.wait_for_load_state("networkidle")
-        self.page.screenshot(path=self._folder / f"{name}-{self._suffix}.png", animations="disabled")
-
-
-def take_all(camera: Camera, quickstart: Any, *, fresh: bool, customer: str) -> None:
-    """Walk through all pages. `fresh`: there is no endpoint yet."""
-    page, home = camera.page, quickstart["base_url"]
-    channel = f"?channel={quickstart['channels'][0]['id']}"
-    page.goto(home)
-    camera.take("sign-in")
-    page.goto(f"{home}/link/nothing")
-    camera.take("link-not-valid")
-    sign_in(page, quickstart)
-    if fresh:
-        page.goto(f"{home}/webhooks{channel}")
-        expect(page.get_by_text("No endpoint yet")).to_be_visible()
-        camera.take("webhooks-empty")
-        make_examples(quickstart, customer)
-    page.goto(f"{home}/webhooks{channel}")
-    expect(page.get_by_label(f"Endpoint {customer}/hooks")).to_be_visible()
-    camera.take("webhooks")
-    page.get_by_role("button", name="Add an endpoint").click()
-    page.get_by_role("button", name="More settings").click()
-    camera.take("webhooks-add")
-    page.keyboard.press("Escape")
-    page.get_by_role("button", name="Send a test event").first.click()
-    page.get_by_role("button", name="Send", exact=True).click()
-    expect(page.get_by_text("Delivered", exact=True)).to_be_visible()
-    camera.take("webhooks-test")
-    page.goto(f"{home}/webhooks/log{channel}")
-    expect(page.get_by_role("row").nth(3)).to_be_visible()
-    camera.take("log")
-    page.get_by_role("row").nth(1).get_by_role("button").click()
-    expect(page.get_by_role("button", name="Attempt 1")).to_be_visible()
-    camera.take("log-delivery")
-    take_people(camera, home, channel)
-    take_account(camera, home)
-    page.goto(f"{home}/inbox{channel}")
-    expect(page.get_by_role("region", name="Conversations").get_by_role("listitem").first).to_be_visible()
-    camera.take("inbox")
-    page.get_by_role("region", name="Conversations").get_by_role("listitem").first.click()
-    expect(page.get_by_role("article").last).to_be_visible()
-    camera.take("inbox-thread")
-    page.get_by_role("button", name="Details").click()
-    camera.take("inbox-details")
-    page.goto(f"{home}/profile")
-    expect(page.get_by_role("heading", name="Your profile")).to_be_visible()
-    camera.take("profile")
-    page.goto(f"{home}/nothing")
-    camera.take("not-found")
+async def take(page: Page, quickstart: Any, path: str, names: list[str]) -> None:
+    """Take the views in the size and colours of a page. `path`: that of the picture, with `{}` for the view."""
+    home, sign_in = quickstart["base_url"], quickstart["dashboard"]
+    official, qr = (channel["id"] for channel in quickstart["channels"])
+    signed_in = False
+    for view in sorted(VIEWS, key=lambda view: not view.public):
+        if not view.public and not signed_in:
+            await page.goto(home)
+            await page.get_by_label("E-mail address").fill(sign_in["email"])
+            await page.get_by_role("textbox", name="Password").fill(sign_in["password"])
+            await page.get_by_role("button", name="Sign in").click()
+            await expect(page.get_by_role("heading", level=1)).not_to_have_text("Sign in")
+            signed_in = True
+        if not names or view.name in names:
+            await view.show(page, home, (official, qr))
+            await page.wait_for_timeout(300)  # pictures and fonts; nobody waits for this script
+            await page.screenshot(path=path.format(view.name), animations="disabled")
 
 
-def take_people(camera: Camera, home: str, channel: str) -> None:
-    """Walk through the pages about contacts, labels, templates and orders."""
-    page = camera.page
-    page.goto(f"{home}/contacts{channel}")
-    expect(page.get_by_role("listitem").nth(2)).to_be_visible()
-    camera.take("contacts")
-    page.get_by_role("listitem").first.get_by_role("button").click()
-    expect(page.get_by_role("button", name="Save")).to_be_visible()
-    camera.take("contacts-one")
-    page.goto(f"{home}/contacts{channel}")
-    page.get_by_role("button", name="Import and export").click()
-    page.get_by_role("menuitem", name="Import a table").click()
-    table = b"phone,name\n5511999990001,Ana Lima\n+55 11,Bruno\n12,Carla\n"
-    page.get_by_label("Table").set_input_files({"name": "people.csv", "mimeType": "text/csv", "buffer": table})
-    expect(page.get_by_text("Lines that were not imported")).to_be_visible()
-    camera.take("contacts-import")
-    page.goto(f"{home}/contacts/labels{channel}")
-    expect(page.get_by_text("VIP")).to_be_visible()
-    camera.take("labels")
-    page.goto(f"{home}/templates{channel}")
-    expect(page.get_by_role("row").nth(1)).to_be_visible()
-    camera.take("templates")
-    page.get_by_role("row").nth(1).get_by_role("button").click()
-    expect(page.get_by_role("region", name="Preview")).to_be_visible()
-    camera.take("templates-one")
-    page.goto(f"{home}/templates/editor{channel}")
-    page.get_by_label("Text", exact=True).fill("Hello {{1}}, your order {{2}} is ready. Come and get it.")
-    page.get_by_label("Example for {{1}}").fill("Ana")
-    camera.take("templates-editor")
-    page.goto(f"{home}/orders{channel}")
-    expect(page.get_by_role("row").nth(1)).to_be_visible()
-    camera.take("orders")
-    page.get_by_role("row").nth(1).get_by_role("button").click()
-    expect(page.get_by_role("button", name="Confirm")).to_be_visible()
-    camera.take("orders-one")
-
-
-def take_account(camera: Camera, home: str) -> None:
-    """Walk through the pages about the account."""
-    page = camera.page
-    page.goto(f"{home}/usage")
-    expect(page.get_by_role("img", name="Messages of each day")).to_be_visible()
-    camera.take("usage")
-
-
-def make_people(quickstart: Any) -> None:
-    """Create contacts, labels, a template and an order."""
-    for name in ("VIP", "Waiting for payment", "Newsletter"):
-        call(quickstart, "/labels", {"name": name})
-    for i, name in enumerate(("Ana Lima", "Bruno Costa", "Carla Dias", "Davi Rocha", "Elisa Nunes")):
-        person = {"phone": f"55119999800{i:02}", "name": name, "custom": {"city": "Lisbon"}, "opted_out": i == 3}
-        call(quickstart, "/contacts", person)
-    body = {"type": "BODY", "text": "Hello {{1}}, your order {{2}} has left our shop today."}
-    body["example"] = {"body_text": [["Ana", "4711"]]}  # type: ignore[assignment]
-    template = {"name": "order_sent", "language": "en_US", "category": "UTILITY", "components": [body]}
-    call(quickstart, "/templates", template)
-    items = [{"product_retailer_id": "rye-bread", "quantity": 2, "item_price": 4.5, "currency": "EUR"}]
-    incoming = {"from": "5511999980000", "type": "order", "order": {"catalog_id": "1", "product_items": items}}
-    number = "/control/numbers/100000000000001/incoming"
-    request = Request(quickstart["sandbox_url"] + number, json.dumps(incoming).encode(), _JSON)  # noqa: S310
-    urlopen(request).close()  # noqa: S310 - our own address
-
-
-def make_examples(quickstart: Any, customer: str) -> None:
-    """Create two endpoints, one of which fails, and send messages."""
-    make_people(quickstart)
-    call(quickstart, "/webhooks", {"url": f"{customer}/hooks"})
-    call(quickstart, "/webhooks", {"url": f"{customer}/broken", "events": {"ack_notification": False}})
-    for number in range(MESSAGES):
-        call(quickstart, "/message/send", {"phone": "5511999998888", "body": f"Your order {1040 + number} is ready."})
-
-
-def main(folder: Path, data: Path) -> None:
-    """Take every picture in two sizes and two colour schemes."""
-    quickstart = json.loads((data / "quickstart.json").read_text())
-    folder.mkdir(parents=True, exist_ok=True)
-    expect.set_options(timeout=60_000)
-    with running_customer() as customer, sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=find_browser(), args=FLAGS)
-        for i, (size, colors) in enumerate((size, colors) for size in SIZES for colors in ("light", "dark")):
-            take_all(Camera(browser, folder, size, colors), quickstart, fresh=i == 0, customer=customer)
-        browser.close()
+async def main(options: argparse.Namespace) -> None:
+    """Take every picture in the chosen sizes and colours."""
+    quickstart = json.loads((options.data / "quickstart.json").read_text())
+    options.folder.mkdir(parents=True, exist_ok=True)
+    expect.set_options(timeout=30_000)
+    with running_customer() as customer:
+        await fill(quickstart, customer)
+        async with async_playwright() as playwright:
+            browser = await playwright.chromium.launch(executable_path=find_browser(), args=FLAGS)
+            for size in options.sizes:
+                width, height = SIZES[size]
+                for colors in options.colors:
+                    page = await browser.new_page(
+                        viewport={"width": width, "height": height}, color_scheme=colors, locale="en-GB"
+                    )
+                    await take(page, quickstart, f"{options.folder}/{{}}-{size}-{colors}.png", options.views)
+                    await page.close()
+            await browser.close()
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), Path(sys.argv[2] if len(sys.argv) > 2 else "data"))
+    parser = argparse.ArgumentParser()
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--data", type=Path, default=Path("data"))
+    parser.add_argument("--views", nargs="*", default=[])
+    parser.add_argument("--sizes", nargs="*", default=list(SIZES))
+    parser.add_argument("--colors", nargs="*", default=["light", "dark"])
+    asyncio.run(main(parser.parse_args()))

@@ -1,7 +1,7 @@
 """A person at the dashboard: a page of the browser that records everything that must not happen."""
 
 import base64
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import datetime
 from pathlib import Path
@@ -21,10 +21,19 @@ EMAIL, PASSWORD = "ana@example.com", "correct horse battery"
 # The browser reports an answer such as 401 as an error of the console; the page handles it.
 _HANDLED = "Failed to load resource"
 
-# Text that is being faded in has too little contrast.
-_UNTIL_STILL = """Promise.allSettled(
-    document.getAnimations().filter((one) => one.effect.getTiming().iterations !== Infinity).map((one) => one.finished)
+# Two frames after a change of the window the page is drawn again; text that is being faded in has too little contrast.
+_UNTIL_STILL = """new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))).then(() =>
+    Promise.allSettled(
+        document.getAnimations()
+            .filter((one) => one.effect.getTiming().iterations !== Infinity)
+            .map((one) => one.finished)
+    )
 )"""
+# Without `preload` axe-core does not load the style sheets again, which only a rule about turned screens would need.
+_AXE = "(rules) => axe.run(document, {resultTypes: ['violations'], preload: false, iframes: false, ...rules})"
+# The elements are the same in light and dark, so in dark only the rules that look at colours can find something new.
+_RULES: dict[Any, Any] = {"light": {}, "dark": {"runOnly": ["color-contrast", "link-in-text-block"]}}
+SMALL = 360  # pixels
 
 expect.set_options(timeout=PATIENCE * 1000)
 
@@ -74,17 +83,28 @@ class Visitor:
         await self.page.get_by_role("button", name=menu).click()
         await self.page.get_by_role("menuitem", name=item, exact=True).click()
 
-    async def accessibility_problems(self, rules: Sequence[str] = ()) -> list[str]:
-        """Return what axe-core finds on the page as it is now, with all its rules or only some of them."""
-        await self.page.evaluate(_UNTIL_STILL)
-        await self.page.evaluate(AXE.read_text())
-        options = {"resultTypes": ["violations"]} | ({"runOnly": list(rules)} if rules else {})
-        found: dict[str, Any] = await self.page.evaluate("(options) => axe.run(document, options)", options)
-        return [
-            f"{self.page.url}: {one['id']}: {node['target']}: {node.get('failureSummary')}"
-            for one in found["violations"]
-            for node in one["nodes"]
-        ]
+    async def accessibility_problems(self, view: str = "") -> list[str]:
+        """Return what is wrong with the page as it is now: in light, in dark, and on a small screen."""
+        page, size = self.page, self.page.viewport_size
+        await page.evaluate(AXE.read_text())
+        found = []
+        for colors, rules in _RULES.items():
+            await page.emulate_media(color_scheme=colors)
+            await page.evaluate(_UNTIL_STILL)
+            violations: list[dict[str, Any]] = (await page.evaluate(_AXE, rules))["violations"]
+            found += [
+                f"{view}, {colors}: {one['id']}: {node['target']}: {node.get('failureSummary')}"
+                for one in violations
+                for node in one["nodes"]
+            ]
+        await page.emulate_media(color_scheme="light")
+        await page.set_viewport_size({"width": SMALL, "height": 740})
+        await page.evaluate(_UNTIL_STILL)
+        width = await page.evaluate("document.documentElement.scrollWidth")
+        if width > SMALL:
+            found.append(f"{view}: it is {width} pixels wide on a screen of {SMALL}")
+        await page.set_viewport_size(size)  # type: ignore[arg-type]
+        return found
 
 
 @asynccontextmanager

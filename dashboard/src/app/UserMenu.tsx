@@ -1,5 +1,4 @@
 import {
-  Avatar,
   Box,
   Group,
   Menu,
@@ -13,6 +12,7 @@ import { IconDotsVertical, IconLogout, IconLogout2, IconMoon, IconSun, IconUser 
 import { Link } from "@tanstack/react-router";
 import { useSession, useSignOut } from "../shared/session/queries";
 import { showFailure } from "../shared/ui/notices";
+import { PersonAvatar } from "../shared/ui/PersonAvatar";
 import classes from "./Shell.module.css";
 
 export function UserMenu() {
@@ -28,7 +28,7 @@ export function UserMenu() {
         <UnstyledButton className={classes.user}>
           <Group wrap="nowrap" gap="sm">
             <VisuallyHidden>Your menu: </VisuallyHidden>
-            <Avatar name={name} color="initials" radius="xl" size={34} aria-hidden />
+            <PersonAvatar name={name} size={34} />
             <Box flex={1} miw={0}>
               <Text size="sm" fw={600} truncate>
                 {name}

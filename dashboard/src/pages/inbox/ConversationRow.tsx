@@ -1,5 +1,6 @@
-import { Avatar, Badge, Text, VisuallyHidden } from "@mantine/core";
+import { Badge, Text, VisuallyHidden } from "@mantine/core";
 import { memo } from "react";
+import { PersonAvatar } from "../../shared/ui/PersonAvatar";
 import { inOneLine } from "./content";
 import classes from "./List.module.css";
 import type { Conversation } from "./queries";
@@ -20,7 +21,7 @@ export const ConversationRow = memo(function ConversationRow({ conversation, cur
       aria-current={current ? "true" : undefined}
       onClick={() => onOpen(conversation.id)}
     >
-      <Avatar name={conversation.contact.name ?? undefined} color="initials" radius="xl" size={42} aria-hidden />
+      <PersonAvatar name={conversation.contact.name} size={42} />
       <span className={classes.words}>
         <span className={classes.line}>
           <span className={classes.name}>{name}</span>

@@ -1,7 +1,8 @@
-import { ActionIcon, Avatar, Button, Group, Text, Title, Tooltip } from "@mantine/core";
+import { ActionIcon, Button, Group, Text, Title, Tooltip } from "@mantine/core";
 import { IconArrowLeft, IconCheck, IconInfoCircle, IconRotate } from "@tabler/icons-react";
 import { useMayWork, useSession } from "../../shared/session/queries";
 import { showDone, showFailure } from "../../shared/ui/notices";
+import { PersonAvatar } from "../../shared/ui/PersonAvatar";
 import { type Conversation, useChangeConversation } from "./queries";
 import { CLOSE_BUTTON } from "./Shortcuts";
 import classes from "./Thread.module.css";
@@ -24,7 +25,7 @@ export function ThreadHeader({ conversation, details, onDetails, onBack }: Props
       >
         <IconArrowLeft size={20} aria-hidden />
       </ActionIcon>
-      <Avatar name={contact.name ?? undefined} color="initials" radius="xl" size={38} aria-hidden />
+      <PersonAvatar name={contact.name} size={38} />
       <div className={classes.who}>
         <Title order={2} size="h5" className={classes.title}>
           {personName(conversation)}

@@ -1,0 +1,176 @@
+"""Every view of the dashboard: its pages, and their dialogs opened. The accessibility tests and the screenshots use it.
+
+A new page gets a row for each of its views:
+
+    View("webhooks-add", "/webhooks", see="Where events are posted to.", steps=[click("button", "Add an endpoint")])
+
+The channel is that of `shop.py`; with `empty=True` it is another one, which has nothing.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, NamedTuple
+
+from playwright.async_api import Page, expect
+
+Step = Callable[[Page], Awaitable[None]]
+
+
+class View(NamedTuple):
+    """A page, what is done there, and a text that is seen afterwards."""
+
+    name: str
+    path: str
+    see: str
+    steps: Sequence[Step] = ()
+    empty: bool = False
+    public: bool = False  # shown to people who are not signed in
+
+    async def show(self, page: Page, home: str, channels: tuple[str, str]) -> None:
+        """Open the view. `channels`: that of the shop, and an empty one."""
+        await page.goto(home + self.path + ("" if self.public else f"?channel={channels[self.empty]}"))
+        for step in self.steps:
+            await step(page)
+        await expect(page.get_by_text(self.see).first).to_be_visible()
+
+
+def click(role: Any, name: str, nth: int = 0) -> Step:
+    """Return a step that clicks a button, menu item or row whose name begins so."""
+
+    async def step(page: Page) -> None:
+        await page.get_by_role(role, name=name).nth(nth).click()
+
+    return step
+
+
+def open_row(name: str) -> Step:
+    """Return a step that opens the row of a table or list that contains a text."""
+
+    async def step(page: Page) -> None:
+        await page.get_by_role("row").or_(page.get_by_role("listitem")).filter(has_text=name).first.click()
+
+    return step
+
+
+def see(text: str) -> Step:
+    """Return a step that waits until a text is visible."""
+
+    async def step(page: Page) -> None:
+        await expect(page.get_by_text(text).first).to_be_visible()
+
+    return step
+
+
+def fill(label: str, text: str) -> Step:
+    """Return a step that types into a field."""
+
+    async def step(page: Page) -> None:
+        await page.get_by_label(label, exact=True).fill(text)
+
+    return step
+
+
+def upload(label: str, name: str, content: bytes) -> Step:
+    """Return a step that chooses a file."""
+
+    async def step(page: Page) -> None:
+        await page.get_by_label(label).set_input_files({"name": name, "mimeType": "text/csv", "buffer": content})
+
+    return step
+
+
+def press(key: str) -> Step:
+    """Return a step that presses a key."""
+
+    async def step(page: Page) -> None:
+        await page.keyboard.press(key)
+
+    return step
+
+
+_TABLE = b"phone,name\n447700900110,Ruby Shaw\n+44 7700,Leo Hart\n12,Mia Reed\n"
+_BODY = "Hello {{1}}, your order {{2}} is ready. Come and get it before 6 pm."
+
+VIEWS = [
+    View("sign-in", "/", "Forgot your password?", public=True),
+    View("link-not-valid", "/link/nothing", "This link does not work any more", public=True),
+    View("inbox", "/inbox", "Olivia Bennett"),
+    View("inbox-empty", "/inbox", "No open conversation", empty=True),
+    View("inbox-thread", "/inbox", "rye breads", [open_row("Olivia Bennett"), click("button", "Details")]),
+    View(
+        "inbox-trace",
+        "/inbox",
+        "Accepted by the gateway",
+        [open_row("Olivia Bennett"), click("button", "Actions", 2), click("menuitem", "Trace")],
+    ),
+    View("inbox-shortcuts", "/inbox", "Keyboard shortcuts", [see("Olivia Bennett"), press("Shift+?")]),
+    View("contacts", "/contacts", "Olivia Bennett"),
+    View("contacts-empty", "/contacts", "No contacts yet", empty=True),
+    View("contacts-one", "/contacts", "Known since", [open_row("Olivia Bennett"), click("button", "Add a field")]),
+    View("contacts-add", "/contacts", "With the country code", [click("button", "Add a contact")]),
+    View(
+        "contacts-import",
+        "/contacts",
+        "Lines that were not imported",
+        [
+            click("button", "Import and export"),
+            click("menuitem", "Import a table"),
+            upload("Table", "people.csv", _TABLE),
+        ],
+    ),
+    View("labels", "/contacts/labels", "Waiting for payment"),
+    View("labels-edit", "/contacts/labels", "Empty: one is chosen for you.", [click("button", "Edit VIP")]),
+    View("templates", "/templates", "payment_reminder"),
+    View("templates-one", "/templates", "The network's reason", [open_row("easter_offer")]),
+    View(
+        "templates-editor",
+        "/templates/editor",
+        "Example for {{2}}",
+        [
+            fill("Text", _BODY),
+            fill("Example for {{1}}", "Olivia"),
+            click("button", "Add a button"),
+            click("menuitem", "Open a page"),
+        ],
+    ),
+    View("orders", "/orders", "Harry Collins"),
+    View("orders-empty", "/orders", "No orders yet", empty=True),
+    View("orders-one", "/orders", "butter-croissant", [open_row("Olivia Bennett")]),
+    View("webhooks", "/webhooks", "Failing"),
+    View("webhooks-empty", "/webhooks", "No endpoint yet", empty=True),
+    View(
+        "webhooks-add",
+        "/webhooks",
+        "An event waits until the one before it has arrived.",
+        [click("button", "Add an endpoint"), click("button", "More settings")],
+    ),
+    View(
+        "webhooks-test",
+        "/webhooks",
+        "Status 200",
+        [click("button", "Send a test event"), click("button", "Send", -1)],
+    ),
+    View(
+        "webhooks-secret",
+        "/webhooks",
+        "are signed with the new secret at once",
+        [click("button", "Actions for"), click("menuitem", "New signing secret")],
+    ),
+    View(
+        "webhooks-recover",
+        "/webhooks",
+        "Every event of this time",
+        [click("button", "Actions for"), click("menuitem", "Recover missed events")],
+    ),
+    View(
+        "webhooks-delete",
+        "/webhooks",
+        "gets no more events",
+        [click("button", "Actions for"), click("menuitem", "Delete")],
+    ),
+    View("log", "/webhooks/log", "1 delivery", [click("checkbox", "Select", 1)]),
+    View("log-delivery", "/webhooks/log", "Attempt 1", [open_row("Retrying")]),
+    View("usage", "/usage", "What each channel sent"),
+    View("profile", "/profile", "Code at sign-in"),
+    View("profile-code", "/profile", "Your password", [click("button", "Set up")]),
+    View("not-found", "/nothing", "There is no such page"),
+]
