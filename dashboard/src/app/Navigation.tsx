@@ -8,6 +8,7 @@ import {
   IconInbox,
   IconShoppingCart,
   IconTemplate,
+  IconTerminal2,
   IconUsers,
   IconWebhook,
 } from "@tabler/icons-react";
@@ -15,7 +16,7 @@ import { Link, useRouterState } from "@tanstack/react-router";
 import classes from "./Shell.module.css";
 
 type Item = {
-  to: "/inbox" | "/contacts" | "/orders" | "/templates" | "/webhooks" | "/usage";
+  to: "/inbox" | "/contacts" | "/orders" | "/templates" | "/webhooks" | "/developers" | "/usage";
   label: string;
   icon: Icon;
 };
@@ -26,6 +27,7 @@ const ITEMS: Item[] = [
   { to: "/templates", label: "Templates", icon: IconTemplate },
   { to: "/orders", label: "Orders", icon: IconShoppingCart },
   { to: "/webhooks", label: "Webhooks", icon: IconWebhook },
+  { to: "/developers", label: "API", icon: IconTerminal2 },
   { to: "/usage", label: "Usage", icon: IconChartBar },
 ];
 

@@ -7,6 +7,7 @@ import {
   retainSearchParams,
 } from "@tanstack/react-router";
 import { readContactSearch } from "../pages/contacts/search";
+import { readConsoleSearch, readRefusedSearch } from "../pages/developers/search";
 import { readInboxSearch } from "../pages/inbox/search";
 import { readOrderSearch } from "../pages/orders/search";
 import { readTemplateSearch } from "../pages/templates/search";
@@ -105,6 +106,32 @@ const usage = createRoute({
   component: lazyRouteComponent(() => import("../pages/usage/UsagePage"), "UsagePage"),
 });
 
+const developers = createRoute({
+  getParentRoute: () => signedIn,
+  path: "/developers",
+  component: lazyRouteComponent(() => import("../pages/developers/KeysPage"), "KeysPage"),
+});
+
+const codeExamples = createRoute({
+  getParentRoute: () => signedIn,
+  path: "/developers/examples",
+  component: lazyRouteComponent(() => import("../pages/developers/ExamplesPage"), "ExamplesPage"),
+});
+
+const apiConsole = createRoute({
+  getParentRoute: () => signedIn,
+  path: "/developers/console",
+  validateSearch: readConsoleSearch,
+  component: lazyRouteComponent(() => import("../pages/developers/ConsolePage"), "ConsolePage"),
+});
+
+const refusedRequests = createRoute({
+  getParentRoute: () => signedIn,
+  path: "/developers/refused",
+  validateSearch: readRefusedSearch,
+  component: lazyRouteComponent(() => import("../pages/developers/RefusedPage"), "RefusedPage"),
+});
+
 const profile = createRoute({
   getParentRoute: () => signedIn,
   path: "/profile",
@@ -124,6 +151,10 @@ export const router = createRouter({
       templateEditor,
       webhooks,
       webhookLog,
+      developers,
+      codeExamples,
+      apiConsole,
+      refusedRequests,
       usage,
       profile,
     ]),

@@ -1,0 +1,158 @@
+"""The pages about the API, in a real browser: keys, code examples that run, the console, refused requests."""
+
+import asyncio
+import sys
+from typing import Any
+
+from playwright.async_api import expect
+
+from tests.console.visitor import Visitor, add_person, visiting
+from tests.gateway.checks import PERSON, until
+from tests.house import House
+from tests.patience import PATIENCE
+
+CHANNEL = "/api/v1/channel"
+
+
+async def new_key(visitor: Visitor) -> str:
+    """Return the key that a dialog shows once, and close the dialog."""
+    shown = visitor.page.get_by_role("dialog").get_by_test_id("copy-value")
+    await expect(shown).to_contain_text("gpk_")
+    key = await shown.inner_text()
+    await visitor.page.get_by_role("button", name="I have copied it").click()
+    await expect(visitor.page.get_by_role("dialog")).to_be_hidden()
+    return key
+
+
+async def works(house: House, key: str) -> bool:
+    return (await house.call("GET", CHANNEL, key=key)).status == 200
+
+
+async def example(visitor: Visitor, language: str) -> str:
+    """Return the code example of a language."""
+    await visitor.page.get_by_role("tab", name=language, exact=True).click()
+    return await visitor.page.get_by_role("tabpanel", name=language, exact=True).get_by_role("group").inner_text()
+
+
+async def run(command: str, stdin: str) -> str:
+    """Run a program with this input; return what it writes."""
+    program = await asyncio.create_subprocess_exec(
+        command, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT
+    )
+    written, _ = await asyncio.wait_for(program.communicate(stdin.encode()), PATIENCE)
+    assert program.returncode == 0, written.decode()
+    return written.decode()
+
+
+async def bodies(house: House) -> list[str]:
+    """Return the texts that the simulated network has received."""
+    accepted: list[Any] = (await house.sandbox("GET", "/control/ledger?kind=accepted"))["entries"]
+    return [entry["content"]["body"] for entry in accepted]
+
+
+async def test_a_key_is_created_used_rotated_and_revoked(house: House) -> None:
+    async with visiting(house) as visitor:
+        page = visitor.page
+        await house.call("POST", "/api/v1/contacts", {"phone": "5511999990001", "name": "Ana"})
+        await visitor.sign_in("/developers")
+        await expect(page.get_by_role("group", name="Base URL")).to_contain_text(f"{house.url}/api/v1")
+        await page.get_by_role("button", name="Create a key").click()
+        dialog = page.get_by_role("dialog", name="Create a key")
+        await dialog.get_by_role("checkbox", name="Manage").uncheck()
+        await dialog.get_by_label("Name").fill("<b>Shop</b>")
+        await dialog.get_by_role("button", name="Create").click()
+        key = await new_key(visitor)
+        assert await works(house, key)
+        row = page.get_by_role("row", name="<b>Shop</b>")
+        await expect(row).to_contain_text("send")
+        await expect(row).not_to_contain_text("manage")
+
+        await page.get_by_role("tab", name="Code examples").click()
+        for language, command in (
+            ("curl", ("sh",)),
+            ("Python", (sys.executable,)),
+            ("Python client", (sys.executable,)),
+        ):
+            code = await example(visitor, language)
+            assert "5511999990001" in code
+            assert await run(*command, stdin=code)
+        for language in ("JavaScript", "PHP"):
+            assert key in await example(visitor, language)
+
+        async def arrived() -> bool:
+            return (await bodies(house)).count("Hello from Gatepost") == 3
+
+        await until(arrived)
+        await house.call("POST", "/api/v1/labels", {"name": "VIP"}, key=key)
+        await page.get_by_role("tab", name="Keys").click()
+        await visitor.choose("Actions for <b>Shop</b>", "Refused requests")
+        await page.get_by_role("row", name="/api/v1/labels").get_by_role("button").click()
+        details = page.get_by_role("dialog", name="Refused request")
+        await expect(details).to_contain_text("missing_scope")
+        await expect(details).to_contain_text("<b>Shop</b>")
+        await details.get_by_role("link", name="Open in the console").click()
+        await expect(page.get_by_role("combobox", name="Operation")).to_have_value(
+            "Create a label · POST /api/v1/labels"
+        )
+
+        await page.get_by_role("tab", name="Keys").click()
+        await visitor.choose("Actions for <b>Shop</b>", "Rotate")
+        await page.get_by_role("button", name="Create the new key").click()
+        rotated = await new_key(visitor)
+        assert await works(house, key)
+        assert await works(house, rotated)
+        await expect(row).to_have_count(2)
+        await row.filter(has_text="Active").get_by_role("button").click()
+        await page.get_by_role("menuitem", name="Revoke").click()
+        await page.get_by_role("button", name="Revoke", exact=True).click()
+        await expect(row).to_have_count(1)
+
+        async def ended() -> bool:
+            return (await house.call("GET", CHANNEL, key=rotated)).status == 401
+
+        await until(ended)
+        assert await works(house, key)
+        await page.get_by_role("switch", name="Show revoked and expired keys (1)").check()
+        await expect(row.filter(has_text="Revoked")).to_be_visible()
+
+
+async def test_the_console_sends_and_shows_the_answer(house: House) -> None:
+    async with visiting(house) as visitor:
+        page = visitor.page
+        await visitor.sign_in("/developers/console")
+        await page.get_by_role("textbox", name="Body").fill('{"phone": "12"}')
+        answer = page.get_by_role("region", name="Response")
+        await page.get_by_role("button", name="Send the request").click()
+        await expect(answer.get_by_role("status")).to_contain_text("422")
+        await expect(answer.get_by_role("group", name="Response body")).to_contain_text("invalid_phone")
+        await expect(answer.get_by_role("group", name="Response headers")).to_contain_text("x-request-id: req_")
+        await page.get_by_role("textbox", name="Body").fill(f'{{"phone": "{PERSON}", "body": "From the console"}}')
+        await page.get_by_role("button", name="Send the request").click()
+        await expect(answer.get_by_role("status")).to_contain_text("200")
+
+        async def arrived() -> bool:
+            return "From the console" in await bodies(house)
+
+        await until(arrived)
+        await page.get_by_role("combobox", name="Operation").fill("Get a contact")
+        await page.get_by_role("option", name="Get a contact ·").click()
+        await page.get_by_role("button", name="Send the request").click()
+        await expect(page.get_by_label("contact_id")).to_be_focused()
+        await page.get_by_label("contact_id").fill("../session")
+        await page.get_by_role("button", name="Send the request").click()
+        await expect(answer.get_by_role("status")).to_contain_text("404")
+
+
+async def test_a_reader_sees_keys_and_is_offered_no_change(house: House) -> None:
+    await add_person(house, "reader", "rita@example.com")
+    async with visiting(house) as visitor:
+        page = visitor.page
+        await visitor.open("/developers")
+        await visitor.fill_sign_in("rita@example.com")
+        await visitor.see("Only owners create, rotate and revoke keys.")
+        await expect(page.get_by_role("button", name="Create a key")).to_be_hidden()
+        await page.get_by_role("button", name="Actions for").click()
+        await expect(page.get_by_role("menuitem", name="Refused requests")).to_be_visible()
+        await expect(page.get_by_role("menuitem", name="Revoke")).to_be_hidden()
+        await visitor.open("/developers/console?operation=POST%20/api/v1/message/send")
+        await visitor.see("Your role may not send POST /api/v1/message/send.")
