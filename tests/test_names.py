@@ -44,6 +44,7 @@ RESOURCES = {
     "query",
     "quota",
     "recoveries",
+    "saved_views",
     "session",
     "templates",
     "totp",

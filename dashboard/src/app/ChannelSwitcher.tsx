@@ -1,6 +1,6 @@
 import { Box, Group, Menu, Skeleton, Text, UnstyledButton, VisuallyHidden } from "@mantine/core";
-import { IconCheck, IconSelector } from "@tabler/icons-react";
-import { useNavigate } from "@tanstack/react-router";
+import { IconCheck, IconMessages, IconSelector } from "@tabler/icons-react";
+import { useNavigate, useRouterState, useSearch } from "@tanstack/react-router";
 import { type Channel, rememberChannel, useChannel, useChannels } from "../shared/channels";
 import { connectionColor, connectionWords } from "../shared/connection";
 import classes from "./Shell.module.css";
@@ -10,11 +10,15 @@ export function ChannelSwitcher() {
   const { data: channels } = useChannels();
   const current = useChannel();
   const navigate = useNavigate();
+  const inbox = useRouterState({ select: (state) => state.location.pathname.startsWith("/inbox") });
+  const search = useSearch({ strict: false });
   if (!channels) return <Skeleton height={54} radius={10} />;
   if (!current) return null;
+  const several = inbox && channels.length > 1;
+  const ofAll = several && (search.all || !search.channel);
   const choose = (id: string) => {
     rememberChannel(id);
-    void navigate({ to: ".", search: { channel: id } });
+    void navigate({ to: ".", search: { channel: id, all: undefined } });
   };
   return (
     <Menu width={232} position="bottom-start" shadow="md">
@@ -22,24 +26,48 @@ export function ChannelSwitcher() {
         <UnstyledButton className={classes.switcher}>
           <Group wrap="nowrap" gap="sm">
             <VisuallyHidden>Channel: </VisuallyHidden>
-            <ChannelLine channel={current} />
+            {ofAll ? <AllChannels count={channels.length} /> : <ChannelLine channel={current} />}
             <IconSelector size={16} aria-hidden />
           </Group>
         </UnstyledButton>
       </Menu.Target>
       <Menu.Dropdown>
         <Menu.Label>Channels</Menu.Label>
+        {several && (
+          <Menu.Item
+            onClick={() => void navigate({ to: ".", search: { all: true } })}
+            rightSection={ofAll && <IconCheck size={16} aria-label="current" />}
+          >
+            <AllChannels count={channels.length} />
+          </Menu.Item>
+        )}
         {channels.map((channel) => (
           <Menu.Item
             key={channel.id}
             onClick={() => choose(channel.id)}
-            rightSection={channel.id === current.id && <IconCheck size={16} aria-label="current" />}
+            rightSection={!ofAll && channel.id === current.id && <IconCheck size={16} aria-label="current" />}
           >
             <ChannelLine channel={channel} />
           </Menu.Item>
         ))}
       </Menu.Dropdown>
     </Menu>
+  );
+}
+
+function AllChannels({ count }: { count: number }) {
+  return (
+    <Group wrap="nowrap" gap="sm" flex={1} miw={0}>
+      <IconMessages size={16} aria-hidden />
+      <Box miw={0}>
+        <Text size="sm" fw={600} truncate>
+          All channels
+        </Text>
+        <Text size="xs" c="dimmed" truncate>
+          {count} numbers
+        </Text>
+      </Box>
+    </Group>
   );
 }
 

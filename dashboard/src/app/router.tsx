@@ -48,6 +48,7 @@ const inbox = createRoute({
   getParentRoute: () => signedIn,
   path: "/inbox",
   validateSearch: readInboxSearch,
+  search: { middlewares: [retainSearchParams(["all"])] },
   staticData: { wide: true },
   component: lazyRouteComponent(() => import("../pages/inbox/InboxPage"), "InboxPage"),
 });

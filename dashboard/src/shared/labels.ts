@@ -1,5 +1,5 @@
-import { useQuery } from "@tanstack/react-query";
-import { askPage, type Schemas } from "./api/client";
+import { queryOptions, useQueries, useQuery } from "@tanstack/react-query";
+import { askPage, channelApi, type Schemas } from "./api/client";
 import { useChannelScope } from "./channels";
 import { channelKey } from "./lists";
 
@@ -8,12 +8,19 @@ export type LabelRef = Schemas["LabelRef"];
 
 export const LABELS = "labels"; // the kind in the query cache
 
-/** The labels of the channel, by name. */
-export function useLabels() {
-  const { id, api } = useChannelScope();
-  return useQuery({
-    queryKey: channelKey(id, LABELS),
-    queryFn: async () => (await askPage(api.GET("/api/v1/labels"))).items,
+const labelsQuery = (channel: string) =>
+  queryOptions({
+    queryKey: channelKey(channel, LABELS),
+    queryFn: async () => (await askPage(channelApi(channel).GET("/api/v1/labels"))).items,
     staleTime: 10_000,
   });
+
+/** The labels of the channel, by name. */
+export function useLabels() {
+  return useQuery(labelsQuery(useChannelScope().id));
+}
+
+/** The labels of several channels; undefined while they are loaded. */
+export function useLabelsOf(channels: string[]): (Label[] | undefined)[] {
+  return useQueries({ queries: channels.map(labelsQuery), combine: (results) => results.map(({ data }) => data) });
 }

@@ -42,6 +42,7 @@ from gatepost.api import (
     profile,
     recoveries,
     reference,
+    saved_views,
     session,
     templates,
     usage,
@@ -169,6 +170,8 @@ ROUTES: list[Any] = [
     session.confirm_totp,
     session.replace_recovery_codes,
     session.remove_totp,
+    saved_views.list_views,
+    saved_views.replace_views,
     one_time_links.get_link,
     one_time_links.use_link,
 ]

@@ -1,98 +1,103 @@
 import { Button, Center, Loader, Skeleton, Stack, Text, Title } from "@mantine/core";
 import { useDocumentTitle } from "@mantine/hooks";
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { useEffect, useMemo, useRef } from "react";
-import { useSession } from "../../shared/session/queries";
+import { useEffect, useRef } from "react";
+import { useChannels } from "../../shared/channels";
+import { useNames } from "../../shared/people";
 import { Failure } from "../../shared/ui/Failure";
 import { PAGE_TITLE } from "../../shared/ui/PageHeader";
 import { ConversationRow } from "./ConversationRow";
 import classes from "./List.module.css";
 import { ListFilters } from "./ListFilters";
-import { useConversations, useCounts } from "./queries";
-import type { InboxSearch } from "./search";
+import { useCounts, useInboxList } from "./queries";
+import type { Place } from "./Shortcuts";
+import { type InboxSearch, isFiltered } from "./search";
 
 const ROW = 76;
 const AHEAD = 15; // rows before the end at which the next page is asked for
 
 type Props = {
   search: InboxSearch;
+  channels: string[];
   onChange: (part: Partial<InboxSearch>) => void;
-  onOpen: (conversation: string) => void;
-  onOrder: (ids: string[]) => void;
+  onView: (search: InboxSearch) => void;
+  onOpen: (conversation: string, channel: string) => void;
+  onOrder: (order: Place[]) => void;
 };
 
 /** The conversations with search and filters. Only the rows that can be seen are drawn. */
-export function ConversationList({ search, onChange, onOpen, onOrder }: Props) {
-  const list = useConversations(search);
-  const { user } = useSession();
-  const { data: counts } = useCounts();
-  const rows = useMemo(() => list.data?.pages.flatMap((page) => page.items) ?? [], [list.data]);
-  const unread = counts?.unread ?? 0;
+export function ConversationList({ search, channels, onChange, onView, onOpen, onOrder }: Props) {
+  const list = useInboxList(search, channels);
+  const { rows, hasMore, isLoadingMore, error, loadMore } = list;
+  const channelNames = useChannelNames(channels);
+  const names = useNames();
+  const { unread } = useCounts(channels);
   useDocumentTitle(unread ? `(${unread}) Inbox – Gatepost` : "Inbox – Gatepost");
-  useEffect(() => onOrder(rows.map(({ id }) => id)), [rows, onOrder]);
+  useEffect(() => onOrder(rows.map(({ conversation: { id }, channel }) => ({ id, channel }))), [rows, onOrder]);
   const scroller = useRef<HTMLDivElement>(null);
   const virtual = useVirtualizer({
     count: rows.length,
     getScrollElement: () => scroller.current,
     estimateSize: () => ROW,
-    getItemKey: (index) => rows[index]?.id ?? index,
+    getItemKey: (index) => keyOf(rows[index]) ?? index,
     overscan: 6,
   });
   const items = virtual.getVirtualItems();
   const last = items.at(-1)?.index ?? -1;
-  const { hasNextPage, isFetchingNextPage, isFetchNextPageError, fetchNextPage } = list;
   useEffect(() => {
     const near = last >= rows.length - AHEAD;
-    if (near && hasNextPage && !isFetchingNextPage && !isFetchNextPageError) void fetchNextPage();
-  }, [last, rows.length, hasNextPage, isFetchingNextPage, isFetchNextPageError, fetchNextPage]);
+    if (near && hasMore && !isLoadingMore && !error) loadMore();
+  }, [last, rows.length, hasMore, isLoadingMore, error, loadMore]);
   return (
     <section className={classes.list} data-part="list" aria-label="Conversations">
       <div className={classes.head}>
         <Title order={1} size="h3" id={PAGE_TITLE} tabIndex={-1}>
           Inbox
         </Title>
-        <ListFilters search={search} onChange={onChange} />
+        <ListFilters search={search} channels={channels} onChange={onChange} onView={onView} />
       </div>
       <div ref={scroller} className={classes.scroll}>
-        {list.isPending && <Loading />}
-        {list.isError && !list.data && <Failure error={list.error} onRetry={() => void list.refetch()} />}
-        {list.data && rows.length === 0 && !hasNextPage && <Nothing search={search} onChange={onChange} />}
+        {list.isPending && rows.length === 0 && !error && <Loading />}
+        {error && rows.length === 0 && <Failure error={error} onRetry={list.retry} />}
+        {!list.isPending && !error && rows.length === 0 && !hasMore && <Nothing search={search} onChange={onChange} />}
         {rows.length > 0 && (
           // biome-ignore lint/a11y/useSemanticElements: rows are placed by hand, which a ul does not allow
           <div role="list" className={classes.rows} style={{ height: virtual.getTotalSize() }}>
             {items.map((item) => {
               const row = rows[item.index];
+              if (!row) return null;
+              const { conversation, channel } = row;
               return (
-                row && (
-                  // biome-ignore lint/a11y/useSemanticElements: as above
-                  <div
-                    key={item.key}
-                    role="listitem"
-                    className={classes.place}
-                    style={{ transform: `translateY(${item.start}px)`, height: ROW }}
-                    aria-setsize={hasNextPage ? -1 : rows.length}
-                    aria-posinset={item.index + 1}
-                  >
-                    <ConversationRow
-                      conversation={row}
-                      current={row.id === search.conversation}
-                      user={user.id}
-                      onOpen={onOpen}
-                    />
-                  </div>
-                )
+                // biome-ignore lint/a11y/useSemanticElements: as above
+                <div
+                  key={item.key}
+                  role="listitem"
+                  className={classes.place}
+                  style={{ transform: `translateY(${item.start}px)`, height: ROW }}
+                  aria-setsize={hasMore ? -1 : rows.length}
+                  aria-posinset={item.index + 1}
+                >
+                  <ConversationRow
+                    conversation={conversation}
+                    channel={channel}
+                    channelName={channelNames.get(channel) ?? null}
+                    assignee={conversation.assignee && names(conversation.assignee)}
+                    current={conversation.id === search.conversation}
+                    onOpen={onOpen}
+                  />
+                </div>
               );
             })}
           </div>
         )}
-        {isFetchingNextPage && (
+        {isLoadingMore && (
           <Center p="sm">
             <Loader size="sm" type="dots" aria-label="Loading more" />
           </Center>
         )}
-        {isFetchNextPageError && (
+        {error && rows.length > 0 && (
           <Center p="sm">
-            <Button size="xs" variant="default" onClick={() => void fetchNextPage()}>
+            <Button size="xs" variant="default" onClick={list.retry}>
               Loading more failed. Try again
             </Button>
           </Center>
@@ -102,8 +107,19 @@ export function ConversationList({ search, onChange, onOpen, onOrder }: Props) {
   );
 }
 
+function keyOf(row: { channel: string; conversation: { id: string } } | undefined): string | undefined {
+  return row && row.channel + row.conversation.id;
+}
+
+/** The names of the channels, where the list shows several. */
+function useChannelNames(channels: string[]): Map<string, string> {
+  const { data } = useChannels();
+  if (channels.length < 2) return new Map();
+  return new Map(data?.map(({ id, name }) => [id, name]));
+}
+
 function Nothing({ search, onChange }: Pick<Props, "search" | "onChange">) {
-  const filtered = search.q || search.view || search.label;
+  const filtered = isFiltered(search);
   return (
     <Stack align="center" gap="xs" p="xl" ta="center">
       <Text fw={600}>{filtered ? "Nothing fits" : "No open conversation"}</Text>
@@ -118,7 +134,7 @@ function Nothing({ search, onChange }: Pick<Props, "search" | "onChange">) {
         <Button
           size="xs"
           variant="default"
-          onClick={() => onChange({ q: undefined, view: undefined, label: undefined })}
+          onClick={() => onChange({ q: undefined, view: undefined, label: undefined, assignee: undefined })}
         >
           Show all open ones
         </Button>

@@ -5,11 +5,19 @@ import { inOneLine } from "./content";
 import classes from "./List.module.css";
 import type { Conversation } from "./queries";
 import { Ticks } from "./Ticks";
-import { assigneeWords, listTime, personName } from "./words";
+import { listTime, personName } from "./words";
 
-type Props = { conversation: Conversation; current: boolean; user: string; onOpen: (id: string) => void };
+type Props = {
+  conversation: Conversation;
+  channel: string;
+  channelName: string | null; // where several channels are shown
+  assignee: string | null;
+  current: boolean;
+  onOpen: (conversation: string, channel: string) => void;
+};
 
-export const ConversationRow = memo(function ConversationRow({ conversation, current, user, onOpen }: Props) {
+export const ConversationRow = memo(function ConversationRow(props: Props) {
+  const { conversation, channel, channelName, assignee, current, onOpen } = props;
   const { last_message: last, unread, labels } = conversation;
   const name = personName(conversation);
   return (
@@ -19,7 +27,7 @@ export const ConversationRow = memo(function ConversationRow({ conversation, cur
       data-current={current || undefined}
       data-unread={unread > 0 || undefined}
       aria-current={current ? "true" : undefined}
-      onClick={() => onOpen(conversation.id)}
+      onClick={() => onOpen(conversation.id, channel)}
     >
       <PersonAvatar name={conversation.contact.name} size={42} />
       <span className={classes.words}>
@@ -43,16 +51,17 @@ export const ConversationRow = memo(function ConversationRow({ conversation, cur
             </Badge>
           )}
         </span>
-        {(labels.length > 0 || conversation.assignee || conversation.status === "closed") && (
+        {(labels.length > 0 || assignee || channelName || conversation.status === "closed") && (
           <span className={classes.tags}>
+            {channelName && <span className={classes.channel}>{channelName}</span>}
             {conversation.status === "closed" && (
               <Text span size="xs" c="dimmed">
                 Closed
               </Text>
             )}
-            {conversation.assignee && (
+            {assignee && (
               <Text span size="xs" c="dimmed" truncate>
-                {assigneeWords(conversation.assignee, user)}
+                {assignee}
               </Text>
             )}
             {labels.slice(0, 3).map((label) => (

@@ -1,16 +1,17 @@
-import { Button, CloseButton, Group, Stack, Text, Textarea, Title } from "@mantine/core";
-import { useState } from "react";
+import { Button, CloseButton, Group, Select, Stack, Text, Title } from "@mantine/core";
+import { useNames, usePeople } from "../../shared/people";
 import { useMayWork, useSession } from "../../shared/session/queries";
 import { inFull } from "../../shared/times";
 import { showFailure } from "../../shared/ui/notices";
 import classes from "./Details.module.css";
 import { LabelPicker } from "./LabelPicker";
+import { Notes } from "./Notes";
 import { type Conversation, useChangeConversation } from "./queries";
-import { assigneeWords, personName } from "./words";
+import { personName } from "./words";
 
 type Props = { conversation: Conversation; onClose: () => void };
 
-/** What is known about a conversation: person, labels, assignee and note. The person never sees any of it. */
+/** What is known about a conversation: person, labels, assignee and notes. The person never sees any of it. */
 export function Details({ conversation, onClose }: Props) {
   const mayWork = useMayWork();
   const { contact } = conversation;
@@ -37,7 +38,7 @@ export function Details({ conversation, onClose }: Props) {
       </Stack>
       <LabelPicker conversation={conversation} editable={mayWork} />
       <Assignee conversation={conversation} editable={mayWork} />
-      <Note key={`n ${conversation.note}`} conversation={conversation} editable={mayWork} />
+      <Notes conversation={conversation} editable={mayWork} />
       {!mayWork && (
         <Text size="xs" c="dimmed">
           Your role allows you to read these, but not to change them.
@@ -49,63 +50,51 @@ export function Details({ conversation, onClose }: Props) {
 
 type FieldProps = { conversation: Conversation; editable: boolean };
 
+const NOBODY = "";
+
+/** Who is responsible: a person of the account. */
 function Assignee({ conversation, editable }: FieldProps) {
   const { user } = useSession();
+  const { data: people } = usePeople();
+  const names = useNames();
   const change = useChangeConversation(conversation.id);
-  const save = (assignee: string | null) => change.mutate({ assignee }, { onError: showFailure });
+  const { assignee } = conversation;
+  const save = (chosen: string | null) => change.mutate({ assignee: chosen || null }, { onError: showFailure });
+  if (!editable) {
+    return (
+      <Stack gap={2}>
+        <Text size="sm" fw={500}>
+          Assigned to
+        </Text>
+        <Text size="sm" className={classes.name}>
+          {assignee ? names(assignee) : "Nobody"}
+        </Text>
+      </Stack>
+    );
+  }
+  const choices = (people ?? []).map((person) => ({ value: person.id, label: names(person.id) }));
+  const other = assignee && !choices.some(({ value }) => value === assignee);
   return (
     <Stack gap={6} align="flex-start">
-      <Text size="sm" fw={500}>
-        Assigned to
-      </Text>
-      <Text size="sm" className={classes.name}>
-        {conversation.assignee ? assigneeWords(conversation.assignee, user.id) : "Nobody"}
-      </Text>
-      {editable && (
-        <Group gap="xs">
-          {conversation.assignee !== user.id && (
-            <Button size="compact-sm" variant="default" loading={change.isPending} onClick={() => save(user.id)}>
-              Assign to me
-            </Button>
-          )}
-          {conversation.assignee && (
-            <Button size="compact-sm" variant="default" loading={change.isPending} onClick={() => save(null)}>
-              Assign to nobody
-            </Button>
-          )}
-        </Group>
-      )}
-    </Stack>
-  );
-}
-
-function Note({ conversation, editable }: FieldProps) {
-  const change = useChangeConversation(conversation.id);
-  const [text, setText] = useState(conversation.note ?? "");
-  const changed = text.trim() !== (conversation.note ?? "");
-  return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        change.mutate({ note: text.trim() || null }, { onError: showFailure });
-      }}
-    >
-      <Textarea
-        label="Note"
-        description="Only your team sees it."
-        autosize
-        minRows={3}
-        maxRows={12}
-        maxLength={4096}
-        readOnly={!editable}
-        value={text}
-        onChange={(event) => setText(event.currentTarget.value)}
+      <Select
+        label="Assigned to"
+        w="100%"
+        searchable
+        allowDeselect={false}
+        disabled={change.isPending}
+        data={[
+          { value: NOBODY, label: "Nobody" },
+          ...choices,
+          ...(other ? [{ value: assignee, label: names(assignee) }] : []),
+        ]}
+        value={assignee ?? NOBODY}
+        onChange={save}
       />
-      {editable && changed && (
-        <Button type="submit" size="compact-sm" mt={6} loading={change.isPending}>
-          Save the note
+      {assignee !== user.id && (
+        <Button size="compact-sm" variant="default" loading={change.isPending} onClick={() => save(user.id)}>
+          Assign to me
         </Button>
       )}
-    </form>
+    </Stack>
   );
 }

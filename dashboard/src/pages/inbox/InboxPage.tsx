@@ -1,49 +1,68 @@
 import { IconMessages } from "@tabler/icons-react";
 import { useNavigate, useSearch } from "@tanstack/react-router";
-import { useCallback, useState } from "react";
+import { useCallback, useMemo, useState } from "react";
+import { useChannel, useChannels } from "../../shared/channels";
 import { ChannelPage } from "../../shared/ui/ChannelPage";
 import { EmptyState } from "../../shared/ui/EmptyState";
 import { ConversationList } from "./ConversationList";
 import classes from "./Inbox.module.css";
 import { LiveNotice } from "./LiveNotice";
 import { useLive } from "./live";
-import { Shortcuts } from "./Shortcuts";
-import type { InboxSearch } from "./search";
+import { type Place, Shortcuts } from "./Shortcuts";
+import { type InboxSearch, isOfAll } from "./search";
 import { ThreadView } from "./ThreadView";
 import { TraceDrawer } from "./TraceDrawer";
 
 export function InboxPage() {
-  return (
-    <ChannelPage>
-      <Inbox />
-    </ChannelPage>
-  );
+  const channel = useChannel();
+  return channel ? <Inbox channel={channel.id} /> : <ChannelPage>{null}</ChannelPage>;
 }
 
-function Inbox() {
+/** The list of one channel or of all. The channel of the address is that of the open conversation. */
+function Inbox({ channel }: { channel: string }) {
   const search = useSearch({ from: "/signed-in/inbox" });
   const navigate = useNavigate({ from: "/inbox" });
-  const live = useLive();
-  const [order, setOrder] = useState<string[]>([]);
+  const { data: all } = useChannels();
+  const ofAll = isOfAll(search);
+  const channels = useMemo(() => (ofAll && all ? all : []).map(({ id }) => id), [ofAll, all]);
+  const listed = useStable(channels.length ? channels : [channel]);
+  const live = useLive(listed);
+  const [order, setOrder] = useState<Place[]>([]);
   const change = useCallback(
     (part: Partial<InboxSearch>, replace = true) =>
       void navigate({ search: (before) => ({ ...before, ...part }), replace }),
     [navigate],
   );
   const open = useCallback(
-    (conversation: string | undefined) => change({ conversation, trace: undefined }, false),
-    [change],
+    (conversation: string, of: string) =>
+      void navigate({
+        search: (before) => ({
+          ...before,
+          all: isOfAll(before) || undefined,
+          channel: of,
+          conversation,
+          trace: undefined,
+        }),
+      }),
+    [navigate],
   );
   return (
     <div className={classes.inbox} data-open={search.conversation ? "" : undefined}>
       <LiveNotice live={live} />
       <div className={classes.columns}>
-        <ConversationList search={search} onChange={change} onOpen={open} onOrder={setOrder} />
+        <ConversationList
+          search={search}
+          channels={listed}
+          onChange={change}
+          onView={(view) => void navigate({ search: view })}
+          onOpen={open}
+          onOrder={setOrder}
+        />
         {search.conversation ? (
           <ThreadView
             key={search.conversation}
             id={search.conversation}
-            onClose={() => open(undefined)}
+            onClose={() => change({ conversation: undefined, trace: undefined }, false)}
             onTrace={(trace) => change({ trace }, false)}
           />
         ) : (
@@ -58,4 +77,10 @@ function Inbox() {
       <Shortcuts order={order} current={search.conversation} onOpen={open} />
     </div>
   );
+}
+
+/** The same list as long as its members are the same. */
+function useStable(list: string[]): string[] {
+  const key = list.join(" ");
+  return useMemo(() => key.split(" "), [key]);
 }

@@ -1,10 +1,11 @@
 import { Button, CloseButton, Menu, Text, TextInput } from "@mantine/core";
 import { IconPlus, IconTag } from "@tabler/icons-react";
 import { useState } from "react";
+import { useLabels } from "../../shared/labels";
 import { useMayManage } from "../../shared/session/queries";
 import { showFailure } from "../../shared/ui/notices";
 import classes from "./Details.module.css";
-import { type Conversation, useCreateLabel, useLabels, useSetLabel } from "./queries";
+import { type Conversation, useCreateLabel, useSetLabel } from "./queries";
 
 type Props = { conversation: Conversation; editable: boolean };
 

@@ -1,82 +1,154 @@
-import { ActionIcon, CloseButton, Group, Menu, SegmentedControl, TextInput } from "@mantine/core";
+import { ActionIcon, CloseButton, Group, Indicator, Menu, TextInput } from "@mantine/core";
 import { IconCheck, IconFilter, IconSearch } from "@tabler/icons-react";
-import { useEffect, useState } from "react";
+import { useEffect, useRef, useState } from "react";
+import { useLabelsOf } from "../../shared/labels";
+import { nameOf, usePeople } from "../../shared/people";
+import { ColorDot } from "../../shared/ui/LabelBadge";
 import classes from "./List.module.css";
-import { useCounts, useLabels } from "./queries";
+import { useCounts } from "./queries";
+import { SavedViews } from "./SavedViews";
 import { SEARCH_FIELD } from "./Shortcuts";
 import { type InboxSearch, VIEWS, type View } from "./search";
 
-type Props = { search: InboxSearch; onChange: (part: Partial<InboxSearch>) => void };
+type Props = {
+  search: InboxSearch;
+  channels: string[];
+  onChange: (part: Partial<InboxSearch>) => void;
+  onView: (search: InboxSearch) => void;
+};
 
 const PAUSE_MS = 300;
+const NAMES: Record<View, string> = {
+  open: "Open",
+  mine: "Mine",
+  unassigned: "Unassigned",
+  unread: "Unread",
+  closing: "Closing soon",
+  closed: "Closed",
+};
 
-export function ListFilters({ search, onChange }: Props) {
-  const { data: labels } = useLabels();
-  const { data: counts } = useCounts();
-  const labelOf: Record<View, string> = {
-    open: withCount("Open", counts?.open),
-    mine: withCount("Mine", counts?.mine),
-    unread: withCount("Unread", counts?.unread),
-    closed: "Closed",
-  };
+/** The search, the views with their counts, and the filters. */
+export function ListFilters({ search, channels, onChange, onView }: Props) {
   return (
     <>
       <Group gap="xs" wrap="nowrap">
         <SearchField q={search.q} onChange={onChange} />
-        <Menu position="bottom-end" shadow="md" width={220}>
-          <Menu.Target>
-            <ActionIcon variant={search.label ? "light" : "default"} size={36} aria-label="Filter by label">
-              <IconFilter size={18} aria-hidden />
-            </ActionIcon>
-          </Menu.Target>
-          <Menu.Dropdown>
-            <Menu.Label>Label</Menu.Label>
-            <Menu.Item onClick={() => onChange({ label: undefined })} rightSection={!search.label && <Chosen />}>
-              All
-            </Menu.Item>
-            {labels?.map((label) => (
-              <Menu.Item
-                key={label.id}
-                leftSection={<span className={classes.dot} style={{ background: label.color ?? undefined }} />}
-                rightSection={search.label === label.id && <Chosen />}
-                onClick={() => onChange({ label: label.id })}
-              >
-                {label.name}
-              </Menu.Item>
-            ))}
-            {labels?.length === 0 && <Menu.Item disabled>No label yet</Menu.Item>}
-          </Menu.Dropdown>
-        </Menu>
+        <FilterMenu search={search} channels={channels} onChange={onChange} />
+        <SavedViews search={search} onView={onView} />
       </Group>
-      {!search.q && (
-        <SegmentedControl
-          size="xs"
-          fullWidth
-          aria-label="Which conversations"
-          value={search.view ?? "open"}
-          onChange={(view) => onChange({ view: view === "open" ? undefined : (view as View) })}
-          data={VIEWS.map((value) => ({ value, label: labelOf[value] }))}
-        />
-      )}
+      {!search.q && <Views view={search.view ?? "open"} channels={channels} onChange={onChange} />}
     </>
   );
 }
 
-function Chosen() {
-  return <IconCheck size={16} aria-label="chosen" />;
+function Views({ view, channels, onChange }: { view: View } & Pick<Props, "channels" | "onChange">) {
+  const counts = useCounts(channels);
+  return (
+    // biome-ignore lint/a11y/useSemanticElements: a fieldset is for forms
+    <div className={classes.views} role="group" aria-label="Views">
+      {VIEWS.map((one) => (
+        <button
+          key={one}
+          type="button"
+          className={classes.view}
+          aria-pressed={one === view}
+          onClick={() => onChange({ view: one === "open" ? undefined : one })}
+        >
+          {NAMES[one]} {one !== "closed" && <Count value={counts[one]} />}
+        </button>
+      ))}
+    </div>
+  );
 }
 
-function withCount(label: string, count: number | null | undefined): string {
-  return count ? `${label} ${count > 999 ? "999+" : count}` : label;
+function Count({ value }: { value: number | null | undefined }) {
+  if (!value) return null;
+  return <span className={classes.viewCount}>{value > 999 ? "999+" : value}</span>;
+}
+
+/** Filters by label and by assignee. */
+function FilterMenu({ search, channels, onChange }: Omit<Props, "onView">) {
+  const labels = useLabelsOf(channels);
+  const { data: people } = usePeople();
+  const byName = new Map(labels.flatMap((list) => list ?? []).map((label) => [label.name.toLowerCase(), label]));
+  const chosen = (search.label ? 1 : 0) + (search.assignee ? 1 : 0);
+  return (
+    <Menu position="bottom-end" shadow="md" width={240}>
+      <Menu.Target>
+        <Indicator label={chosen} size={16} disabled={!chosen}>
+          <ActionIcon
+            variant={chosen ? "light" : "default"}
+            size={36}
+            aria-label={chosen ? `Filters, ${chosen} chosen` : "Filters"}
+          >
+            <IconFilter size={18} aria-hidden />
+          </ActionIcon>
+        </Indicator>
+      </Menu.Target>
+      <Menu.Dropdown mah={420} className={classes.menu}>
+        <Menu.Label>Label</Menu.Label>
+        <Choice chosen={!search.label} onChoose={() => onChange({ label: undefined })}>
+          All
+        </Choice>
+        {[...byName.values()].map((label) => (
+          <Choice
+            key={label.id}
+            chosen={search.label?.toLowerCase() === label.name.toLowerCase()}
+            onChoose={() => onChange({ label: label.name })}
+            dot={label.color}
+          >
+            {label.name}
+          </Choice>
+        ))}
+        <Menu.Divider />
+        <Menu.Label>Assignee</Menu.Label>
+        <Choice chosen={!search.assignee} onChoose={() => onChange({ assignee: undefined })}>
+          All
+        </Choice>
+        {people?.map((person) => (
+          <Choice
+            key={person.id}
+            chosen={search.assignee === person.id}
+            onChoose={() => onChange({ assignee: person.id })}
+          >
+            {nameOf(person)}
+          </Choice>
+        ))}
+      </Menu.Dropdown>
+    </Menu>
+  );
+}
+
+type ChoiceProps = { chosen: boolean; dot?: string | null; onChoose: () => void; children: string };
+
+function Choice({ chosen, dot, onChoose, children }: ChoiceProps) {
+  return (
+    <Menu.Item
+      onClick={onChoose}
+      leftSection={dot !== undefined && <ColorDot color={dot} />}
+      rightSection={chosen && <IconCheck size={16} aria-label="chosen" />}
+    >
+      {children}
+    </Menu.Item>
+  );
 }
 
 /** Finds conversations by name, number or words, shortly after the last key. */
 function SearchField({ q = "", onChange }: { q?: string; onChange: Props["onChange"] }) {
   const [text, setText] = useState(q);
+  const known = useRef(q);
   const wanted = text.trim() ? text : "";
   useEffect(() => {
+    if (q !== known.current) {
+      known.current = q; // a saved view, or a way back in the history
+      setText(q);
+      return;
+    }
     if (wanted === q) return;
-    const timer = setTimeout(() => onChange({ q: wanted || undefined }), PAUSE_MS);
+    const timer = setTimeout(() => {
+      known.current = wanted;
+      onChange({ q: wanted || undefined });
+    }, PAUSE_MS);
     return () => clearTimeout(timer);
   }, [wanted, q, onChange]);
   return (

@@ -16,7 +16,7 @@ import { MessageBody } from "./MessageBody";
 import { type Message, useChannelInfo, useDeleteMessage, useSend } from "./queries";
 import classes from "./Thread.module.css";
 import { Ticks } from "./Ticks";
-import { failureWords, timeOfDay } from "./words";
+import { failureWords, senderWords, timeOfDay } from "./words";
 
 const EMOJIS = ["👍", "❤️", "😂", "😮", "🙏"];
 
@@ -35,6 +35,7 @@ export const MessageRow = memo(function MessageRow(props: Props) {
   const { message, first, quoted, found, person, onJump, onTrace } = props;
   const body = readBody(message);
   const out = message.direction === "out";
+  const sender = senderWords(message, useSession().user.id);
   if (body.kind === "event") {
     return (
       <div className={classes.event}>
@@ -49,7 +50,7 @@ export const MessageRow = memo(function MessageRow(props: Props) {
       data-side={message.direction}
       data-first={first || undefined}
       data-found={found || undefined}
-      aria-label={`${out ? "You" : person}, ${timeOfDay(message.created_at)}`}
+      aria-label={`${out ? (sender ?? "You") : person}, ${timeOfDay(message.created_at)}`}
     >
       <div className={classes.beside}>
         <div className={classes.bubble} data-bare={isBare(body) || undefined}>
@@ -73,6 +74,7 @@ export const MessageRow = memo(function MessageRow(props: Props) {
           )}
           <MessageBody body={body} />
           <span className={classes.foot}>
+            {sender && <span className={classes.sender}>{sender}</span>}
             {message.edited_at && <span title={inFull(message.edited_at)}>Edited</span>}
             <time dateTime={message.created_at} title={inFull(message.created_at)}>
               {timeOfDay(message.created_at)}

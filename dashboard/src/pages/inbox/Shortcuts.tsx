@@ -17,15 +17,20 @@ const LIST: [string, string][] = [
   ["Shift Enter", "New line"],
 ];
 
-type Props = { order: string[]; current: string | undefined; onOpen: (id: string) => void };
+export type Place = { id: string; channel: string };
+type Props = {
+  order: Place[];
+  current: string | undefined;
+  onOpen: (conversation: string, channel: string) => void;
+};
 
 /** The keyboard shortcuts of the inbox. They do nothing while a text is being written. */
 export function Shortcuts({ order, current, onOpen }: Props) {
   const [opened, list] = useDisclosure();
   const step = (by: number) => {
-    const index = current ? order.indexOf(current) : -1;
+    const index = current ? order.findIndex(({ id }) => id === current) : -1;
     const next = order[index === -1 ? 0 : index + by];
-    if (next) onOpen(next);
+    if (next) onOpen(next.id, next.channel);
   };
   const focus = (id: string) => document.getElementById(id)?.focus();
   useHotkeys([

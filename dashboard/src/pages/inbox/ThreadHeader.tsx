@@ -1,18 +1,19 @@
 import { ActionIcon, Button, Group, Text, Title, Tooltip } from "@mantine/core";
 import { IconArrowLeft, IconCheck, IconInfoCircle, IconRotate } from "@tabler/icons-react";
-import { useMayWork, useSession } from "../../shared/session/queries";
+import { useNames } from "../../shared/people";
+import { useMayWork } from "../../shared/session/queries";
 import { showDone, showFailure } from "../../shared/ui/notices";
 import { PersonAvatar } from "../../shared/ui/PersonAvatar";
 import { type Conversation, useChangeConversation } from "./queries";
 import { CLOSE_BUTTON } from "./Shortcuts";
 import classes from "./Thread.module.css";
-import { assigneeWords, personName } from "./words";
+import { personName } from "./words";
 
 type Props = { conversation: Conversation; details: boolean; onDetails: () => void; onBack: () => void };
 
 export function ThreadHeader({ conversation, details, onDetails, onBack }: Props) {
   const { contact } = conversation;
-  const { user } = useSession();
+  const names = useNames();
   return (
     <Group className={classes.header} wrap="nowrap" gap="sm">
       <ActionIcon
@@ -33,11 +34,11 @@ export function ThreadHeader({ conversation, details, onDetails, onBack }: Props
         <Text size="xs" c="dimmed" truncate>
           {contact.name && contact.phone && `+${contact.phone}`}
           {conversation.assignee &&
-            `${contact.name && contact.phone ? " · " : ""}Assigned to ${assigneeWords(conversation.assignee, user.id)}`}
+            `${contact.name && contact.phone ? " · " : ""}Assigned to ${names(conversation.assignee)}`}
         </Text>
       </div>
       <CloseOrOpen conversation={conversation} />
-      <Tooltip label="Labels, assignee and note">
+      <Tooltip label="Labels, assignee and notes">
         <ActionIcon
           variant={details ? "light" : "default"}
           size={36}

@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 import { keyFor } from "./drafts";
 import { fileProblem, lookOfFile } from "./files";
-import { readInboxSearch, toFilter } from "./search";
 import { fill, readTemplate } from "./templates";
 
 test("the same text keeps its key after a failure, another text gets a new one", () => {
@@ -16,14 +15,6 @@ test("a file that is too large or empty is refused before it is uploaded", () =>
   expect(fileProblem({ name: "a.jpg", size: 5 * 1_048_576 + 1, type: "image/jpeg" })).toContain("up to 5 MB");
   expect(fileProblem({ name: "a.pdf", size: 0, type: "application/pdf" })).toContain("empty");
   expect(lookOfFile("image/svg+xml")).toBe("document");
-});
-
-test("a search finds conversations whatever their status, and numbers by their digits", () => {
-  expect(toFilter(readInboxSearch({ q: "+55 (11) 99999-8888", view: "closed" }), "usr_1")).toEqual({
-    q: "5511999998888",
-  });
-  expect(toFilter(readInboxSearch({ view: "mine" }), "usr_1")).toEqual({ status: "open", assignee: "usr_1" });
-  expect(toFilter(readInboxSearch({ view: "eaten" }), "usr_1")).toEqual({ status: "open" });
 });
 
 test("a template names the values that it needs, and is filled in with them", () => {

@@ -1,7 +1,8 @@
 import type { QueryClient } from "@tanstack/react-query";
+import type { LabelRef } from "../../shared/labels";
 import type { GatewayEvent } from "../../shared/stream/follow";
 import { changeConversation, changeMessage, putMessage } from "./patches";
-import { type Conversation, keys, type LabelRef, type Message } from "./queries";
+import { askMessage, type Conversation, keys, type Message } from "./queries";
 
 const WINDOW_MS = 24 * 3_600_000;
 const RANK: Record<string, number> = { SCHEDULED: 0, PENDING: 1, SENT: 2, DELIVERED: 3, READ: 4, PLAYED: 5 };
@@ -67,7 +68,14 @@ function addMessage({ client, channel, official }: Target, data: MessageData): v
     return afterIncoming(before, message, official === true);
   });
   putMessage(client, channel, message);
+  if (message.direction === "out") void addSender({ client, channel }, message.key.id);
   if (!known) refreshLists({ client, channel });
+}
+
+/** Asks who sent a message: events do not say. */
+async function addSender({ client, channel }: Target, id: string): Promise<void> {
+  const sent = await askMessage(channel, id);
+  if (sent?.sent_by) changeMessage(client, channel, id, (before) => ({ ...before, sent_by: sent.sent_by }));
 }
 
 /** A conversation after a message of the person: unread, open, and with a new window where the network has windows. */

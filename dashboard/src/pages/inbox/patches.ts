@@ -7,7 +7,10 @@ export function fits(conversation: Conversation, filter: ListFilter, before: boo
   if (filter.q && !before) return false;
   if (filter.status && conversation.status !== filter.status) return false;
   if (filter.unread && conversation.unread === 0) return false;
+  if (filter.archived && conversation.archived) return false;
+  if (filter.window && !before) return false; // the gateway knows which windows close soon
   if (filter.label && !conversation.labels.some(({ id }) => id === filter.label)) return false;
+  if (filter.assignee === "none") return conversation.assignee === null;
   return !filter.assignee || conversation.assignee === filter.assignee;
 }
 

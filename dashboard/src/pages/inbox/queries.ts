@@ -1,27 +1,34 @@
 import {
   type InfiniteData,
   type QueryClient,
+  queryOptions,
   useInfiniteQuery,
   useMutation,
+  useQueries,
   useQuery,
   useQueryClient,
 } from "@tanstack/react-query";
-import { ask, askPage, type Page, type Schemas, tell } from "../../shared/api/client";
+import { useMemo } from "react";
+import { ask, askPage, channelApi, type Page, type Schemas, tell } from "../../shared/api/client";
 import { useChannelScope } from "../../shared/channels";
+import { useLabelsOf } from "../../shared/labels";
+import { channelKey, rowsOf } from "../../shared/lists";
 import { useSession } from "../../shared/session/queries";
+import { type PagesQuery, useInfiniteQueries } from "../../shared/useInfiniteQueries";
+import { mergeLists } from "./merge";
 import { putConversation, putMessage } from "./patches";
 import { type InboxSearch, type ListFilter, toFilter } from "./search";
 
 export type Conversation = Schemas["Conversation"];
 export type Message = Schemas["Message"];
-export type Label = Schemas["Label"];
-export type LabelRef = Schemas["LabelRef"];
 export type Template = Schemas["TemplateShown"];
 export type Trace = Schemas["Trace"];
 export type ChannelInfo = Schemas["Channel"];
 export type SendRequest = Schemas["SendRequest"];
 export type Media = Schemas["Media"];
 export type ConversationChange = Schemas["ConversationChange"];
+export type Note = Schemas["Note"];
+export type Counts = Schemas["ConversationCounts"];
 export type ConversationPages = InfiniteData<Page<Conversation>, string | null>;
 export type MessagePages = InfiniteData<Page<Message>, string | null>;
 
@@ -37,38 +44,90 @@ export const keys = {
   thread: (channel: string, conversation: string) => ["channel", channel, "thread", conversation],
   conversations: (channel: string) => ["channel", channel, "conversation"],
   conversation: (channel: string, id: string) => ["channel", channel, "conversation", id],
-  labels: (channel: string) => ["channel", channel, "labels"],
+  labels: (channel: string) => channelKey(channel, "labels"),
+  notes: (channel: string, conversation: string) => ["channel", channel, "notes", conversation],
   templates: (channel: string) => ["channel", channel, "templates", "approved"],
   info: (channel: string) => ["channel", channel, "info"],
   trace: (channel: string, message: string) => ["channel", channel, "trace", message],
 };
 
-/** The conversations, the newest first, page by page. */
-export function useConversations(search: InboxSearch) {
-  const { id, api } = useChannelScope();
-  const filter = toFilter(search, useSession().user.id);
-  return useInfiniteQuery({
-    queryKey: keys.list(id, filter),
-    queryFn: ({ pageParam }) =>
-      askPage(
-        api.GET("/api/v1/conversations", {
-          params: { query: { ...filter, limit: LIST_PAGE, cursor: pageParam ?? undefined } },
-        }),
-      ),
-    initialPageParam: null as string | null,
-    getNextPageParam: (page) => page.next,
-    staleTime: FRESH,
+const listQuery = (channel: string, filter: ListFilter): PagesQuery<Page<Conversation>> => ({
+  queryKey: keys.list(channel, filter),
+  queryFn: ({ pageParam }) =>
+    askPage(
+      channelApi(channel).GET("/api/v1/conversations", {
+        params: { query: { ...filter, limit: LIST_PAGE, cursor: pageParam ?? undefined } },
+      }),
+    ),
+  initialPageParam: null,
+  getNextPageParam: (page) => page.next,
+  staleTime: FRESH,
+});
+
+/** The conversations of one or several channels, the newest first, page by page. */
+export function useInboxList(search: InboxSearch, channels: string[]) {
+  const user = useSession().user.id;
+  const labels = useLabelsOf(search.label ? channels : []);
+  const filters = channels.flatMap((channel, index) => {
+    const filter = toFilter(search, user);
+    if (!search.label) return [{ channel, filter }];
+    const label = labels[index]?.find(({ name }) => name.toLowerCase() === search.label?.toLowerCase());
+    return label ? [{ channel, filter: { ...filter, label: label.id } }] : [];
+  });
+  const results = useInfiniteQueries(filters.map(({ channel, filter }) => listQuery(channel, filter)));
+  const listed = filters.map(({ channel }) => channel).join(" ");
+  const lists = filters.map(({ channel }, index) => ({ channel, result: results[index] }));
+  const merged = useMemo(() => {
+    const loaded = (one: (typeof results)[number] | undefined, channel: string) => ({
+      channel,
+      items: rowsOf(one?.data),
+      more: !one?.data || one.hasNextPage,
+    });
+    return mergeLists(listed.split(" ").flatMap((channel, index) => (channel ? loaded(results[index], channel) : [])));
+  }, [results, listed]);
+  const waiting = lists.filter(({ channel }) => merged.next.includes(channel));
+  return {
+    rows: merged.rows,
+    isPending: labels.includes(undefined) || results.some(({ isPending }) => isPending),
+    hasMore: waiting.length > 0,
+    isLoadingMore: waiting.some(({ result }) => result?.isFetchingNextPage),
+    error: results.find(({ error }) => error)?.error ?? null,
+    loadMore: () => {
+      for (const { result } of waiting)
+        if (result?.data && !result.isFetchingNextPage) void result.fetchNextPage({ cancelRefetch: false });
+    },
+    retry: () => {
+      for (const result of results) if (result.error) void (result.data ? result.fetchNextPage() : result.refetch());
+    },
+  };
+}
+
+const countsQuery = (channel: string) =>
+  queryOptions({
+    queryKey: keys.counts(channel),
+    queryFn: () => ask(channelApi(channel).GET("/api/v1/conversations/counts")),
+    refetchInterval: 60_000,
+  });
+
+/** How many conversations of these channels need work. */
+export function useCounts(channels: string[]): Partial<Counts> {
+  return useQueries({
+    queries: channels.map(countsQuery),
+    combine: (results) => sumCounts(results.flatMap(({ data }) => data ?? [])),
   });
 }
 
-/** How many conversations need work. */
-export function useCounts() {
-  const { id, api } = useChannelScope();
-  return useQuery({
-    queryKey: keys.counts(id),
-    queryFn: () => ask(api.GET("/api/v1/conversations/counts")),
-    refetchInterval: 60_000,
-  });
+export function sumCounts(counts: Counts[]): Partial<Counts> {
+  const sum = (read: (one: Counts) => number | null) => counts.reduce((total, one) => total + (read(one) ?? 0), 0);
+  if (counts.length === 0) return {};
+  return {
+    open: sum(({ open }) => open),
+    unread: sum(({ unread }) => unread),
+    mine: sum(({ mine }) => mine),
+    unassigned: sum(({ unassigned }) => unassigned),
+    closing: sum(({ closing }) => closing),
+    complete: counts.every(({ complete }) => complete),
+  };
 }
 
 /** One conversation. What the list knows of it is shown until the answer is there. */
@@ -117,15 +176,6 @@ export function useChannelInfo() {
   return useQuery({ queryKey: keys.info(id), queryFn: () => ask(api.GET("/api/v1/channel")), staleTime: 60_000 });
 }
 
-export function useLabels() {
-  const { id, api } = useChannelScope();
-  return useQuery({
-    queryKey: keys.labels(id),
-    queryFn: async () => (await askPage(api.GET("/api/v1/labels"))).items,
-    staleTime: FRESH,
-  });
-}
-
 /** The templates that can be sent. Only official channels have templates. */
 export function useTemplates(enabled: boolean) {
   const { id, api } = useChannelScope();
@@ -149,6 +199,12 @@ export function useTrace(message: string) {
   });
 }
 
+/** One message, or nothing if it cannot be read. */
+export async function askMessage(channel: string, message: string): Promise<Message | null> {
+  const params = { path: { message_id: message } };
+  return ask(channelApi(channel).GET("/api/v1/messages/{message_id}", { params })).catch(() => null);
+}
+
 export type Sending = { body: SendRequest; key: string };
 
 /** Sends a message. The key makes a repeated request safe: the gateway executes it once. */
@@ -159,8 +215,7 @@ export function useSend() {
     mutationFn: ({ body, key }: Sending) =>
       ask(api.POST("/api/v1/message/send", { body, params: { header: { "Idempotency-Key": key } } })),
     onSuccess: async (accepted) => {
-      const path = { message_id: accepted.key.id };
-      const message = await ask(api.GET("/api/v1/messages/{message_id}", { params: { path } })).catch(() => null);
+      const message = await askMessage(id, accepted.key.id);
       if (message) putMessage(client, id, message);
     },
   });
@@ -263,5 +318,53 @@ export function useDeleteMessage() {
     mutationFn: (message: string) =>
       tell(api.DELETE("/api/v1/messages/{message_id}", { params: { path: { message_id: message } } })),
     onSuccess: () => client.invalidateQueries({ queryKey: keys.threads(id) }),
+  });
+}
+
+const NOTES_MS = 10_000; // notes send no events
+
+/** The notes about a conversation, the newest first, page by page. */
+export function useNotes(conversation: string) {
+  const { id, api } = useChannelScope();
+  return useInfiniteQuery({
+    queryKey: keys.notes(id, conversation),
+    queryFn: ({ pageParam }) =>
+      askPage(
+        api.GET("/api/v1/conversations/{conversation_id}/notes", {
+          params: { path: { conversation_id: conversation }, query: { limit: 20, cursor: pageParam ?? undefined } },
+        }),
+      ),
+    initialPageParam: null as string | null,
+    getNextPageParam: (page) => page.next,
+    refetchInterval: NOTES_MS,
+  });
+}
+
+export function useAddNote(conversation: string) {
+  const { id, api } = useChannelScope();
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: ({ text, key }: { text: string; key: string }) =>
+      ask(
+        api.POST("/api/v1/conversations/{conversation_id}/notes", {
+          params: { path: { conversation_id: conversation }, header: { "Idempotency-Key": key } },
+          body: { text },
+        }),
+      ),
+    onSuccess: () => client.invalidateQueries({ queryKey: keys.notes(id, conversation) }),
+  });
+}
+
+export function useDeleteNote(conversation: string) {
+  const { id, api } = useChannelScope();
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: (note: string) =>
+      tell(
+        api.DELETE("/api/v1/conversations/{conversation_id}/notes/{note_id}", {
+          params: { path: { conversation_id: conversation, note_id: note } },
+        }),
+      ),
+    onSuccess: () => client.invalidateQueries({ queryKey: keys.notes(id, conversation) }),
   });
 }

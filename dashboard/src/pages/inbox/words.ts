@@ -5,10 +5,19 @@ export function personName({ contact }: Pick<Conversation, "contact">): string {
   return contact.name || (contact.phone ? `+${contact.phone}` : "Hidden number");
 }
 
-/** Who is responsible for a conversation. Others of the account are known only by their ids here. */
-export function assigneeWords(assignee: string, user: string): string {
-  if (assignee === user) return "You";
-  return assignee.startsWith("usr_") ? "A colleague" : assignee;
+/** Who sent a message, if that is not the viewer: a colleague, a program, or the phone of the channel. */
+export function senderWords({ sent_by: sender }: Pick<Message, "sent_by">, viewer: string): string | null {
+  if (!sender || sender.id === viewer) return null;
+  switch (sender.kind) {
+    case "user":
+      return sender.label || "A former colleague";
+    case "key":
+      return sender.label ? `API: ${sender.label}` : "API";
+    case "phone":
+      return "Phone";
+    case "operator":
+      return "Operator";
+  }
 }
 
 export type TickLook = { label: string; ticks: 0 | 1 | 2; read: boolean; failed: boolean };

@@ -1,0 +1,90 @@
+"""Several people and several channels in one inbox."""
+
+from playwright.async_api import Locator, expect
+
+from tests.console.test_inbox_page import message_of, open_first, say, write
+from tests.console.visitor import Visitor, add_person, visiting
+from tests.house import House
+
+BEN = "ben@example.com"
+SECOND = "100000000000002"
+
+
+def row_of(visitor: Visitor, text: str) -> Locator:
+    """Return the row of the list with a text."""
+    rows = visitor.page.get_by_role("region", name="Conversations").get_by_role("listitem")
+    return rows.filter(has_text=text)
+
+
+async def test_two_people_share_a_conversation(house: House) -> None:
+    await add_person(house, "agent", BEN)
+    await say(house, "Who helps me?")
+    async with visiting(house) as ana, visiting(house) as ben:
+        await ana.sign_in("/inbox")
+        await ben.open("/inbox")
+        await ben.fill_sign_in(BEN)
+        seen_by_ana, seen_by_ben = await open_first(ana), await open_first(ben)
+        await write(ben, "I do.")
+        answer = message_of(seen_by_ana, "I do.")
+        await expect(answer.get_by_text(BEN)).to_be_visible()
+        await expect(message_of(seen_by_ben, "I do.").get_by_role("img", name="Read")).to_be_visible()
+        await expect(message_of(seen_by_ben, "I do.").get_by_text(BEN)).to_have_count(0)
+
+        for visitor in (ana, ben):
+            await visitor.page.get_by_role("button", name="Details").click()
+        await ana.page.get_by_role("combobox", name="Assigned to").click()
+        await ana.page.get_by_role("option", name=BEN).click()
+        await expect(ben.page.get_by_text("Assigned to You")).to_be_visible()
+        await ben.page.get_by_role("button", name="Mine 1").click()
+        await expect(row_of(ben, "I do.")).to_be_visible()
+
+        await ben.page.get_by_role("textbox", name="New note").fill("Wants it on Friday")
+        await ben.page.get_by_role("button", name="Add the note").click()
+        notes = ana.page.get_by_role("region", name="Notes")
+        await expect(notes.get_by_text("Wants it on Friday")).to_be_visible()
+        await expect(notes.get_by_text(BEN)).to_be_visible()
+
+        await ben.page.get_by_role("button", name="Close", exact=True).click()
+        await expect(ana.page.get_by_role("button", name="Open again")).to_be_visible()
+        await expect(row_of(ana, "I do.")).to_have_count(0)
+        await ana.page.get_by_role("button", name="Closed").click()
+        await expect(row_of(ana, "I do.")).to_be_visible()
+        await ana.page.get_by_role("button", name="Saved views").click()
+        await ana.page.get_by_role("textbox", name="Name of what is shown now").fill("Done <b>")
+        await ana.page.get_by_role("button", name="Save", exact=True).click()
+        await ana.page.get_by_role("button", name="Done <b>", exact=True).wait_for()
+        await ana.open("/inbox")
+        await expect(ana.page.get_by_text("No open conversation")).to_be_visible()
+        await ana.page.get_by_role("button", name="Saved views").click()
+        await ana.page.get_by_role("button", name="Done <b>", exact=True).click()
+        await expect(row_of(ana, "I do.")).to_be_visible()
+
+
+async def test_all_channels_in_one_list(house: House) -> None:
+    await house.new_channel(house.account_id, "15550002222", SECOND)
+    await say(house, "To the first number")
+    await say(house, "To the second number", number=SECOND)
+    async with visiting(house) as visitor:
+        await visitor.sign_in("/inbox")
+        page = visitor.page
+        await expect(page.get_by_role("button", name="All channels")).to_be_visible()
+        await expect(row_of(visitor, "To the first number")).to_be_visible()
+        await expect(page.get_by_role("button", name="Unread 2")).to_be_visible()
+        await row_of(visitor, "To the second number").click()
+        messages = page.get_by_role("region", name="Messages")
+        await expect(message_of(messages, "To the second number")).to_be_visible()
+        await write(visitor, "From the second")
+        await expect(message_of(messages, "From the second").get_by_role("img", name="Read")).to_be_visible()
+        accepted = (await house.sandbox("GET", "/control/ledger?kind=accepted"))["entries"]
+        assert [entry["phone_number_id"] for entry in accepted] == [SECOND]
+        await expect(row_of(visitor, "From the second")).to_be_visible()
+        await say(house, "Another for the first")
+        await expect(row_of(visitor, "Another for the first")).to_be_visible()
+        await page.get_by_role("button", name="All channels").click()
+        await page.get_by_role("menuitem", name="+15550002222").click()
+        await expect(row_of(visitor, "From the second")).to_be_visible()
+        await expect(row_of(visitor, "Another for the first")).to_have_count(0)
+        await page.get_by_role("searchbox", name="Search conversations").fill("second")
+        await expect(row_of(visitor, "From the second")).to_be_visible()
+        await page.get_by_role("searchbox", name="Search conversations").fill("first")
+        await expect(page.get_by_text("Nothing fits")).to_be_visible()
