@@ -10,13 +10,14 @@ import {
   IconTemplate,
   IconTerminal2,
   IconUsers,
+  IconUsersGroup,
   IconWebhook,
 } from "@tabler/icons-react";
 import { Link, useRouterState } from "@tanstack/react-router";
 import classes from "./Shell.module.css";
 
 type Item = {
-  to: "/inbox" | "/contacts" | "/orders" | "/templates" | "/webhooks" | "/developers" | "/usage";
+  to: "/inbox" | "/contacts" | "/orders" | "/templates" | "/webhooks" | "/developers" | "/usage" | "/account";
   label: string;
   icon: Icon;
 };
@@ -29,6 +30,7 @@ const ITEMS: Item[] = [
   { to: "/webhooks", label: "Webhooks", icon: IconWebhook },
   { to: "/developers", label: "API", icon: IconTerminal2 },
   { to: "/usage", label: "Usage", icon: IconChartBar },
+  { to: "/account", label: "Account", icon: IconUsersGroup },
 ];
 
 const DOCUMENTS: { href: string; label: string; icon: Icon }[] = [

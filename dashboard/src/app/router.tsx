@@ -6,6 +6,7 @@ import {
   redirect,
   retainSearchParams,
 } from "@tanstack/react-router";
+import { readAccountLogSearch } from "../pages/account/search";
 import { readContactSearch } from "../pages/contacts/search";
 import { readConsoleSearch, readRefusedSearch } from "../pages/developers/search";
 import { readInboxSearch } from "../pages/inbox/search";
@@ -133,6 +134,25 @@ const refusedRequests = createRoute({
   component: lazyRouteComponent(() => import("../pages/developers/RefusedPage"), "RefusedPage"),
 });
 
+const team = createRoute({
+  getParentRoute: () => signedIn,
+  path: "/account",
+  component: lazyRouteComponent(() => import("../pages/account/TeamPage"), "TeamPage"),
+});
+
+const plan = createRoute({
+  getParentRoute: () => signedIn,
+  path: "/account/plan",
+  component: lazyRouteComponent(() => import("../pages/account/PlanPage"), "PlanPage"),
+});
+
+const accountLog = createRoute({
+  getParentRoute: () => signedIn,
+  path: "/account/log",
+  validateSearch: readAccountLogSearch,
+  component: lazyRouteComponent(() => import("../pages/account/LogPage"), "LogPage"),
+});
+
 const profile = createRoute({
   getParentRoute: () => signedIn,
   path: "/profile",
@@ -157,6 +177,9 @@ export const router = createRouter({
       apiConsole,
       refusedRequests,
       usage,
+      team,
+      plan,
+      accountLog,
       profile,
     ]),
   ]),

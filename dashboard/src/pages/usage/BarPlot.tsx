@@ -1,6 +1,7 @@
 import { ColorSwatch, Group, Stack, Text } from "@mantine/core";
 import { useElementSize } from "@mantine/hooks";
 import { type PointerEvent, useState } from "react";
+import { number, shortNumber } from "../../shared/numbers";
 import classes from "./BarPlot.module.css";
 import { type Series, ticksFor, total } from "./series";
 
@@ -80,7 +81,7 @@ export function BarPlot({ title, days, series, limit, cumulative = false }: Prop
               <g key={tick}>
                 <line x1={LEFT} x2={width} y1={y(tick)} y2={y(tick)} className={classes.grid} />
                 <text x={LEFT - 8} y={y(tick) + 4} textAnchor="end" className={classes.text}>
-                  {short(tick)}
+                  {shortNumber(tick)}
                 </text>
               </g>
             ))}
@@ -146,18 +147,8 @@ function Column({ x, width, parts, y, dimmed }: ColumnProps) {
   );
 }
 
-const numbers = new Intl.NumberFormat();
-const compact = new Intl.NumberFormat(undefined, { notation: "compact" });
 const longDay = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeZone: "UTC" });
 const monthDay = new Intl.DateTimeFormat(undefined, { month: "short", day: "numeric", timeZone: "UTC" });
-
-export function number(value: number): string {
-  return numbers.format(value);
-}
-
-function short(value: number): string {
-  return value < 10_000 ? numbers.format(value) : compact.format(value);
-}
 
 /** A day such as 2026-11-15 in the viewer's words. */
 export function dayWords(day: string): string {

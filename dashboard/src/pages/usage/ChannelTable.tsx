@@ -1,8 +1,8 @@
 import { Box, Group, SimpleGrid, Stack, Text } from "@mantine/core";
 import { bytes } from "../../shared/bytes";
-import { number } from "./BarPlot";
+import { number } from "../../shared/numbers";
+import { Meter } from "../../shared/ui/Meter";
 import classes from "./FailureTable.module.css";
-import { Meter } from "./Meter";
 import type { ChannelUsage } from "./queries";
 
 /** Each channel with its figures, its tier and its throughput. */

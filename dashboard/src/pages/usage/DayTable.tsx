@@ -1,5 +1,6 @@
 import { ScrollArea, Table } from "@mantine/core";
-import { dayWords, number } from "./BarPlot";
+import { number } from "../../shared/numbers";
+import { dayWords } from "./BarPlot";
 import type { Series } from "./series";
 
 /** The numbers of a plot, the newest day first. */

@@ -1,6 +1,6 @@
 import { Anchor, Badge, Group, Stack, Text } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
-import { number } from "./BarPlot";
+import { number } from "../../shared/numbers";
 import classes from "./FailureTable.module.css";
 import type { FailureCount } from "./queries";
 import { failureAdvice, failureTitle } from "./words";

@@ -1,9 +1,10 @@
 import { SimpleGrid } from "@mantine/core";
 import { bytes } from "../../shared/bytes";
+import { number } from "../../shared/numbers";
 import { inFull } from "../../shared/times";
+import { Meter } from "../../shared/ui/Meter";
 import { Section } from "../../shared/ui/Section";
-import { BarPlot, number } from "./BarPlot";
-import { Meter } from "./Meter";
+import { BarPlot } from "./BarPlot";
 import { type Usage, useUsage } from "./queries";
 import { monthDays } from "./search";
 import { cumulated, pastDays } from "./series";

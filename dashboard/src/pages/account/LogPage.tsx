@@ -1,0 +1,158 @@
+import { Box, Button, Group, Select, Stack, TextInput } from "@mantine/core";
+import { IconHistory, IconX } from "@tabler/icons-react";
+import { useNavigate, useSearch } from "@tanstack/react-router";
+import { rowsOf } from "../../shared/lists";
+import { useSession } from "../../shared/session/queries";
+import { fromLocalInput, toLocalInput } from "../../shared/times";
+import { type Column, DataTable } from "../../shared/ui/DataTable";
+import { EmptyState } from "../../shared/ui/EmptyState";
+import { Loaded } from "../../shared/ui/Loaded";
+import { LoadMore } from "../../shared/ui/LoadMore";
+import { SkeletonRows } from "../../shared/ui/SkeletonRows";
+import { Time } from "../../shared/ui/Time";
+import { AccountTabs } from "./AccountTabs";
+import { Breaking } from "./Breaking";
+import { type LogEntry, useLog, useUsers } from "./queries";
+import { isFiltered, type LogSearch } from "./search";
+import { ACTION_OPTIONS, actionWords, detailWords } from "./words";
+
+const OPERATOR = "operator";
+const NONE: LogSearch = { actor: undefined, action: undefined, from: undefined, to: undefined };
+
+/** Who did what in the account. */
+export function LogPage() {
+  const owner = useSession().user.role === "owner";
+  return (
+    <AccountTabs>
+      {owner ? (
+        <Log />
+      ) : (
+        <EmptyState icon={IconHistory} title="Only owners see the log">
+          Ask an owner of the account who did what.
+        </EmptyState>
+      )}
+    </AccountTabs>
+  );
+}
+
+const COLUMNS: Column<LogEntry>[] = [
+  {
+    header: "Action",
+    opens: true,
+    cell: ({ action }) => actionWords(action),
+    below: (entry) => (
+      <Box hiddenFrom="sm">
+        <Time value={entry.at} />
+        <Target entry={entry} />
+      </Box>
+    ),
+  },
+  {
+    header: "By",
+    cell: ({ actor }) => <Breaking text={actor.kind === "key" ? `Key ${actor.label}` : actor.label} />,
+  },
+  {
+    header: "What",
+    from: "sm",
+    cell: (entry) => <Target entry={entry} />,
+    below: (entry) => <Breaking text={detailWords(entry)} />,
+  },
+  { header: "Time", from: "sm", quiet: true, cell: ({ at }) => <Time value={at} /> },
+];
+
+/** What was changed, unless it is the person who did it. */
+function Target({ entry: { target, actor } }: { entry: LogEntry }) {
+  return target === actor.label ? null : (
+    <div>
+      <Breaking text={target} />
+    </div>
+  );
+}
+
+function Log() {
+  const search = useSearch({ from: "/signed-in/account/log" });
+  const navigate = useNavigate({ from: "/account/log" });
+  const log = useLog(search, true);
+  const rows = rowsOf(log.data);
+  const change = (part: LogSearch) => void navigate({ search: (before) => ({ ...before, ...part }), replace: true });
+  return (
+    <Stack gap="md">
+      <Filters search={search} onChange={change} />
+      <Loaded query={log} loading={<SkeletonRows label="Loading the log" rows={6} />}>
+        {() =>
+          rows.length ? (
+            <DataTable label="Log" rows={rows} columns={COLUMNS} />
+          ) : (
+            <EmptyState icon={IconHistory} title="Nothing fits these filters">
+              Remove one of them to see more.
+            </EmptyState>
+          )
+        }
+      </Loaded>
+      <LoadMore query={log} />
+    </Stack>
+  );
+}
+
+type FilterProps = { search: LogSearch; onChange: (part: LogSearch) => void };
+
+function Filters({ search, onChange }: FilterProps) {
+  const { data: users = [] } = useUsers();
+  const people = [
+    ...users.map(({ id, name, email }) => ({ value: id, label: name || email })),
+    { value: OPERATOR, label: "Operator" },
+  ];
+  // A person who was removed, or a key, that a shared address names.
+  if (search.actor && !people.some(({ value }) => value === search.actor)) {
+    people.push({ value: search.actor, label: search.actor });
+  }
+  const time = (value: string | undefined) => (value ? toLocalInput(new Date(value)) : "");
+  return (
+    <Group gap="sm" align="flex-end" role="search" aria-label="Filter the log">
+      <Select
+        label="Person"
+        placeholder="Everyone"
+        data={people}
+        value={search.actor ?? null}
+        onChange={(actor) => onChange({ actor: actor ?? undefined })}
+        clearable
+        searchable
+        w={{ base: "100%", xs: 220 }}
+      />
+      <Select
+        label="Action"
+        placeholder="All"
+        data={ACTION_OPTIONS}
+        value={search.action ?? null}
+        onChange={(action) => onChange({ action: action ?? undefined })}
+        clearable
+        searchable
+        w={{ base: "100%", xs: 220 }}
+      />
+      <TextInput
+        label="From"
+        type="datetime-local"
+        w={{ base: "100%", xs: 204 }}
+        value={time(search.from)}
+        onChange={(event) => onChange({ from: fromLocalInput(event.currentTarget.value) })}
+      />
+      <TextInput
+        label="To"
+        type="datetime-local"
+        w={{ base: "100%", xs: 204 }}
+        value={time(search.to)}
+        onChange={(event) => onChange({ to: fromLocalInput(event.currentTarget.value) })}
+      />
+      {isFiltered(search) && (
+        <Button
+          variant="subtle"
+          color="gray"
+          leftSection={<IconX size={14} aria-hidden />}
+          onClick={() => onChange(NONE)}
+        >
+          Clear
+        </Button>
+      )}
+    </Group>
+  );
+}

@@ -1,0 +1,98 @@
+import {
+  keepPreviousData,
+  type UseMutationResult,
+  useInfiniteQuery,
+  useMutation,
+  useQuery,
+  useQueryClient,
+} from "@tanstack/react-query";
+import { api, ask, askPage, type Schemas, tell } from "../../shared/api/client";
+import { useSession } from "../../shared/session/queries";
+import { SESSION } from "../../shared/session/state";
+import { type LogSearch, toQuery } from "./search";
+
+export type User = Schemas["AccountUser"];
+export type UserLink = Schemas["UserLink"];
+export type LogEntry = Schemas["AccountLogEntry"];
+export type Invitation = Schemas["Invitation"];
+
+const REFRESH_MS = 10_000;
+const PAGE = 50;
+const USERS = ["account", "users"];
+const LOG = ["account", "log"];
+
+/** The people of the account. */
+export function useUsers() {
+  return useQuery({
+    queryKey: USERS,
+    queryFn: async () => (await askPage(api.GET("/api/v1/account/users"))).items,
+    refetchInterval: REFRESH_MS,
+  });
+}
+
+/** A change of a person. The lists, and the own session if it is about oneself, are asked again afterwards. */
+function useUserMutation<Input, Output>(run: (input: Input) => Promise<Output>, user?: User) {
+  const client = useQueryClient();
+  const { user: me } = useSession();
+  const mutation: UseMutationResult<Output, Error, Input> = useMutation({
+    mutationFn: run,
+    onSuccess: async () => {
+      await Promise.all([USERS, LOG].map((queryKey) => client.invalidateQueries({ queryKey })));
+      if (user?.id === me.id) await client.invalidateQueries({ queryKey: SESSION });
+    },
+  });
+  return mutation;
+}
+
+export function useInvite() {
+  return useUserMutation((body: Invitation) => ask(api.POST("/api/v1/account/users", { body })));
+}
+
+export function useChangeRole(user: User) {
+  return useUserMutation((role: string) => {
+    const params = { path: { user_id: user.id } };
+    return ask(api.PATCH("/api/v1/account/users/{user_id}", { params, body: { role } }));
+  }, user);
+}
+
+export function useRemoveUser(user: User) {
+  return useUserMutation((_: undefined) => {
+    const params = { path: { user_id: user.id } };
+    return tell(api.DELETE("/api/v1/account/users/{user_id}", { params }));
+  }, user);
+}
+
+/** A link to set a password: an invitation again, or a new password. */
+export function useCreateLink(user: User) {
+  return useUserMutation((_: undefined) => {
+    const params = { path: { user_id: user.id } };
+    return ask(api.POST("/api/v1/account/users/{user_id}/reset-link", { params }));
+  });
+}
+
+/** The plan of the account with what is used of it. */
+export function useAccount() {
+  return useQuery({
+    queryKey: ["account", "plan"],
+    queryFn: () => ask(api.GET("/api/v1/account")),
+    refetchInterval: REFRESH_MS,
+  });
+}
+
+/** Who did what, the newest first. */
+export function useLog(search: LogSearch, enabled: boolean) {
+  return useInfiniteQuery({
+    queryKey: [...LOG, toQuery(search)],
+    queryFn: ({ pageParam }) =>
+      askPage(
+        api.GET("/api/v1/account/log", {
+          params: { query: { ...toQuery(search), limit: PAGE, cursor: pageParam ?? undefined } },
+        }),
+      ),
+    initialPageParam: null as string | null,
+    getNextPageParam: (page) => page.next,
+    placeholderData: keepPreviousData,
+    refetchInterval: (query) => ((query.state.data?.pages.length ?? 0) <= 1 ? REFRESH_MS : false),
+    enabled,
+  });
+}
