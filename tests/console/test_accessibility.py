@@ -6,45 +6,43 @@ import pytest
 from playwright.async_api import expect
 
 from gatepost.model import ids
+from gatepost.store.channels import list_channels
 from tests.conftest import Answer, Receiver
+from tests.console.conftest import NUMBER, SHOP_PHONE
 from tests.console.shop import open_shop
 from tests.console.views import VIEWS
 from tests.console.visitor import visiting
-from tests.gateway.test_templates import WABA
 from tests.house import House
-
-NUMBER = "100000000000007"
 
 
 @pytest.fixture
-async def shop(house: House, receiver: Receiver) -> tuple[str, str]:
+async def shop(official: House, receiver: Receiver) -> tuple[str, str]:
     """Fill a channel of a gateway; return its id, and the id of an empty one."""
     receiver.answer = lambda request: Answer(500 if request.path == "/crm" else 200)
-    channel = await house.new_channel(house.account_id, "15550007777", NUMBER, waba_id=WABA)
-    house.key, empty = await house.new_key(channel.id), house.channel
 
     async def call(method: str, path: str, body: Any) -> Any:
-        answer = await house.call(method, f"/api/v1{path}", body)
+        answer = await official.call(method, f"/api/v1{path}", body)
         assert answer.status < 300, answer.body
         return answer.json().get("data")
 
-    await open_shop(call, house.sandbox, NUMBER, receiver.url)
-    return ids.format_id("ch", channel.id), empty
+    await open_shop(call, official.sandbox, NUMBER, receiver.url)
+    (empty,) = [one for one in await list_channels(official.db, official.account_id) if one.phone != SHOP_PHONE]
+    return official.channel, ids.format_id("ch", empty.id)
 
 
 @pytest.mark.parametrize("part", [0, 1])
-async def test_every_view_is_accessible(house: House, shop: tuple[str, str], part: int) -> None:
+async def test_every_view_is_accessible(official: House, shop: tuple[str, str], part: int) -> None:
     """Each view is opened once, and looked at in light, dark and on a small screen. Half of the views per test."""
     found = []
-    async with visiting(house) as visitor:
+    async with visiting(official) as visitor:
         page = visitor.page
         for view in [view for view in VIEWS if view.public]:
             if part == 0:
-                await view.show(page, house.url, shop)
+                await view.show(page, official.url, shop)
                 found += await visitor.accessibility_problems(view.name)
         await visitor.sign_in()
         for view in [view for view in VIEWS if not view.public][part::2]:
-            await view.show(page, house.url, shop)
+            await view.show(page, official.url, shop)
             found += await visitor.accessibility_problems(view.name)
     assert not found, "\n".join(found)
 

@@ -1,32 +1,12 @@
 """The pages about templates, in a real browser, with the sandbox as the network that reviews."""
 
-from collections.abc import AsyncIterator
-
-import msgspec
-import pytest
 from playwright.async_api import expect
 
-from gatepost.model import ids
-from gatepost_sandbox import SandboxSettings
 from tests.console.visitor import add_person, visiting
-from tests.gateway.test_templates import NEW, TEMPLATES, WABA
-from tests.house import REVIEW, House, running_house
+from tests.gateway.test_templates import NEW, TEMPLATES
+from tests.house import REVIEW, House
 
 EVIL = '<img src=x onerror="document.title=1">'
-
-
-@pytest.fixture
-async def official(parted_database_url: str) -> AsyncIterator[House]:
-    """Yield a gateway whose channel has a business account, at a network that rejects lotteries."""
-    network = msgspec.convert(
-        {"management": {"review_delay": REVIEW, "reject_pattern": "lottery"}, "callbacks": {"connections": 1}},
-        SandboxSettings,
-    )
-    async with running_house(parted_database_url, sandbox=network) as one:
-        channel = await one.new_channel(one.account_id, "15550007777", "100000000000007", waba_id=WABA)
-        one.key, one.channel = await one.new_key(channel.id), ids.format_id("ch", channel.id)
-        await add_person(one)
-        yield one
 
 
 async def test_a_template_is_written_approved_edited_and_deleted(official: House) -> None:
@@ -40,10 +20,12 @@ async def test_a_template_is_written_approved_edited_and_deleted(official: House
         await visitor.see("without a gap")
         await text.fill(f"Hello {{{{1}}}}, your {EVIL} order is on its way to you.")
         await page.get_by_label("Footer").fill("x" * 70)
-        await page.get_by_role("button", name="Hand in for review").click()
         await expect(page.get_by_label("Footer")).to_have_attribute("aria-invalid", "true")
+        await page.get_by_role("button", name="Hand in for review").click()
+        await expect(page.get_by_label("Example for {{1}}")).to_have_attribute("aria-invalid", "true")
         await page.get_by_label("Footer").fill("Thank you")
         await page.get_by_label("Example for {{1}}").fill("Ana")
+        await expect(page.get_by_label("Footer")).not_to_have_attribute("aria-invalid", "true")
         preview = page.get_by_role("region", name="Preview")
         await expect(preview).to_contain_text(f"Hello Ana, your {EVIL} order is on its way to you.")
         await page.get_by_role("button", name="Hand in for review").click()

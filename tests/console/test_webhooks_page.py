@@ -1,5 +1,6 @@
 """The pages about webhooks, in a real browser, with a real receiver."""
 
+import re
 from typing import Any
 
 from playwright.async_api import Locator, expect
@@ -59,14 +60,25 @@ async def test_an_event_type_is_switched_off_and_on(house: House, receiver: Rece
             assert await received_types(house, receiver) == expected
 
 
-async def test_a_failing_webhook_is_found_and_retried(house: House, receiver: Receiver) -> None:
+async def test_a_failing_webhook_is_found_fixed_retried_and_recovered(house: House, receiver: Receiver) -> None:
     receiver.answer = Answer(500, {"content-type": "text/html"}, EVIL.encode())
     await create_webhook(house, f"{receiver.url}/hooks")
     async with visiting(house) as visitor:
         await house.send(**TEXT)
-        await visitor.sign_in("/webhooks/log")
+        await house.send(**TEXT)
+        await visitor.sign_in("/webhooks")
         page = visitor.page
-        await page.get_by_role("row", name="Retrying").get_by_role("button", name="New message").click()
+        await visitor.see("Failing")
+        await expect(page.get_by_role("img", name=re.compile("^0 % of . attempts delivered"))).to_be_visible()
+        await page.get_by_role("link", name="Deliveries").click()
+        await expect(page.get_by_role("row", name="Retrying")).to_have_count(2)
+        await page.get_by_role("combobox", name="Answer").click()
+        await page.get_by_role("option", name="2xx").click()
+        await visitor.see("Nothing fits these filters")
+        assert "2xx" in page.url
+        await page.get_by_role("option", name="5xx").click()
+        await page.keyboard.press("Escape")
+        await page.get_by_role("row", name="Retrying").first.get_by_role("button", name="New message").click()
         details = page.get_by_role("dialog", name="Delivery")
         answer = details.get_by_role("group", name="Answer", exact=True).first
         await expect(answer).to_have_text(EVIL)
@@ -76,6 +88,22 @@ async def test_a_failing_webhook_is_found_and_retried(house: House, receiver: Re
         await details.get_by_role("button", name="Try again").click()
         await expect(details.get_by_text("Delivered", exact=True)).to_be_visible()
         await expect(details.get_by_text("thank you")).to_be_visible()
+        await details.get_by_role("button", name="Verify the signature").first.click()
+        dialog = page.get_by_role("dialog", name="Verify a payload")
+        await dialog.get_by_role("button", name="Verify", exact=True).click()
+        await expect(dialog.get_by_role("status")).to_contain_text("Genuine")
+        await dialog.get_by_label("Body").fill("{}")
+        await dialog.get_by_role("button", name="Verify", exact=True).click()
+        await expect(dialog.get_by_role("status")).to_contain_text("Not genuine")
+        await page.keyboard.press("Escape")
+        await page.keyboard.press("Escape")
+        await page.get_by_role("tab", name="Endpoints").click()
+        await visitor.choose("Actions for", "Recover missed events")
+        await page.get_by_role("button", name="Recover", exact=True).click()
+        await visitor.see("Done: ")  # of 1 event, or of none if its own retry was faster
+        await page.keyboard.press("Escape")
+        await page.get_by_role("link", name="Deliveries").click()
+        await expect(page.get_by_role("row", name="Delivered")).to_have_count(2)
         assert await page.title() == "Webhooks – Gatepost"
 
 
@@ -100,19 +128,6 @@ async def test_a_selection_is_retried_and_filters_are_in_the_address(house: Hous
         await visitor.see("Nothing fits these filters")
         await page.get_by_role("button", name="Clear", exact=True).click()
         await expect(page.get_by_role("row", name="Delivered")).to_have_count(2)
-
-
-async def test_missed_events_are_recovered_with_progress(house: House, receiver: Receiver) -> None:
-    receiver.answer = Answer(500)
-    await create_webhook(house, f"{receiver.url}/hooks")
-    await house.send(**TEXT)
-    await receiver.wait_for(1)
-    receiver.answer = Answer()
-    async with visiting(house) as visitor:
-        await visitor.sign_in("/webhooks")
-        await visitor.choose("Actions for", "Recover missed events")
-        await visitor.page.get_by_role("button", name="Recover", exact=True).click()
-        await visitor.see("Done: ")
 
 
 async def test_a_test_event_a_new_secret_and_the_end_of_an_endpoint(house: House, receiver: Receiver) -> None:

@@ -7,7 +7,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from playwright.async_api import ConsoleMessage, Page, Request, async_playwright, expect
+from playwright.async_api import ConsoleMessage, Dialog, Page, Request, async_playwright, expect
 
 from gatepost.admin.users import create_user
 from gatepost.model.totp import STEP, totp_code
@@ -35,6 +35,10 @@ _AXE = "(rules) => axe.run(document, {resultTypes: ['violations'], preload: fals
 _RULES: dict[Any, Any] = {"light": {}, "dark": {"runOnly": ["color-contrast", "link-in-text-block"]}}
 SMALL = 360  # pixels
 
+# What the content policy blocks is an error of the console, also where the browser would be silent.
+_REPORT = """addEventListener("securitypolicyviolation", (event) =>
+    console.error(`blocked by the content policy: ${event.violatedDirective} ${event.blockedURI}`))"""
+
 expect.set_options(timeout=PATIENCE * 1000)
 
 
@@ -48,11 +52,17 @@ class Visitor:
         page.on("console", self._on_console)
         page.on("pageerror", lambda error: self.problems.append(f"script error: {error}"))
         page.on("request", self._on_request)
+        page.on("dialog", self._on_dialog)
+        page.on("popup", lambda popup: self.problems.append(f"a window was opened: {popup.url}"))
         page.set_default_timeout(PATIENCE * 1000)
 
     def _on_console(self, message: ConsoleMessage) -> None:
         if message.type in {"error", "warning"} and not message.text.startswith(_HANDLED):
             self.problems.append(f"console: {message.text}")
+
+    async def _on_dialog(self, dialog: Dialog) -> None:
+        self.problems.append(f"{dialog.type} dialog: {dialog.message}")
+        await dialog.dismiss()
 
     def _on_request(self, request: Request) -> None:
         if not request.url.startswith((self.house.url, "data:", "blob:")):
@@ -116,6 +126,7 @@ async def visiting(house: House, *, width: int = 1280, colors: Any = "light") ->
             page = await browser.new_page(
                 viewport={"width": width, "height": 800}, color_scheme=colors, reduced_motion="reduce", locale="en-GB"
             )
+            await page.add_init_script(_REPORT)
             visitor = Visitor(page, house)
             yield visitor
             assert visitor.problems == []

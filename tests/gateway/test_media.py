@@ -80,6 +80,8 @@ async def test_a_form_is_stored_and_comes_back(house: House) -> None:
     assert back.headers["content-length"] == str(len(PNG))
     assert back.headers["etag"] == f'"{data["sha256"]}"'
     assert back.headers["x-content-type-options"] == "nosniff"
+    assert back.headers["content-security-policy"] == "sandbox"
+    assert back.headers["cross-origin-resource-policy"] == "same-origin"
     assert back.headers["accept-ranges"] == "bytes"
     assert back.headers["content-disposition"] == "attachment; filename=\"a.png\"; filename*=UTF-8''a.png"
 

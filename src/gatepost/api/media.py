@@ -158,7 +158,7 @@ def _wanted_range(request: Request[Any, Any, Any], media: MediaRow) -> str | Non
 
 
 def _headers(media: MediaRow, span: ByteRange, size: int) -> dict[str, str]:
-    """What keeps a stranger's file from being taken for a page of ours: nosniff, and a download always."""
+    """Return the headers. A file of a stranger is never a page of ours: nosniff, sandbox, and always a download."""
     headers = {
         "Content-Type": _safe_type(media.mime_type),
         "Content-Length": str(span.end - span.start),
@@ -166,6 +166,8 @@ def _headers(media: MediaRow, span: ByteRange, size: int) -> dict[str, str]:
         "Accept-Ranges": "bytes",
         "ETag": _etag(media),
         "X-Content-Type-Options": "nosniff",
+        "Content-Security-Policy": "sandbox",
+        "Cross-Origin-Resource-Policy": "same-origin",
     }
     if span.partial:
         headers["Content-Range"] = f"bytes {span.start}-{span.end - 1}/{size}"

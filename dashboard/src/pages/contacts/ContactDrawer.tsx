@@ -8,6 +8,7 @@ import { ConfirmDialog } from "../../shared/ui/ConfirmDialog";
 import { CopyIcon } from "../../shared/ui/CopyField";
 import { Loaded } from "../../shared/ui/Loaded";
 import { showDone } from "../../shared/ui/notices";
+import { OpenConversation } from "../../shared/ui/OpenConversation";
 import { PersonAvatar } from "../../shared/ui/PersonAvatar";
 import { SidePanel } from "../../shared/ui/SidePanel";
 import { ContactFields } from "./ContactFields";
@@ -38,6 +39,7 @@ function Details({ id, onGone }: { id: string; onGone: () => void }) {
             <Person contact={contact} />
             {mayManage && <Actions contact={contact} onGone={onGone} />}
           </Group>
+          <OpenConversation id={contact.conversation.id} />
           <ContactLabels contact={contact} />
           {mayWork ? <Edit contact={contact} /> : <Fields contact={contact} />}
           <Text size="xs" c="dimmed">

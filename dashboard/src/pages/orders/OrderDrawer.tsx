@@ -5,6 +5,7 @@ import { inFull } from "../../shared/times";
 import { ConfirmDialog } from "../../shared/ui/ConfirmDialog";
 import { Loaded } from "../../shared/ui/Loaded";
 import { showDone, showFailure } from "../../shared/ui/notices";
+import { OpenConversation } from "../../shared/ui/OpenConversation";
 import { SidePanel } from "../../shared/ui/SidePanel";
 import { StatusBadge } from "../../shared/ui/StatusBadge";
 import { personOf } from "./OrderTable";
@@ -49,6 +50,7 @@ function Shown({ order }: { order: Order }) {
         </Text>
       )}
       <Items order={order} />
+      <OpenConversation id={order.conversation.id} />
       {mayWork && <Steps order={order} />}
       <Text size="xs" c="dimmed" style={{ overflowWrap: "anywhere" }}>
         Ordered on {inFull(order.created_at)}.{order.updated_at && ` Last changed on ${inFull(order.updated_at)}.`}

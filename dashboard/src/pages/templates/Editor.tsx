@@ -1,21 +1,32 @@
 import { Autocomplete, Box, Button, Group, Select, Stack, Textarea, TextInput } from "@mantine/core";
+import { useDebouncedValue } from "@mantine/hooks";
 import { IconVariable } from "@tabler/icons-react";
 import { Link } from "@tanstack/react-router";
 import { type FormEvent, useState } from "react";
-import { inWords } from "../../shared/api/problem";
+import { ApiProblem, inWords } from "../../shared/api/problem";
 import { Problem } from "../../shared/ui/Problem";
 import { ButtonFields } from "./ButtonFields";
 import classes from "./Editor.module.css";
 import { PhonePreview } from "./PhonePreview";
-import { componentsOf, nextVariable, type TemplateForm, variablesOf } from "./parts";
-import { otherProblems, problemsByField } from "./problems";
-import { variableProblem } from "./rules";
+import {
+  type Bubble,
+  bubbleOf,
+  bubbleOfPreview,
+  componentsOf,
+  nextVariable,
+  type TemplateForm,
+  templateOf,
+  variablesOf,
+} from "./parts";
+import { otherProblems, type Problems, problemsByField } from "./problems";
+import { useTemplateCheck } from "./queries";
 
 const LANGUAGES = ["en_US", "en_GB", "pt_BR", "pt_PT", "es", "es_MX", "fr", "de", "it"];
 const CATEGORIES = [
   { value: "UTILITY", label: "Utility: about an order, a payment, an account" },
   { value: "MARKETING", label: "Marketing: offers and news" },
 ];
+const TYPING_MS = 400;
 const FIELDS = ["name", "language", "category", "header", "headerExample", "body", "examples", "footer", "buttons"];
 
 type Props = {
@@ -29,18 +40,26 @@ type Props = {
 /** The editor: fields at one side, and what the person will see at the other. */
 export function Editor({ initial, fixed, busy, error, onSubmit }: Props) {
   const [form, setForm] = useState(initial);
-  const [sent, setSent] = useState(initial);
-  const change = (part: Partial<TemplateForm>) => setForm((before) => ({ ...before, ...part }));
-  const refused = problemsByField(error, componentsOf(sent));
-  const known = (field: string) => FIELDS.includes(field) || field.startsWith("buttons[");
-  // A refusal stands at its field until the field changes.
-  const problem = (field: keyof TemplateForm) => (form[field] === sent[field] ? refused[field] : undefined);
+  const [sent, setSent] = useState<TemplateForm | null>(null);
+  const [touched, setTouched] = useState<ReadonlySet<string>>(new Set());
+  const change = (part: Partial<TemplateForm>) => {
+    setForm((before) => ({ ...before, ...part }));
+    setTouched((before) => new Set([...before, ...Object.keys(part)]));
+  };
   const submit = (event: FormEvent) => {
     event.preventDefault();
     setSent(form);
     onSubmit(form);
   };
-  const rest = Object.keys(refused).length ? otherProblems(refused, known) : error ? inWords(error) : null;
+  const { found, bubble } = useCheck(form, fixed);
+  const refused = sent ? problemsByField(error instanceof ApiProblem ? error.fields : [], componentsOf(sent)) : {};
+  // The rules show at a field that was changed, or at all of them once the template was handed in.
+  const problem = (field: keyof TemplateForm) => {
+    if ((sent || touched.has(field)) && found[field]) return found[field];
+    return form[field] === sent?.[field] ? refused[field] : undefined;
+  };
+  const known = (field: string) => FIELDS.includes(field) || field.startsWith("buttons[");
+  const others = otherProblems({ ...(sent ? found : {}), ...refused }, known);
   return (
     <form onSubmit={submit} className={classes.columns}>
       <Stack className={classes.fields}>
@@ -48,10 +67,13 @@ export function Editor({ initial, fixed, busy, error, onSubmit }: Props) {
         <Texts form={form} change={change} problem={problem} />
         <ButtonFields
           buttons={form.buttons}
-          problems={form.buttons === sent.buttons ? refused : {}}
+          problems={{
+            ...(form.buttons === sent?.buttons ? refused : {}),
+            ...(touched.has("buttons") || sent ? found : {}),
+          }}
           onChange={(buttons) => change({ buttons })}
         />
-        <Problem>{rest}</Problem>
+        <Problem>{others ?? (error && Object.keys(refused).length === 0 ? inWords(error) : null)}</Problem>
         <Group justify="flex-end">
           <Button variant="default" renderRoot={(props) => <Link {...props} to="/templates" search={{}} />}>
             Cancel
@@ -62,10 +84,22 @@ export function Editor({ initial, fixed, busy, error, onSubmit }: Props) {
         </Group>
       </Stack>
       <Box className={classes.preview}>
-        <PhonePreview components={componentsOf(form)} />
+        <PhonePreview bubble={bubble} />
       </Box>
     </form>
   );
+}
+
+/** What the network's rules say about the form when the typing pauses; until then the preview is made here. */
+function useCheck(form: TemplateForm, fixed: boolean): { found: Problems; bubble: Bubble } {
+  const [paused] = useDebouncedValue(form, TYPING_MS);
+  const { data } = useTemplateCheck(templateOf(paused));
+  const problems = data?.problems.filter(({ field }) => !(fixed && field === "name")) ?? []; // it is its own name
+  const current = paused === form && data?.preview && data.template.components;
+  return {
+    found: data ? problemsByField(problems, data.template.components as { type: string }[]) : {},
+    bubble: current && data.preview ? bubbleOfPreview(data.preview) : bubbleOf(componentsOf(form)),
+  };
 }
 
 type PartProps = {
@@ -118,7 +152,7 @@ function Texts({ form, change, problem }: PartProps) {
         description="A bold line above the text, with one variable at most. May be empty."
         value={form.header}
         onChange={(event) => change({ header: event.currentTarget.value })}
-        error={variableProblem(form.header, { mayTouchEnds: true }) ?? problem("header")}
+        error={problem("header")}
       />
       {variablesOf(form.header).length > 0 && (
         <TextInput
@@ -134,7 +168,7 @@ function Texts({ form, change, problem }: PartProps) {
           placeholder="Hello {{1}}, your order {{2}} has left our shop today."
           value={form.body}
           onChange={(event) => change({ body: event.currentTarget.value })}
-          error={variableProblem(form.body, { mayTouchEnds: false }) ?? problem("body")}
+          error={problem("body")}
           autosize
           minRows={4}
           maxRows={14}

@@ -7,7 +7,7 @@ import { showDone } from "../../shared/ui/notices";
 import { PageHeader } from "../../shared/ui/PageHeader";
 import { Editor } from "./Editor";
 import { OfficialPage } from "./OfficialPage";
-import { componentsOf, formOf, NEW_TEMPLATE } from "./parts";
+import { componentsOf, formOf, NEW_TEMPLATE, templateOf } from "./parts";
 import { useChangeTemplate, useCreateTemplate, useTemplate } from "./queries";
 
 export function EditorPage() {
@@ -35,17 +35,7 @@ function Create() {
         fixed={false}
         busy={create.isPending}
         error={create.error}
-        onSubmit={(form) =>
-          create.mutate(
-            {
-              name: form.name.trim(),
-              language: form.language.trim(),
-              category: form.category,
-              components: componentsOf(form),
-            },
-            { onSuccess: done },
-          )
-        }
+        onSubmit={(form) => create.mutate(templateOf(form), { onSuccess: done })}
       />
     </>
   );

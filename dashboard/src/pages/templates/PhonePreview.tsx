@@ -1,12 +1,11 @@
 import { Text } from "@mantine/core";
 import { IconPhoto } from "@tabler/icons-react";
 import classes from "./PhonePreview.module.css";
-import { bubbleOf } from "./parts";
+import type { Bubble } from "./parts";
 import { inPlainWords } from "./words";
 
 /** A template as a person sees it on a phone. Everything is drawn as text. */
-export function PhonePreview({ components }: { components: Record<string, unknown>[] }) {
-  const bubble = bubbleOf(components);
+export function PhonePreview({ bubble }: { bubble: Bubble }) {
   return (
     <section className={classes.phone} aria-label="Preview">
       <div className={classes.bubble}>

@@ -9,7 +9,7 @@ import { Loaded } from "../../shared/ui/Loaded";
 import { showDone } from "../../shared/ui/notices";
 import { SidePanel } from "../../shared/ui/SidePanel";
 import { PhonePreview } from "./PhonePreview";
-import { formOf } from "./parts";
+import { bubbleOf, formOf } from "./parts";
 import { type Template, useDeleteTemplate, useTemplate } from "./queries";
 import { Badges } from "./TemplateTable";
 import { inPlainWords, mayEdit } from "./words";
@@ -56,7 +56,7 @@ function Shown({ template, onGone }: { template: Template; onGone: () => void })
           {inPlainWords(template.reason)}
         </Alert>
       )}
-      <PhonePreview components={template.components} />
+      <PhonePreview bubble={bubbleOf(template.components)} />
       {mayManage && <Actions template={template} onGone={onGone} />}
       <Text size="xs" c="dimmed">
         Last changed on {inFull(template.updated_at)}.

@@ -1,5 +1,14 @@
 import { expect, test } from "vitest";
-import { bubbleOf, componentsOf, fill, formOf, NEW_TEMPLATE, nextVariable, variablesOf } from "./parts";
+import {
+  bubbleOf,
+  bubbleOfPreview,
+  componentsOf,
+  fill,
+  formOf,
+  NEW_TEMPLATE,
+  nextVariable,
+  variablesOf,
+} from "./parts";
 
 const FORM = {
   ...NEW_TEMPLATE,
@@ -38,6 +47,20 @@ test("the bubble shows the examples", () => {
     buttons: ["Track", "Copy code"],
     more: [],
   });
+});
+
+test("the gateway's preview becomes the same bubble", () => {
+  const preview = {
+    header: { type: "text", text: "Order 4711" },
+    body: "Hello Ana, your order 4711 has left.",
+    footer: "Thank you",
+    buttons: [
+      { type: "URL", text: "Track" },
+      { type: "COPY_CODE", text: null },
+    ],
+  };
+  expect(bubbleOfPreview(preview)).toEqual(bubbleOf(componentsOf(FORM)));
+  expect(bubbleOfPreview({ ...preview, header: { type: "image" } })).toMatchObject({ header: null, media: "IMAGE" });
 });
 
 test("a template with other parts is not edited here, but shown", () => {

@@ -1,3 +1,5 @@
+import type { TemplatePreview } from "./queries";
+
 /** A template as the editor holds it. Values are the examples of the variables, by the variable's name. */
 export type TemplateForm = {
   name: string;
@@ -45,6 +47,16 @@ export function nextVariable(text: string): string {
 }
 
 type Json = Record<string, unknown>;
+
+/** The template that the form describes. */
+export function templateOf(form: TemplateForm) {
+  return {
+    name: form.name.trim(),
+    language: form.language.trim(),
+    category: form.category,
+    components: componentsOf(form),
+  };
+}
 
 /** The components of the form, and which field of the form each one is. */
 export function componentsOf(form: TemplateForm): { type: string; [field: string]: unknown }[] {
@@ -138,6 +150,18 @@ export type Bubble = {
 };
 
 const BUTTON_TEXTS: Record<string, string> = { COPY_CODE: "Copy code", OTP: "Copy code", CATALOG: "View catalogue" };
+
+/** What the person will see, as the gateway shows it. */
+export function bubbleOfPreview({ header, body, footer, buttons }: TemplatePreview): Bubble {
+  return {
+    header: header?.text ?? null,
+    media: header && header.type !== "text" ? header.type.toUpperCase() : null,
+    body,
+    footer,
+    buttons: buttons.map((one) => one.text || BUTTON_TEXTS[one.type] || one.type),
+    more: [],
+  };
+}
 
 /** What the person will see, with the examples as values. */
 export function bubbleOf(components: Json[]): Bubble {

@@ -1,16 +1,21 @@
-import { ApiProblem, type FieldProblem } from "../../shared/api/problem";
+import type { FieldProblem } from "../../shared/api/problem";
 
 const COMPONENT = /^components\[(\d+)\]\.?(.*)$/;
 
+export type Problems = Record<string, string>;
+
 /** What is wrong with each field of the editor: `body`, `examples`, `buttons[0].text` and so on. */
-export function problemsByField(error: unknown, components: { type: string }[]): Record<string, string> {
-  const problems: FieldProblem[] = error instanceof ApiProblem ? error.fields : [];
-  const found: Record<string, string> = {};
+export function problemsByField(problems: readonly FieldProblem[], components: { type: string }[]): Problems {
+  const found: Problems = {};
   for (const { field, message } of problems) {
     const name = fieldOf(field, components);
-    found[name] ??= message;
+    found[name] = found[name] ? `${found[name]} ${sentence(message)}` : sentence(message);
   }
   return found;
+}
+
+function sentence(message: string): string {
+  return `${message.charAt(0).toUpperCase()}${message.slice(1)}${/[.!?]$/.test(message) ? "" : "."}`;
 }
 
 function fieldOf(path: string, components: { type: string }[]): string {
@@ -24,7 +29,7 @@ function fieldOf(path: string, components: { type: string }[]): string {
 }
 
 /** The problems that have no field of their own in the editor. */
-export function otherProblems(found: Record<string, string>, known: (field: string) => boolean): string | null {
+export function otherProblems(found: Problems, known: (field: string) => boolean): string | null {
   const others = Object.entries(found).filter(([field]) => !known(field));
-  return others.length ? others.map(([field, message]) => `${field} ${message}`).join("; ") : null;
+  return others.length ? others.map(([field, message]) => `${field}: ${message}`).join(" ") : null;
 }

@@ -1,4 +1,4 @@
-import { useQuery } from "@tanstack/react-query";
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { ask, askPage, type Schemas, tell } from "../../shared/api/client";
 import { useChannelScope } from "../../shared/channels";
 import { channelKey, useChannelMutation, useChannelPages } from "../../shared/lists";
@@ -6,6 +6,7 @@ import type { TemplateSearch } from "./search";
 
 export type Template = Schemas["TemplateShown"];
 export type NewTemplate = Schemas["NewTemplate"];
+export type TemplatePreview = Schemas["Preview"];
 export type TemplateChange = Schemas["TemplateChange"];
 
 const REFRESH_MS = 5_000;
@@ -27,6 +28,17 @@ export function useTemplate(template: string) {
     queryKey: [...channelKey(id, TEMPLATES), "one", template],
     queryFn: () => ask(api.GET("/api/v1/templates/{template_id}", { params: { path: { template_id: template } } })),
     refetchInterval: REFRESH_MS,
+  });
+}
+
+/** What the network's rules say about a template that is being written, and how it will look. */
+export function useTemplateCheck(template: NewTemplate) {
+  const { id, api } = useChannelScope();
+  return useQuery({
+    queryKey: [...channelKey(id, TEMPLATES), "check", template],
+    queryFn: async () => ({ template, ...(await ask(api.POST("/api/v1/templates/check", { body: template }))) }),
+    placeholderData: keepPreviousData,
+    gcTime: 60_000,
   });
 }
 

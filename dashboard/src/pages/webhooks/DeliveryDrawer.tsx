@@ -1,5 +1,6 @@
 import { Accordion, Badge, Button, Group, Skeleton, Stack, Text } from "@mantine/core";
-import { IconRefresh } from "@tabler/icons-react";
+import { useDisclosure } from "@mantine/hooks";
+import { IconRefresh, IconShieldCheck } from "@tabler/icons-react";
 import { useMayManage } from "../../shared/session/queries";
 import { duration, inFull } from "../../shared/times";
 import { CodeBlock } from "../../shared/ui/CodeBlock";
@@ -9,6 +10,7 @@ import { SidePanel } from "../../shared/ui/SidePanel";
 import { StatusBadge } from "../../shared/ui/StatusBadge";
 import { Time } from "../../shared/ui/Time";
 import { type Attempt, useDelivery, useRetry, type WholeDelivery } from "./queries";
+import { VerifyDialog } from "./VerifyDialog";
 import { eventWords, statusLook } from "./words";
 
 type Props = { delivery: string | undefined; onClose: () => void };
@@ -29,7 +31,7 @@ function Details({ id }: { id: string }) {
       {(data) => (
         <Stack gap="lg">
           <Overview delivery={data} />
-          <Attempts attempts={data.attempts} />
+          <Attempts delivery={data} />
         </Stack>
       )}
     </Loaded>
@@ -87,7 +89,7 @@ function Overview({ delivery: data }: { delivery: WholeDelivery }) {
   );
 }
 
-function Attempts({ attempts }: { attempts: Attempt[] }) {
+function Attempts({ delivery: { attempts, endpoint } }: { delivery: WholeDelivery }) {
   const newest = attempts.toReversed();
   const first = newest[0];
   if (!first) {
@@ -105,7 +107,7 @@ function Attempts({ attempts }: { attempts: Attempt[] }) {
             <AttemptTitle attempt={attempt} />
           </Accordion.Control>
           <Accordion.Panel>
-            <AttemptDetails attempt={attempt} />
+            <AttemptDetails attempt={attempt} endpoint={endpoint} />
           </Accordion.Panel>
         </Accordion.Item>
       ))}
@@ -130,7 +132,17 @@ function AttemptTitle({ attempt }: { attempt: Attempt }) {
   );
 }
 
-function AttemptDetails({ attempt }: { attempt: Attempt }) {
+type DetailsProps = { attempt: Attempt; endpoint: WholeDelivery["endpoint"] };
+
+function AttemptDetails({ attempt, endpoint }: DetailsProps) {
+  const [verifying, dialog] = useDisclosure();
+  const headers = Object.entries(attempt.request.headers)
+    .map(([name, value]) => `${name}: ${value}`)
+    .join("\n");
+  const signed = headers
+    .split("\n")
+    .filter((line) => line.toLowerCase().startsWith("webhook-"))
+    .join("\n");
   return (
     <Stack>
       {attempt.error && <Text size="sm">{attempt.error}</Text>}
@@ -141,12 +153,25 @@ function AttemptDetails({ attempt }: { attempt: Attempt }) {
         empty="None"
       />
       <CodeBlock label="Request" text={attempt.request.body ?? ""} empty="The event is not kept any more." />
-      <CodeBlock
-        label="Request headers"
-        text={Object.entries(attempt.request.headers)
-          .map(([name, value]) => `${name}: ${value}`)
-          .join("\n")}
-      />
+      <CodeBlock label="Request headers" text={headers} />
+      {attempt.request.body !== null && endpoint.state !== "deleted" && (
+        <Group>
+          <Button
+            variant="default"
+            size="xs"
+            leftSection={<IconShieldCheck size={14} aria-hidden />}
+            onClick={dialog.open}
+          >
+            Verify the signature
+          </Button>
+          <VerifyDialog
+            endpoint={endpoint.id}
+            given={{ headers: signed, body: attempt.request.body }}
+            opened={verifying}
+            onClose={dialog.close}
+          />
+        </Group>
+      )}
     </Stack>
   );
 }

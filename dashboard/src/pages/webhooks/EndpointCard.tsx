@@ -7,6 +7,7 @@ import { showFailure } from "../../shared/ui/notices";
 import { StatusBadge } from "../../shared/ui/StatusBadge";
 import { EndpointHealth } from "./EndpointHealth";
 import { type EndpointDialog, EndpointMenu } from "./EndpointMenu";
+import { HealthBars } from "./HealthBars";
 import { useChangeEndpoint, type Webhook } from "./queries";
 import { TestDialog } from "./TestDialog";
 import { EVENT_TYPES, endpointLook } from "./words";
@@ -30,6 +31,7 @@ export function EndpointCard({ endpoint }: { endpoint: Webhook }) {
           </Box>
           {mayManage && <EndpointMenu endpoint={endpoint} dialog={dialog} onDialog={setDialog} />}
         </Group>
+        <HealthBars endpoint={endpoint.id} />
         <EventSwitches endpoint={endpoint} disabled={!mayManage} />
         <Divider color="var(--line)" />
         <Group gap="sm">

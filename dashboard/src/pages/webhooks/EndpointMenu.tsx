@@ -1,5 +1,13 @@
 import { Menu } from "@mantine/core";
-import { IconEdit, IconHistory, IconKey, IconPlayerPause, IconPlayerPlay, IconTrash } from "@tabler/icons-react";
+import {
+  IconEdit,
+  IconHistory,
+  IconKey,
+  IconPlayerPause,
+  IconPlayerPlay,
+  IconShieldCheck,
+  IconTrash,
+} from "@tabler/icons-react";
 import { ActionMenu } from "../../shared/ui/ActionMenu";
 import { ConfirmDialog } from "../../shared/ui/ConfirmDialog";
 import { showDone, showFailure } from "../../shared/ui/notices";
@@ -7,8 +15,9 @@ import { EditDialog } from "./EditDialog";
 import { useChangeEndpoint, useDeleteEndpoint, type Webhook } from "./queries";
 import { RecoverDialog } from "./RecoverDialog";
 import { RotateDialog } from "./RotateDialog";
+import { VerifyDialog } from "./VerifyDialog";
 
-export type EndpointDialog = "edit" | "rotate" | "recover" | "delete" | "test";
+export type EndpointDialog = "edit" | "verify" | "rotate" | "recover" | "delete" | "test";
 
 type Props = { endpoint: Webhook; dialog: EndpointDialog | null; onDialog: (dialog: EndpointDialog | null) => void };
 
@@ -34,6 +43,9 @@ export function EndpointMenu({ endpoint, dialog, onDialog }: Props) {
         <Menu.Item leftSection={<IconHistory size={16} aria-hidden />} onClick={() => onDialog("recover")}>
           Recover missed events
         </Menu.Item>
+        <Menu.Item leftSection={<IconShieldCheck size={16} aria-hidden />} onClick={() => onDialog("verify")}>
+          Verify a payload
+        </Menu.Item>
         {endpoint.state === "active" ? (
           <Menu.Item leftSection={<IconPlayerPause size={16} aria-hidden />} onClick={() => turn(false)}>
             Turn off
@@ -51,6 +63,7 @@ export function EndpointMenu({ endpoint, dialog, onDialog }: Props) {
       <EditDialog endpoint={endpoint} opened={dialog === "edit"} onClose={close} />
       <RotateDialog endpoint={endpoint} opened={dialog === "rotate"} onClose={close} />
       <RecoverDialog endpoint={endpoint} opened={dialog === "recover"} onClose={close} />
+      <VerifyDialog endpoint={endpoint.id} opened={dialog === "verify"} onClose={close} />
       <ConfirmDialog
         title="Delete the endpoint"
         action="Delete"

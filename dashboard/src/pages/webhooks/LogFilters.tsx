@@ -1,15 +1,18 @@
-import { Box, Button, Group, MultiSelect, Select, TextInput } from "@mantine/core";
+import { Box, Button, Group, MultiSelect, Pill, Select, TextInput } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { IconFilter, IconX } from "@tabler/icons-react";
 import { fromLocalInput, toLocalInput } from "../../shared/times";
 import { useEndpoints } from "./queries";
 import { countFilters, type LogSearch } from "./search";
-import { EVENT_TYPES, STATUSES, type Status, statusLabel } from "./words";
+import { EVENT_TYPES, HTTP, type HttpClass, httpLabel, STATUSES, type Status, statusLabel } from "./words";
 
+const REMOVE = { "aria-label": "Show the deliveries of all messages", "aria-hidden": false, tabIndex: 0 };
 const NONE: Partial<LogSearch> = {
   endpoint: undefined,
   status: undefined,
   type: undefined,
+  http: undefined,
+  message: undefined,
   from: undefined,
   to: undefined,
 };
@@ -70,6 +73,15 @@ function Fields({ search, onChange }: Props) {
         clearable
         w={{ base: "100%", xs: 152 }}
       />
+      <MultiSelect
+        label="Answer"
+        placeholder={search.http ? undefined : "All"}
+        data={HTTP.map((http) => ({ value: http, label: httpLabel(http) }))}
+        value={search.http ?? []}
+        onChange={(http) => onChange({ http: http.length ? (http as HttpClass[]) : undefined })}
+        clearable
+        w={{ base: "100%", xs: 132 }}
+      />
       <TextInput
         label="From"
         type="datetime-local"
@@ -84,6 +96,11 @@ function Fields({ search, onChange }: Props) {
         value={time(search.to)}
         onChange={(event) => onChange({ to: fromLocalInput(event.currentTarget.value) })}
       />
+      {search.message && (
+        <Pill withRemoveButton onRemove={() => onChange({ message: undefined })} removeButtonProps={REMOVE} size="lg">
+          Message {search.message.slice(0, 8)}…
+        </Pill>
+      )}
       {countFilters(search) > 0 && (
         <Button
           variant="subtle"

@@ -9,6 +9,8 @@ export type NewWebhook = Schemas["NewWebhook"];
 export type Delivery = Schemas["Delivery"];
 export type WholeDelivery = Schemas["WholeDelivery"];
 export type Attempt = Schemas["DeliveryAttempt"];
+export type WebhookHour = Schemas["WebhookHour"];
+export type Verdict = Schemas["Verdict"];
 export type Trial = Schemas["Trial"];
 export type Recovery = Schemas["Recovery"];
 export type CreateEndpoint = Schemas["CreateEndpoint"];
@@ -16,6 +18,7 @@ export type ChangeEndpoint = Schemas["ChangeEndpoint"];
 export type RecoverRequest = Schemas["RecoverRequest"];
 
 const REFRESH_MS = 5_000;
+const FIGURES_MS = 30_000;
 const PROGRESS_MS = 1_000;
 const PAGE = 50;
 
@@ -55,6 +58,27 @@ export function useChangeEndpoint(endpoint: string) {
 export function useDeleteEndpoint(endpoint: string) {
   return useChannelMutation([ENDPOINTS], (api, _: undefined) =>
     tell(api.DELETE("/api/v1/webhooks/{endpoint_id}", { params: { path: { endpoint_id: endpoint } } })),
+  );
+}
+
+/** The attempts of the last 24 hours, by hour. */
+export function useFigures(endpoint: string) {
+  const { id, api } = useChannelScope();
+  return useQuery({
+    queryKey: [...channelKey(id, DELIVERIES), "figures", endpoint],
+    queryFn: async () =>
+      (
+        await askPage(
+          api.GET("/api/v1/webhooks/{endpoint_id}/figures", { params: { path: { endpoint_id: endpoint } } }),
+        )
+      ).items,
+    refetchInterval: FIGURES_MS,
+  });
+}
+
+export function useVerify(endpoint: string) {
+  return useChannelMutation([], (api, body: Schemas["VerifyDelivery"]) =>
+    ask(api.POST("/api/v1/webhooks/{endpoint_id}/verify", { params: { path: { endpoint_id: endpoint } }, body })),
   );
 }
 

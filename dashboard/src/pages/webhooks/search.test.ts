@@ -6,6 +6,7 @@ test("filters of the address become a query of the API", () => {
     status: ["pending", "exhausted"],
     type: "ack_notification",
     endpoint: "we_1",
+    http: ["5xx", "none", "9xx"],
     from: "2026-11-15",
   });
   expect(toQuery(search)).toEqual({
@@ -14,8 +15,10 @@ test("filters of the address become a query of the API", () => {
     type: "ack_notification",
     from: "2026-11-15",
     to: undefined,
+    http: "5xx,none",
+    message: undefined,
   });
-  expect(countFilters(search)).toBe(4);
+  expect(countFilters(search)).toBe(5);
 });
 
 test("what makes no sense in the address is left out", () => {

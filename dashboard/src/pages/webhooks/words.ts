@@ -43,6 +43,14 @@ export function eventWords({ type, action }: { type: string; action: string | nu
   return EVENTS[`${type} ${action}`] ?? typeLabel(type);
 }
 
+export const HTTP = ["2xx", "3xx", "4xx", "5xx", "none"] as const;
+export type HttpClass = (typeof HTTP)[number];
+
+/** What an endpoint answered, as a class of HTTP statuses. */
+export function httpLabel(http: HttpClass): string {
+  return http === "none" ? "No answer" : http;
+}
+
 export const STATUSES = ["pending", "delivered", "exhausted", "dropped", "canceled"] as const;
 export type Status = (typeof STATUSES)[number];
 
