@@ -10,7 +10,7 @@ import asyncio
 import json
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from pyreqwest.client import Client, ClientBuilder
 
 from gatepost.admin.demo import PHONE_NUMBER_ID
 from tests.console.browser import FLAGS, find_browser
-from tests.console.shop import Call, open_shop
+from tests.console.shop import REFUSED, Call, open_shop
 from tests.console.views import VIEWS
 
 SIZES = {"wide": (1280, 860), "narrow": (360, 740)}
@@ -70,6 +70,8 @@ async def fill(quickstart: Any, customer: str) -> None:
         call = caller(client, quickstart["base_url"] + "/api/v1", quickstart["channels"][0]["api_key"])
         if not await call("GET", "/webhooks", None):
             await open_shop(call, caller(client, quickstart["sandbox_url"]), PHONE_NUMBER_ID, customer)
+        with suppress(AssertionError):  # a refused request
+            await call("POST", "/message/send", REFUSED)
 
 
 async def take(page: Page, quickstart: Any, path: str, names: list[str]) -> None:

@@ -44,6 +44,8 @@ ORDERS = [
     ("447700900101", [("rye-bread", 4, 3.8), ("butter-croissant", 8, 1.6)], []),
 ]
 
+REFUSED = {"phone": "44770", "body": "Your order is ready."}  # a message that the gateway does not take
+
 
 async def open_shop(call: Call, sandbox: Call, number: str, customer: str) -> None:
     """Fill a channel. `number` is its id at the sandbox; `customer` is a server that answers 500 at /crm."""

@@ -9,9 +9,10 @@ from gatepost.model import ids
 from gatepost.store.channels import list_channels
 from tests.conftest import Answer, Receiver
 from tests.console.conftest import NUMBER, SHOP_PHONE
-from tests.console.shop import open_shop
+from tests.console.shop import REFUSED, open_shop
 from tests.console.views import VIEWS
 from tests.console.visitor import visiting
+from tests.gateway.checks import SEND
 from tests.house import House
 
 
@@ -26,6 +27,7 @@ async def shop(official: House, receiver: Receiver) -> tuple[str, str]:
         return answer.json().get("data")
 
     await open_shop(call, official.sandbox, NUMBER, receiver.url)
+    await official.call("POST", SEND, REFUSED)
     (empty,) = [one for one in await list_channels(official.db, official.account_id) if one.phone != SHOP_PHONE]
     return official.channel, ids.format_id("ch", empty.id)
 

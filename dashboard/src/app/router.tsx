@@ -108,6 +108,12 @@ const usage = createRoute({
   component: lazyRouteComponent(() => import("../pages/usage/UsagePage"), "UsagePage"),
 });
 
+const trace = createRoute({
+  getParentRoute: () => signedIn,
+  path: "/messages/$message",
+  component: lazyRouteComponent(() => import("../pages/trace/TracePage"), "TracePage"),
+});
+
 const developers = createRoute({
   getParentRoute: () => signedIn,
   path: "/developers",
@@ -172,6 +178,7 @@ export const router = createRouter({
       templateEditor,
       webhooks,
       webhookLog,
+      trace,
       developers,
       codeExamples,
       apiConsole,

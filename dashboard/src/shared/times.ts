@@ -32,6 +32,21 @@ export function inFull(time: string): string {
   return absolute.format(new Date(time));
 }
 
+const exact = new Intl.DateTimeFormat(undefined, {
+  year: "numeric",
+  month: "short",
+  day: "numeric",
+  hour: "2-digit",
+  minute: "2-digit",
+  second: "2-digit",
+  fractionalSecondDigits: 3,
+});
+
+/** A time with milliseconds, in the time zone of the viewer. */
+export function inMilliseconds(time: string): string {
+  return exact.format(new Date(time));
+}
+
 export function inShort(time: string): string {
   return short.format(new Date(time));
 }

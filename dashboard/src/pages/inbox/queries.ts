@@ -22,7 +22,6 @@ import { type InboxSearch, type ListFilter, toFilter } from "./search";
 export type Conversation = Schemas["Conversation"];
 export type Message = Schemas["Message"];
 export type Template = Schemas["TemplateShown"];
-export type Trace = Schemas["Trace"];
 export type ChannelInfo = Schemas["Channel"];
 export type SendRequest = Schemas["SendRequest"];
 export type Media = Schemas["Media"];
@@ -48,7 +47,6 @@ export const keys = {
   notes: (channel: string, conversation: string) => ["channel", channel, "notes", conversation],
   templates: (channel: string) => ["channel", channel, "templates", "approved"],
   info: (channel: string) => ["channel", channel, "info"],
-  trace: (channel: string, message: string) => ["channel", channel, "trace", message],
 };
 
 const listQuery = (channel: string, filter: ListFilter): PagesQuery<Page<Conversation>> => ({
@@ -185,17 +183,6 @@ export function useTemplates(enabled: boolean) {
       (await askPage(api.GET("/api/v1/templates", { params: { query: { status: "APPROVED", limit: 100 } } }))).items,
     enabled,
     staleTime: 60_000,
-  });
-}
-
-const TRACE_MS = 2_000;
-
-export function useTrace(message: string) {
-  const { id, api } = useChannelScope();
-  return useQuery({
-    queryKey: keys.trace(id, message),
-    queryFn: () => ask(api.GET("/api/v1/messages/{message_id}/trace", { params: { path: { message_id: message } } })),
-    refetchInterval: TRACE_MS,
   });
 }
 

@@ -2,6 +2,7 @@ import { Box, Button, Group, Skeleton, Stack, Table, Text } from "@mantine/core"
 import { useState } from "react";
 import { useMayWork } from "../../shared/session/queries";
 import { inFull } from "../../shared/times";
+import { TraceLink } from "../../shared/trace/TraceLink";
 import { ConfirmDialog } from "../../shared/ui/ConfirmDialog";
 import { Loaded } from "../../shared/ui/Loaded";
 import { showDone, showFailure } from "../../shared/ui/notices";
@@ -52,6 +53,7 @@ function Shown({ order }: { order: Order }) {
       <Items order={order} />
       <OpenConversation id={order.conversation.id} />
       {mayWork && <Steps order={order} />}
+      <TraceLink message={order.message} />
       <Text size="xs" c="dimmed" style={{ overflowWrap: "anywhere" }}>
         Ordered on {inFull(order.created_at)}.{order.updated_at && ` Last changed on ${inFull(order.updated_at)}.`}
         {order.catalog_id && ` Catalogue ${order.catalog_id}.`}

@@ -3,6 +3,7 @@ import { useDisclosure } from "@mantine/hooks";
 import { IconRefresh, IconShieldCheck } from "@tabler/icons-react";
 import { useMayManage } from "../../shared/session/queries";
 import { duration, inFull } from "../../shared/times";
+import { TraceLink } from "../../shared/trace/TraceLink";
 import { CodeBlock } from "../../shared/ui/CodeBlock";
 import { Loaded } from "../../shared/ui/Loaded";
 import { showDone, showFailure } from "../../shared/ui/notices";
@@ -79,6 +80,7 @@ function Overview({ delivery: data }: { delivery: WholeDelivery }) {
           {data.event.id}
         </Text>
       </Text>
+      {data.event.message && <TraceLink message={data.event.message} />}
       {data.waiting && <Text size="sm">{data.waiting}</Text>}
       {data.next_attempt_at && (
         <Text size="sm">

@@ -178,6 +178,7 @@ class TraceAttempt(Result, frozen=True, kw_only=True):
 class TraceDelivery(Result, frozen=True, kw_only=True):
     """The delivery of an event to one endpoint."""
 
+    id: str
     endpoint: str
     state: str
     next_at: datetime | None = None
@@ -516,6 +517,7 @@ class EventRef(Result, frozen=True, kw_only=True):
     action: str | None = None
     sequence: int
     timestamp: datetime
+    message: str | None = None
 
 
 class LastAttempt(Result, frozen=True, kw_only=True):

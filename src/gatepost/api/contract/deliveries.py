@@ -15,6 +15,7 @@ from gatepost.api.contract.fields import (
     EndpointId,
     EventId,
     JsonObject,
+    MessageId,
     Never,
     Nothing,
     RecoveryId,
@@ -57,6 +58,7 @@ class EventRef(ApiObject, frozen=True):
     action: Annotated[Text, Meta(examples=["created"])]
     sequence: Annotated[int, Meta(examples=[4711])]
     timestamp: Time
+    message: Annotated[MessageId | None, Meta(description="The message that the event is about, if it is.")]
 
 
 class LastAttempt(ApiObject, frozen=True):
@@ -175,7 +177,7 @@ def _fields(row: LoggedDelivery, now: datetime) -> dict[str, Any]:
     return {
         "id": show_delivery_id(row.endpoint_id, row.event_id),
         "endpoint": EndpointRef(ids.format_id("we", row.endpoint_id), row.url, row.endpoint_state or "deleted"),  # type: ignore[arg-type]
-        "event": EventRef(ids.format_id("evt", row.event_id), row.type, row.action, row.seq, sent_at),
+        "event": EventRef(ids.format_id("evt", row.event_id), row.type, row.action, row.seq, sent_at, row.message),
         "status": STATUSES[row.state],
         "attempt_count": row.attempts,
         "last_attempt": LastAttempt.of(row.last) if row.last else None,

@@ -12,6 +12,7 @@ from gatepost.api.contract.fields import (
     ApiObject,
     ContactId,
     ConversationId,
+    DeliveryId,
     EndpointId,
     JsonObject,
     MessageId,
@@ -25,7 +26,7 @@ from gatepost.api.contract.fields import (
 )
 from gatepost.model import ids, times
 from gatepost.model.accepted import Key
-from gatepost.model.delivery import STATUSES, explain_attempt
+from gatepost.model.delivery import STATUSES, explain_attempt, show_delivery_id
 from gatepost.model.message import ACK, State, status_of
 from gatepost.model.person import jid, shown_phone
 from gatepost.model.sender import SenderKind, read_sender
@@ -231,6 +232,7 @@ class TraceAttempt(ApiObject, frozen=True):
 class TraceDelivery(ApiObject, frozen=True):
     """The delivery of an event to one endpoint."""
 
+    id: DeliveryId
     endpoint: EndpointId
     state: str
     next_at: When
@@ -251,6 +253,7 @@ class TraceEvent(ApiObject, frozen=True):
             _as_is(body),
             [
                 TraceDelivery(
+                    show_delivery_id(delivery.endpoint_id, event_id),
                     ids.format_id("we", delivery.endpoint_id),
                     STATUSES[delivery.state],
                     times.format_optional_time(delivery.next_at),

@@ -62,6 +62,7 @@ class LoggedDelivery(msgspec.Struct, frozen=True):
     type: str
     action: str | None
     seq: int
+    message: str | None  # the id of the message that the event is about
     url: str | None  # None: the endpoint was deleted
     endpoint_state: str | None
     probe_at: datetime | None
@@ -211,7 +212,8 @@ async def _with_details(conn: "Connection[Any]", channel_id: UUID, rows: Sequenc
         return []
     keys, first, last = keys_and_range([row["event_id"] for row in rows])
     details = await conn.fetch(
-        """SELECT e.type, e.seq, (e.body::json -> 'action') #>> '{}' AS action, p.url,
+        """SELECT e.type, e.seq, (e.body::json -> 'action') #>> '{}' AS action,
+                  (e.body::json #> '{data,key,id}') #>> '{}' AS message, p.url,
                   p.state AS endpoint_state, p.probe_at, r.next_at AS due_at,
                   a.number, a.at, a.status, a.error, a.latency_ms
            FROM unnest($2::uuid[], $3::uuid[]) WITH ORDINALITY AS k (endpoint_id, event_id, n)
@@ -238,7 +240,7 @@ def _logged(row: Any, detail: Any) -> LoggedDelivery:
     fields = dict(row)
     fields["state"] = state_now(row["state"], deleted=detail["endpoint_state"] is None)
     fields["next_at"] = None if fields["state"] else detail["due_at"] or row["next_at"]
-    details = {name: detail[name] for name in ("type", "action", "seq", "url", "endpoint_state", "probe_at")}
+    details = {name: detail[name] for name in ("type", "action", "seq", "message", "url", "endpoint_state", "probe_at")}
     last = LastAttempt(**{name: detail[name] for name in LastAttempt.__struct_fields__}) if detail["number"] else None
     return LoggedDelivery(**fields, **details, last=last)
 
