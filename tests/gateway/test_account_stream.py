@@ -53,7 +53,7 @@ async def test_every_role_gets_what_happens_on_all_channels(house: House) -> Non
     for role in ("owner", "agent", "reader"):
         async with open_account_stream(await new_person(house, role)) as stream:
             assert stream.headers["content-type"].startswith("text/event-stream")
-            assert await stream.notice("ready") == {"missed": 0}
+            assert await stream.notice("ready") == {"missed": 0, "heartbeat": 15}
             await write(house, other)
             assert (await stream.event())["channel"]["id"] == ids.format_id("ch", other.id)
             message_id = await house.send(phone=PHONES[role], body="Hello")
@@ -72,7 +72,7 @@ async def test_nothing_is_missing_after_a_cut(house: House) -> None:
     for names in ({"last": last}, {"query": f"?after={last}"}):
         async with open_account_stream(person, **names) as stream:
             heard = numbers(await stream.events(256))
-            assert await stream.notice("ready") == {"missed": 256}
+            assert (await stream.notice("ready"))["missed"] == 256
         assert heard[ids.format_id("ch", others[0].id)] == list(range(2, 252))
         assert heard[ids.format_id("ch", others[1].id)] == [1, 2, 3]
         assert heard[house.channel] == [1, 2, 3]
@@ -128,7 +128,7 @@ async def test_channels_that_come_change_and_go(house: House) -> None:
             pass
         last = stream.last
     async with open_account_stream(person, last=last) as stream:  # its events are not sent any more
-        assert await stream.notice("ready") == {"missed": 0}
+        assert (await stream.notice("ready"))["missed"] == 0
 
 
 async def test_another_account_gets_nothing(house: House) -> None:
@@ -194,6 +194,16 @@ async def test_a_client_that_does_not_read_takes_no_memory_and_misses_nothing(ho
         assert [event["sequence"] for event in await stream.events(300)] == list(range(1, 301))
 
 
+async def test_it_can_begin_a_little_earlier(house: House) -> None:
+    person, channel = await new_person(house), (await new_channels(house, 1))[0]
+    await write(house, channel, 2)
+    async with open_account_stream(person, "?back=60") as stream:
+        assert numbers(await stream.events(2)) == {ids.format_id("ch", channel.id): [1, 2]}
+        last = stream.last
+    async with open_account_stream(person, "?back=60", last=last) as stream:  # a cursor is more exact
+        assert (await stream.notice("ready"))["missed"] == 0
+
+
 async def test_bad_cursors_and_parameters(house: House) -> None:
     person = await new_person(house)
     for text in ("", "1", "evt_" + "0" * 32, "a1.x"):
@@ -201,6 +211,8 @@ async def test_bad_cursors_and_parameters(house: House) -> None:
         refused = await person.call("GET", STREAM, headers={"last-event-id": text})
         check_refused(refused, 400, "invalid_cursor")
     check_refused(await person.call("GET", STREAM + "?seconds=0"), 422, "invalid_field", "seconds")
+    for seconds in ("-1", "61"):
+        check_refused(await person.call("GET", f"{STREAM}?back={seconds}"), 422, "invalid_field", "back")
     check_refused(await person.call("GET", STREAM + "?types=x"), 422, "invalid_field", "types")
     check_refused(await house.call("GET", STREAM), 403, "session_required")
     assert (await person.call("HEAD", STREAM)).body == b""

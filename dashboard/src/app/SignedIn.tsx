@@ -2,6 +2,7 @@ import { Center, Loader, Modal, Stack, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { SignInForm } from "../pages/sign-in/SignInForm";
 import { SignInPage } from "../pages/sign-in/SignInPage";
+import { useLiveUpdates } from "../shared/live/live";
 import { sessionQuery } from "../shared/session/queries";
 import { Failure } from "../shared/ui/Failure";
 import { Shell } from "./Shell";
@@ -23,10 +24,17 @@ export function SignedIn() {
   if (state.status === "out") return <SignInPage />;
   return (
     <>
+      <LiveUpdates user={state.session.user.id} />
       <Shell key={state.session.user.id} />
       <SignInAgain opened={state.status === "expired"} email={state.session.user.email} />
     </>
   );
+}
+
+/** A component of its own: its effect is run before those of the pages, so that they load after the stream was asked for. */
+function LiveUpdates({ user }: { user: string }) {
+  useLiveUpdates(user);
+  return null;
 }
 
 function SignInAgain({ opened, email }: { opened: boolean; email: string }) {

@@ -10,7 +10,6 @@ export function useChannels() {
   return useQuery({
     queryKey: ["account", "channels"],
     queryFn: async () => (await askPage(api.GET("/api/v1/account/channels"))).items,
-    refetchInterval: 30_000,
   });
 }
 

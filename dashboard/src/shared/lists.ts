@@ -8,8 +8,7 @@ import {
 import type { Api, Page } from "./api/client";
 import { useChannelScope } from "./channels";
 
-const REFRESH_MS = 5_000;
-const LIVE_PAGES = 2; // a longer list is not refreshed while it is being read
+export const CHANGING_MS = 5_000;
 
 /** The key of everything that the query cache has of one kind, such as "orders", of a channel. */
 export function channelKey(channel: string, kind: string): string[] {
@@ -18,8 +17,16 @@ export function channelKey(channel: string, kind: string): string[] {
 
 type Load<Item> = (api: Api, cursor: string | undefined) => Promise<Page<Item>>;
 
-/** A list of the channel, page by page. `filter` is what `load` asks for. */
-export function useChannelPages<Item>(kind: string, filter: object, load: Load<Item>) {
+/**
+ * A list of the channel, page by page. `filter` is what `load` asks for. Events keep it up to date; `changing` says of
+ * an item that it changes without an event, so that the list is asked again soon.
+ */
+export function useChannelPages<Item>(
+  kind: string,
+  filter: object,
+  load: Load<Item>,
+  changing: (item: Item) => boolean = () => false,
+) {
   const { id, api } = useChannelScope();
   return useInfiniteQuery({
     queryKey: [...channelKey(id, kind), "list", filter],
@@ -27,7 +34,7 @@ export function useChannelPages<Item>(kind: string, filter: object, load: Load<I
     initialPageParam: null as string | null,
     getNextPageParam: (page) => page.next,
     placeholderData: keepPreviousData,
-    refetchInterval: (query) => ((query.state.data?.pages.length ?? 0) <= LIVE_PAGES ? REFRESH_MS : false),
+    refetchInterval: ({ state }) => (state.data?.pages[0]?.items.some(changing) ? CHANGING_MS : false),
   });
 }
 

@@ -11,7 +11,7 @@ event: ack_notification
 data: {…}
 
 event: ready                   everything up to now was sent
-data: {"missed": 12}
+data: {"missed": 12, "heartbeat": 15}
 
 event: channel_changed         a channel was created, updated or deleted
 data: {"channel": {"id": "ch_…"}, "change": "updated"}
@@ -19,6 +19,7 @@ data: {"channel": {"id": "ch_…"}, "change": "updated"}
 
 import asyncio
 from collections.abc import AsyncIterator
+from datetime import timedelta
 from typing import Annotated, Any
 
 from litestar import Request
@@ -27,24 +28,37 @@ from msgspec import Meta
 
 from gatepost.api.context import ApiContext, Context, CurrentUser
 from gatepost.api.events import STREAM_HEADERS, Seconds, old_cursor
-from gatepost.api.query import Query
+from gatepost.api.query import SECONDS, Query
 from gatepost.api.route import get
 from gatepost.api.sse import KIND, RETRY
 from gatepost.api.stream_response import StreamResponse
+from gatepost.model import ids
 from gatepost.model.account_cursor import AccountCursor, read_cursor
 from gatepost.model.errors import BadRequest, GatepostError
 from gatepost.services.account_feed import AccountStream, StreamBatch
 
+BACK_MAX = 60  # seconds
 _HEARTBEAT = b":\n\n"
 
 
 After = Annotated[str, Meta(description="The last `id` of an earlier stream: this one continues behind it.")]
+
+Back = Annotated[
+    int,
+    Meta(
+        description="Seconds before now where it begins if there is no cursor.",
+        ge=0,
+        le=BACK_MAX,
+        extra=SECONDS,
+    ),
+]
 
 
 class AccountStreamParameters(Query, frozen=True, kw_only=True):
     """Where the stream begins, and for how long it runs."""
 
     after: After | None = None
+    back: Back = 0
     seconds: Seconds | None = None
 
 
@@ -65,6 +79,8 @@ async def stream_account(
     It has no end unless `seconds` gives it one. It ends with the session.
     """
     last = _cursor("'Last-Event-ID'", request.headers.get("last-event-id")) or _cursor("'after'", query.after)
+    if last is None and query.back:
+        last = AccountCursor(ids.floor_id(gateway.clock.now() - timedelta(seconds=query.back)))
     stream = await gateway.account_streams.open(user.account_id, user.user_id, last)
     if query.seconds:
         asyncio.get_running_loop().call_later(query.seconds, stream.end)

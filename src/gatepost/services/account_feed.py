@@ -83,11 +83,11 @@ class AccountStream:
     async def batches(self, db: Database, beat: float) -> AsyncIterator[StreamBatch]:
         """Yield batches until the end. If there is nothing for `beat` seconds, yield an empty one."""
         if not self._behind:
-            yield _ready(0)
+            yield _ready(0, beat)
         while not self.ended:
             self._news.clear()
             if self._behind:
-                async for batch in self._catch_up(db):
+                async for batch in self._catch_up(db, beat):
                     yield batch
             elif self._buffer:
                 yield self._take()
@@ -111,7 +111,7 @@ class AccountStream:
             self._ahead.pop(event.channel_id, None)
         return StreamBatch(fresh, self.cursor if fresh else "", batch.notices)
 
-    async def _catch_up(self, db: Database) -> AsyncIterator[StreamBatch]:
+    async def _catch_up(self, db: Database, beat: float) -> AsyncIterator[StreamBatch]:
         """Yield what was missed up to where the feed is now. The feed fills the buffer with what comes after it."""
         self._buffer.clear()
         self._behind, self._size = False, 0
@@ -129,7 +129,7 @@ class AccountStream:
             for part in _parts(events):
                 at.update((event.channel_id, event.id) for event in part)
                 yield StreamBatch(part, self.cursor)
-        yield _ready(total)
+        yield _ready(total, beat)
 
 
 def _parts(events: list[ChannelEvent]) -> Iterator[list[ChannelEvent]]:
@@ -138,9 +138,9 @@ def _parts(events: list[ChannelEvent]) -> Iterator[list[ChannelEvent]]:
         yield events[start : start + _PART]
 
 
-def _ready(missed: int) -> StreamBatch:
-    """Tell the client that it has everything up to now."""
-    return StreamBatch([], "", (Notice("ready", f'{{"missed":{missed}}}'),))
+def _ready(missed: int, beat: float) -> StreamBatch:
+    """Tell the client that it has everything up to now, and how often it gets a heartbeat."""
+    return StreamBatch([], "", (Notice("ready", f'{{"missed":{missed},"heartbeat":{beat}}}'),))
 
 
 class AccountFeed:

@@ -12,7 +12,6 @@ export type ContactChange = Schemas["ContactChange"];
 export type NewLabel = Schemas["NewLabel"];
 export type LabelChange = Schemas["LabelChange"];
 
-const REFRESH_MS = 10_000;
 const PAGE = 100;
 const CONTACTS = "contacts";
 
@@ -36,7 +35,6 @@ export function useContact(contact: string) {
         .flatMap(([, data]) => rowsOf(data))
         .find((one) => one.id === contact),
     initialDataUpdatedAt: 0,
-    refetchInterval: REFRESH_MS,
   });
 }
 

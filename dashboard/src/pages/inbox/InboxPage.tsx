@@ -6,8 +6,7 @@ import { ChannelPage } from "../../shared/ui/ChannelPage";
 import { EmptyState } from "../../shared/ui/EmptyState";
 import { ConversationList } from "./ConversationList";
 import classes from "./Inbox.module.css";
-import { LiveNotice } from "./LiveNotice";
-import { useLive } from "./live";
+import { useInboxUpdates } from "./live";
 import { type Place, Shortcuts } from "./Shortcuts";
 import { type InboxSearch, isOfAll } from "./search";
 import { ThreadView } from "./ThreadView";
@@ -26,7 +25,7 @@ function Inbox({ channel }: { channel: string }) {
   const ofAll = isOfAll(search);
   const channels = useMemo(() => (ofAll && all ? all : []).map(({ id }) => id), [ofAll, all]);
   const listed = useStable(channels.length ? channels : [channel]);
-  const live = useLive(listed);
+  useInboxUpdates();
   const [order, setOrder] = useState<Place[]>([]);
   const change = useCallback(
     (part: Partial<InboxSearch>, replace = true) =>
@@ -48,7 +47,6 @@ function Inbox({ channel }: { channel: string }) {
   );
   return (
     <div className={classes.inbox} data-open={search.conversation ? "" : undefined}>
-      <LiveNotice live={live} />
       <div className={classes.columns}>
         <ConversationList
           search={search}

@@ -1,13 +1,11 @@
 import type { QueryClient } from "@tanstack/react-query";
 import type { LabelRef } from "../../shared/labels";
-import type { GatewayEvent } from "../../shared/stream/follow";
+import type { GatewayEvent } from "../../shared/live/follow";
 import { changeConversation, changeMessage, putMessage } from "./patches";
 import { askMessage, type Conversation, keys, type Message } from "./queries";
 
 const WINDOW_MS = 24 * 3_600_000;
 const RANK: Record<string, number> = { SCHEDULED: 0, PENDING: 1, SENT: 2, DELIVERED: 3, READ: 4, PLAYED: 5 };
-
-const COUNTED = new Set(["message_notification", "chat_notification"]);
 
 type Data = Record<string, unknown>;
 type MessageData = Data & {
@@ -26,7 +24,6 @@ type MessageData = Data & {
 export function applyEvent(client: QueryClient, channel: string, event: GatewayEvent): void {
   const official = event.channel?.kind === "official";
   HANDLERS[`${event.type} ${event.action}`]?.({ client, channel, official }, event.data);
-  if (COUNTED.has(event.type)) void client.invalidateQueries({ queryKey: keys.counts(channel) });
 }
 
 type Target = { client: QueryClient; channel: string; official?: boolean };
@@ -37,10 +34,6 @@ const HANDLERS: Record<string, (target: Target, data: Data) => void> = {
   "ack_notification message": ({ client, channel }, data) => {
     const { id } = data.key as Message["key"];
     changeMessage(client, channel, id, (before) => withStatus(before, data));
-  },
-  "ack_notification connection": ({ client, channel }) => {
-    void client.invalidateQueries({ queryKey: keys.info(channel) });
-    void client.invalidateQueries({ queryKey: ["account", "channels"] });
   },
   "chat_notification created": refreshLists,
   "chat_notification updated": (target, data) => {
@@ -54,9 +47,8 @@ const HANDLERS: Record<string, (target: Target, data: Data) => void> = {
   },
   "label_notifications assigned": (target, data) => setLabel(target, data, true),
   "label_notifications removed": (target, data) => setLabel(target, data, false),
-  "label_notifications created": refreshLabels,
-  "label_notifications updated": refreshLabelsEverywhere,
-  "label_notifications deleted": refreshLabelsEverywhere,
+  "label_notifications updated": refreshEverything,
+  "label_notifications deleted": refreshEverything,
   "contact_notifications updated": refreshEverything,
   "contact_notifications merged": refreshEverything,
 };
@@ -157,17 +149,8 @@ function refreshLists({ client, channel }: Target): void {
   void client.invalidateQueries({ queryKey: keys.lists(channel) }, { cancelRefetch: false });
 }
 
-function refreshLabels({ client, channel }: Target): void {
-  void client.invalidateQueries({ queryKey: keys.labels(channel) });
-}
-
-function refreshLabelsEverywhere(target: Target): void {
-  refreshLabels(target);
-  refreshEverything(target);
-}
-
 /** Asks again for everything that the inbox shows. */
-export function refreshEverything(target: Target): void {
+function refreshEverything(target: Target): void {
   refreshLists(target);
   void target.client.invalidateQueries({ queryKey: keys.conversations(target.channel) });
   void target.client.invalidateQueries({ queryKey: keys.threads(target.channel) });

@@ -1,6 +1,6 @@
 import { QueryClient } from "@tanstack/react-query";
 import { expect, test } from "vitest";
-import type { GatewayEvent } from "../../shared/stream/follow";
+import type { GatewayEvent } from "../../shared/live/follow";
 import { applyEvent } from "./events";
 import { type Conversation, type ConversationPages, keys, type Message, type MessagePages } from "./queries";
 
@@ -56,7 +56,7 @@ const thread = (client: QueryClient) =>
   client.getQueryData<MessagePages>(keys.thread(CHANNEL, "cv_1"))?.pages.flatMap(({ items }) => items) ?? [];
 
 function event(type: string, action: string, data: Record<string, unknown>): GatewayEvent {
-  return { id: "evt_1", type, action, channel: { kind: "official" }, data };
+  return { id: "evt_1", type, action, channel: { id: CHANNEL, phone: "1555", kind: "official" }, data };
 }
 
 const created = (id: string) =>

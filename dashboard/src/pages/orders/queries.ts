@@ -8,7 +8,6 @@ import type { Status } from "./words";
 export type Order = Schemas["Order"];
 export type OrderItem = Schemas["OrderItem"];
 
-const REFRESH_MS = 5_000;
 const PAGE = 50;
 
 const ORDERS = "orders";
@@ -26,7 +25,6 @@ export function useOrder(order: string) {
   return useQuery({
     queryKey: [...channelKey(id, ORDERS), "one", order],
     queryFn: () => ask(api.GET("/api/v1/orders/{order_id}", { params: { path: { order_id: order } } })),
-    refetchInterval: REFRESH_MS,
   });
 }
 

@@ -1,7 +1,7 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { ask, askPage, type Schemas, tell } from "../../shared/api/client";
 import { useChannelScope } from "../../shared/channels";
-import { channelKey, useChannelMutation, useChannelPages } from "../../shared/lists";
+import { CHANGING_MS, channelKey, useChannelMutation, useChannelPages } from "../../shared/lists";
 import type { TemplateSearch } from "./search";
 
 export type Template = Schemas["TemplateShown"];
@@ -9,16 +9,20 @@ export type NewTemplate = Schemas["NewTemplate"];
 export type TemplatePreview = Schemas["Preview"];
 export type TemplateChange = Schemas["TemplateChange"];
 
-const REFRESH_MS = 5_000;
 const PAGE = 50;
 
 const TEMPLATES = "templates";
 
+const inReview = ({ status }: Template) => status === "PENDING";
+
 /** The templates, the newest first, page by page. */
 export function useTemplates({ status, name }: TemplateSearch) {
   const query = { status, name };
-  return useChannelPages(TEMPLATES, query, (api, cursor) =>
-    askPage(api.GET("/api/v1/templates", { params: { query: { ...query, limit: PAGE, cursor } } })),
+  return useChannelPages(
+    TEMPLATES,
+    query,
+    (api, cursor) => askPage(api.GET("/api/v1/templates", { params: { query: { ...query, limit: PAGE, cursor } } })),
+    inReview,
   );
 }
 
@@ -27,7 +31,7 @@ export function useTemplate(template: string) {
   return useQuery({
     queryKey: [...channelKey(id, TEMPLATES), "one", template],
     queryFn: () => ask(api.GET("/api/v1/templates/{template_id}", { params: { path: { template_id: template } } })),
-    refetchInterval: REFRESH_MS,
+    refetchInterval: ({ state }) => (state.data && inReview(state.data) ? CHANGING_MS : false),
   });
 }
 

@@ -17,7 +17,6 @@ export type CreateEndpoint = Schemas["CreateEndpoint"];
 export type ChangeEndpoint = Schemas["ChangeEndpoint"];
 export type RecoverRequest = Schemas["RecoverRequest"];
 
-const REFRESH_MS = 5_000;
 const FIGURES_MS = 30_000;
 const PROGRESS_MS = 1_000;
 const PAGE = 50;
@@ -31,7 +30,6 @@ export function useEndpoints() {
   return useQuery({
     queryKey: channelKey(id, ENDPOINTS),
     queryFn: async () => (await askPage(api.GET("/api/v1/webhooks"))).items,
-    refetchInterval: REFRESH_MS,
   });
 }
 
@@ -130,8 +128,11 @@ export function useRecover(endpoint: string) {
 /** The log of deliveries, the newest first, page by page. */
 export function useDeliveries(search: LogSearch) {
   const query = toQuery(search);
-  return useChannelPages(DELIVERIES, query, (api, cursor) =>
-    askPage(api.GET("/api/v1/deliveries", { params: { query: { ...query, limit: PAGE, cursor } } })),
+  return useChannelPages(
+    DELIVERIES,
+    query,
+    (api, cursor) => askPage(api.GET("/api/v1/deliveries", { params: { query: { ...query, limit: PAGE, cursor } } })),
+    ({ status }) => status === "pending",
   );
 }
 

@@ -1,0 +1,78 @@
+import { QueryClient, QueryObserver } from "@tanstack/react-query";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import type { GatewayEvent } from "./follow";
+import { Invalidator } from "./invalidate";
+import { backWords } from "./live";
+import { changesOf, changesOfNotice, keyOf } from "./table";
+
+const event = (type: string, action = "created"): GatewayEvent => ({
+  id: "evt_1",
+  type,
+  action,
+  channel: { id: "ch_1", kind: "official", phone: "1555" },
+  data: {},
+});
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  vi.stubGlobal("document", { hidden: false });
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+  vi.unstubAllGlobals();
+});
+
+test("an event names the queries of its channel, and those of the account", () => {
+  const keys = changesOf(event("ack_notification", "connection")).map(keyOf);
+  expect(keys).toContainEqual(["channel", "ch_1", "info"]);
+  expect(keys).toContainEqual(["account", "channels"]);
+  expect(keys).not.toContainEqual(["channel", "ch_1", "thread"]);
+  expect(changesOf(event("order_notifications")).map(keyOf)).toContainEqual(["channel", "ch_1", "orders"]);
+});
+
+test("an unknown event is delivered too, and an unknown notice changes nothing", () => {
+  expect(changesOf(event("news")).map(({ kind }) => kind)).toEqual(["deliveries", "webhooks"]);
+  expect(changesOfNotice({ name: "news", data: { channel: { id: "ch_1" } } })).toEqual([]);
+  expect(changesOfNotice({ name: "channel_changed", data: {} })).toEqual([]);
+});
+
+function watched(key: string[], data: unknown) {
+  const client = new QueryClient();
+  const ask = vi.fn(() => Promise.resolve(data));
+  client.setQueryData(key, data);
+  const stop = new QueryObserver(client, { queryKey: key, queryFn: ask, staleTime: 1e9 }).subscribe(() => {});
+  return { client, ask, stop };
+}
+
+test("many events at once are one request, and one more at the end", async () => {
+  const { client, ask, stop } = watched(["channel", "ch_1", "orders"], []);
+  const invalidator = new Invalidator(client);
+  for (let turn = 0; turn < 50; turn++) invalidator.invalidate(changesOf(event("order_notifications")));
+  await vi.advanceTimersByTimeAsync(10);
+  expect(ask).toHaveBeenCalledTimes(1);
+  await vi.advanceTimersByTimeAsync(5_000);
+  expect(ask).toHaveBeenCalledTimes(2);
+  stop();
+});
+
+test("a long list is not loaded again while it is read, and a hidden page asks nothing", async () => {
+  const { client, ask, stop } = watched(["channel", "ch_1", "orders", "list"], { pages: [1, 2, 3] });
+  new Invalidator(client).invalidate(changesOf(event("order_notifications")));
+  await vi.advanceTimersByTimeAsync(10);
+  expect(ask).not.toHaveBeenCalled();
+  stop();
+  const hidden = watched(["channel", "ch_1", "orders"], []);
+  vi.stubGlobal("document", { hidden: true });
+  new Invalidator(hidden.client).invalidate(changesOf(event("order_notifications")));
+  await vi.advanceTimersByTimeAsync(10);
+  expect(hidden.ask).not.toHaveBeenCalled();
+  expect(hidden.client.getQueryState(["channel", "ch_1", "orders"])?.isInvalidated).toBe(true);
+  hidden.stop();
+});
+
+test("words for a connection that is back", () => {
+  expect(backWords(1)).toBe("Reconnected. 1 update while you were away.");
+  expect(backWords(12)).toBe("Reconnected. 12 updates while you were away.");
+  expect(backWords(null)).toContain("loaded again");
+});

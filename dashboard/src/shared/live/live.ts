@@ -1,0 +1,132 @@
+import { type QueryClient, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useEffect, useRef } from "react";
+import { sessionQuery } from "../session/queries";
+import { expire, queryClient } from "../session/state";
+import { showDone } from "../ui/notices";
+import type { GatewayEvent, LiveStatus, Notice, Part } from "./follow";
+import { Invalidator } from "./invalidate";
+import { changesOf, changesOfNotice } from "./table";
+import { shareStream } from "./tabs";
+
+const LIVE = ["live"];
+const GRACE_MS = 1_500; // a connection that is back sooner is not worth a word
+
+export type Live = { status: LiveStatus; told: boolean };
+
+const START: Live = { status: "connecting", told: false };
+
+type Handler = { onEvent: (event: GatewayEvent) => void; kinds: readonly string[] };
+type NoticeHandler = (notice: Notice) => void;
+
+const handlers = new Set<Handler>();
+const noticeHandlers = new Set<NoticeHandler>();
+
+/** Follows what happens in the account while a person is signed in. One component of the app uses it. */
+export function useLiveUpdates(user: string): void {
+  const client = useQueryClient();
+  const { data: session } = useQuery(sessionQuery);
+  const signedIn = session?.status === "in";
+  useEffect(() => (signedIn ? follow(client, user) : undefined), [client, user, signedIn]);
+}
+
+/** How the live connection is. `told`: it was lost so long that the page says so. */
+export function useLive(): Live {
+  const { data } = useQuery<Live>({ queryKey: LIVE, queryFn: () => START, enabled: false, initialData: START });
+  return data;
+}
+
+/**
+ * Calls a function with each event. While it is used, the page keeps the queries of these kinds up to date itself;
+ * others are asked again, as `table.ts` says.
+ */
+export function useLiveEvents(onEvent: (event: GatewayEvent) => void, kinds: readonly string[] = []): void {
+  const latest = useRef(onEvent);
+  latest.current = onEvent;
+  const list = kinds.join(" ");
+  useEffect(() => {
+    const handler: Handler = { onEvent: (event) => latest.current(event), kinds: list ? list.split(" ") : [] };
+    handlers.add(handler);
+    return () => void handlers.delete(handler);
+  }, [list]);
+}
+
+/** Calls a function with each notice: a change that is not an event. */
+export function useLiveNotices(onNotice: NoticeHandler): void {
+  const latest = useRef(onNotice);
+  latest.current = onNotice;
+  useEffect(() => {
+    const handler: NoticeHandler = (notice) => latest.current(notice);
+    noticeHandlers.add(handler);
+    return () => void noticeHandlers.delete(handler);
+  }, []);
+}
+
+function follow(client: QueryClient, user: string): () => void {
+  const invalidator = new Invalidator(client);
+  const status = new StatusKeeper(client);
+  const stop = shareStream(user, {
+    onPart: (part) => apply(invalidator, part),
+    onStatus: (next, missed) => status.change(next, missed),
+  });
+  return () => {
+    stop();
+    status.stop();
+  };
+}
+
+function apply(invalidator: Invalidator, { events, notices, before }: Part): void {
+  // What happened before the stream may be known to the page: it is asked again, and not applied.
+  const kept = before ? new Set<string>() : new Set([...handlers].flatMap(({ kinds }) => kinds));
+  const changes = [...events.flatMap(changesOf), ...notices.flatMap(changesOfNotice)];
+  if (!before) {
+    for (const event of events) for (const { onEvent } of handlers) onEvent(event);
+  }
+  for (const notice of notices) for (const onNotice of noticeHandlers) onNotice(notice);
+  invalidator.invalidate(changes.filter(({ kind }) => !kept.has(kind)));
+}
+
+/** Keeps the status for the page, and says when a lost connection is back. */
+class StatusKeeper {
+  private grace: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(private readonly client: QueryClient) {}
+
+  change(status: LiveStatus, missed: number | null | undefined): void {
+    const before = this.client.getQueryData<Live>(LIVE) ?? START;
+    if (status === "lost") {
+      if (before.status !== "lost") this.grace = setTimeout(() => this.set({ status, told: true }), GRACE_MS);
+      this.set({ status, told: before.told });
+      return;
+    }
+    this.stop();
+    this.set({ status, told: false });
+    if (status === "ended") void this.end();
+    if (status !== "live") return;
+    if (missed === null) void this.client.invalidateQueries({ predicate: isLoaded });
+    if (before.told || missed === null) showDone(backWords(missed));
+  }
+
+  stop(): void {
+    clearTimeout(this.grace);
+  }
+
+  private set(live: Live): void {
+    this.client.setQueryData<Live>(LIVE, live);
+  }
+
+  /** Finds out why the gateway refuses: if the session has ended, the person signs in again. */
+  private async end(): Promise<void> {
+    const answer = await fetch("/api/v1/session").catch(() => null);
+    if (answer?.status === 401) expire(queryClient);
+  }
+}
+
+function isLoaded({ queryKey }: { queryKey: readonly unknown[] }): boolean {
+  return queryKey[0] === "channel" || queryKey[0] === "account";
+}
+
+export function backWords(missed: number | null | undefined): string {
+  if (missed === null) return "Reconnected. Everything was loaded again.";
+  if (!missed) return "Reconnected. Nothing happened while you were away.";
+  return `Reconnected. ${missed} ${missed === 1 ? "update" : "updates"} while you were away.`;
+}
