@@ -1,7 +1,13 @@
 """`gatepost channel`, `key` and `webhook`."""
 
+import asyncio
+
 import pytest
 
+from gatepost.access.refusal_recorder import Refusal, RefusalRecorder
+from gatepost.clock import SystemClock
+from gatepost.model.account import key_hash
+from gatepost.store.pool import Database
 from tests.cli.conftest import Run
 
 OFFICIAL = ("--kind", "official", "--phone", "15550001111", "--phone-number-id", "100", "--token", "t0k")
@@ -111,3 +117,29 @@ def test_a_webhook_may_not_lead_inside(run: Run, channel: str) -> None:
         told = run("webhook", "create", channel, url, "--json").error()
         assert (told["code"], told["fields"][0]["field"]) == ("forbidden_url", "url")
     assert run("webhook", "create", channel, "https://a.example", "--header", "host", "--json").error()["fields"]
+
+
+async def record_refusal(database_url: str, key: str) -> None:
+    """Record a refused request, as a running gateway does."""
+    db = await Database.connect(database_url, connections=1)
+    recorder = RefusalRecorder(db, SystemClock())
+    refusal = Refusal("POST", "/api/v1/labels", 422, "invalid_field", "name", "name: is missing", "req_1")
+    recorder.record(key_hash(key), refusal, admitted=True)
+    await recorder.save()
+    await db.close()
+
+
+def test_refused_requests_of_a_key_are_listed(run: Run, channel: str, database_url: str) -> None:
+    made, other = (run("key", "create", channel, name, "--json").json() for name in ("Store", "Other"))
+    asyncio.run(record_refusal(database_url, made["key"]))
+    (listed,) = run("key", "refused", made["id"], "--json").json()
+    assert (listed["method"], listed["path"], listed["code"], listed["count"]) == (
+        "POST",
+        "/api/v1/labels",
+        "invalid_field",
+        1,
+    )
+    assert run("key", "refused", other["id"], "--json").json() == []
+    assert "name: is missing" in run("key", "refused", made["id"]).out
+    assert run("key", "refused", made["id"], "--limit", "0").code == 2
+    assert run("key", "refused", "key_" + "0" * 32, "--json").error()["code"] == "not_found"

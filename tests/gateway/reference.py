@@ -253,5 +253,5 @@ async def rows_of(house: House, channel_id: UUID) -> dict[str, str]:
         }
 
 
-# Leases, times of use and daily counts move by themselves.
-_RESTLESS = {"channel_heads", "api_keys", "daily_counts", "daily_failures", "daily_cursors"}
+# Leases, times of use, refused requests and daily counts change in the background.
+_RESTLESS = {"channel_heads", "api_keys", "refused_requests", "daily_counts", "daily_failures", "daily_cursors"}

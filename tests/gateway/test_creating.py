@@ -35,6 +35,7 @@ _GROWING = {
     "daily_counts",
     "daily_failures",
     "daily_cursors",
+    "refused_requests",
 }
 TABLE = b"phone,name\n15557770001,Ben Cole\n"
 

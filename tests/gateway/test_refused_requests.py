@@ -3,10 +3,11 @@
 from typing import Any
 
 from gatepost.admin.accounts import set_suspended
+from gatepost.store.pool import Database
 from tests.gateway.checks import SEND, TEXT, check_refused, until
 from tests.gateway.people import Person, new_person
 from tests.gateway.test_account_keys import create, keys_of
-from tests.house import House
+from tests.house import House, running_house
 
 NOTHING = "0" * 32
 TOKEN = "t" * 43
@@ -134,3 +135,13 @@ async def test_pages_and_other_accounts(house: House) -> None:
     check_refused(await owner.call("GET", f"{path}?cursor=nonsense"), 400, "invalid_cursor")
     check_refused(await owner.call("GET", f"{path}?limit=101"), 422, "invalid_field", "limit")
     check_refused(await house.call("GET", path), 403, "session_required")
+
+
+async def test_a_stopping_process_saves_them(parted_database_url: str) -> None:
+    async with running_house(parted_database_url) as house:
+        await house.call("PUT", "/api/v1/labels", {})
+    db = await Database.connect(parted_database_url, connections=1)
+    try:
+        assert [row["path"] for row in await db.fetch("SELECT path FROM refused_requests")] == ["/api/v1/labels"]
+    finally:
+        await db.close()

@@ -5,17 +5,20 @@ from typing import Annotated
 import typer
 
 from gatepost.admin import keys as admin
-from gatepost.api.contract.account import ApiKey, NewApiKey
+from gatepost.api.contract.account import ApiKey, NewApiKey, RefusedRequest
 from gatepost.cli.arguments import read_duration, read_list, read_time
 from gatepost.cli.command import CommandSession, command, new_group
 from gatepost.cli.output import CommandResult
 from gatepost.cli.records import ChannelArgument, KeyArgument
 from gatepost.store.keys import list_keys
+from gatepost.store.refused_requests import ROWS_PER_KEY, list_refused
 
 group = new_group()
 
 Expires = Annotated[str | None, typer.Option(help="Expiry: 90d, 2027-01-31 or 2027-01-31T10:00:00Z.")]
 _COLUMNS = ("id", "name", "hint", "scopes", "expires_at", "revoked_at", "last_used_at")
+
+_REFUSED_COLUMNS = ("at", "method", "path", "status", "code", "message", "count")
 
 
 @command(group, "create")
@@ -39,6 +42,17 @@ async def create(
 async def list_(session: CommandSession, channel: ChannelArgument) -> CommandResult:
     """List the keys of a channel, including revoked and expired ones."""
     return CommandResult([ApiKey.of(row) for row in await list_keys(session.db, channel.id)], _COLUMNS)
+
+
+@command(group, "refused")
+async def refused(
+    session: CommandSession,
+    key: KeyArgument,
+    limit: Annotated[int, typer.Option(min=1, max=ROWS_PER_KEY, help="The maximum number of rows.")] = 50,
+) -> CommandResult:
+    """List the requests with a key that got an error in the last day, the newest first."""
+    rows = await list_refused(session.db, key.channel_id, key_id=key.id, now=session.now, before=None, limit=limit)
+    return CommandResult([RefusedRequest.of(row) for row in rows], _REFUSED_COLUMNS)
 
 
 @command(group, "rotate")
