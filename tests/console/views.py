@@ -4,7 +4,7 @@ A new page gets a row for each of its views:
 
     View("webhooks-add", "/webhooks", see="Where events are posted to.", steps=[click("button", "Add an endpoint")])
 
-The channel is that of `shop.py`; with `empty=True` it is another one, which has nothing.
+The channel is that of `shop.py`, `{channel}` in a path too; with `empty=True` it is another one, which has nothing.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -27,7 +27,9 @@ class View(NamedTuple):
 
     async def show(self, page: Page, home: str, channels: tuple[str, str]) -> None:
         """Open the view. `channels`: that of the shop, and an empty one."""
-        await page.goto(home + self.path + ("" if self.public else f"?channel={channels[self.empty]}"))
+        channel = channels[self.empty]
+        path = self.path.replace("{channel}", channel)
+        await page.goto(home + path + ("" if self.public else f"?channel={channel}"))
         for step in self.steps:
             await step(page)
         await expect(page.get_by_text(self.see).first).to_be_visible()
@@ -90,6 +92,14 @@ def press(key: str) -> Step:
 _TABLE = b"phone,name\n447700900110,Ruby Shaw\n+44 7700,Leo Hart\n12,Mia Reed\n"
 _BODY = "Hello {{1}}, your order {{2}} is ready. Come and get it before 6 pm."
 
+_TEST = [
+    click("button", "Official number"),
+    fill("Phone number id", "106540352242922"),
+    fill("Access token", "EAAG4tx0"),
+    fill("App secret", "8d7f12a0"),
+    press("Enter"),
+]
+
 VIEWS = [
     View("sign-in", "/", "Forgot your password?", public=True),
     View("link-not-valid", "/link/nothing", "This link does not work any more", public=True),
@@ -135,6 +145,13 @@ VIEWS = [
     View("orders", "/orders", "Harry Collins"),
     View("orders-empty", "/orders", "No orders yet", empty=True),
     View("orders-one", "/orders", "butter-croissant", [open_row("Olivia Bennett")]),
+    View("channels", "/channels", "messages this month"),
+    View("channels-add", "/channels/new", "Any phone with WhatsApp"),
+    View("channels-qr", "/channels/new", "Next, you scan a code", [click("button", "Phone by QR code")]),
+    View("channels-test", "/channels/new", "The network rejects the access token", _TEST),
+    View("channels-one", "/channels/{channel}", "AVAILABLE"),
+    View("channels-token", "/channels/{channel}", "wait for a valid token", [click("button", "New token")]),
+    View("channels-delete", "/channels/{channel}", "cannot be undone", [click("button", "Delete")]),
     View("webhooks", "/webhooks", "Failing"),
     View("webhooks-empty", "/webhooks", "No endpoint yet", empty=True),
     View(

@@ -115,6 +115,20 @@ async def test_the_log_by_actor_action_and_time(house: House) -> None:
     assert len(await read(stranger, LOG)) == 2  # that they were created, and signed in
 
 
+async def test_the_checklist_follows_what_is_done(house: House) -> None:
+    account = await house.new_account()
+    person, path = await new_person(house, "reader", account_id=account), ACCOUNT + "/checklist"
+    nothing = {"channel_connected": False, "message_sent": False, "webhook_added": False}
+    await house.new_qr_channel(account)
+    assert await read(person, path) == nothing
+    channel = await house.new_channel(account, "15550002222", "100000000000002")
+    assert await read(person, path) == nothing | {"channel_connected": True}
+    key = await house.new_key(channel.id)
+    await house.call("POST", "/api/v1/message/send", {"phone": "5511999998888", "body": "Hello"}, key=key)
+    await house.call("POST", "/api/v1/webhooks", {"url": "http://127.0.0.1:8999/hooks"}, key=key)
+    assert set((await read(person, path)).values()) == {True}
+
+
 async def test_queries_of_the_log_that_are_refused(house: House) -> None:
     owner = await new_person(house)
     for query in ("actor=nobody", "from=yesterday", "limit=0", "tz=Moon", "action=%00"):

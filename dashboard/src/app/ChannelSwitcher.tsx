@@ -2,7 +2,7 @@ import { Box, Group, Menu, Skeleton, Text, UnstyledButton, VisuallyHidden } from
 import { IconCheck, IconMessages, IconSelector } from "@tabler/icons-react";
 import { useNavigate, useRouterState, useSearch } from "@tanstack/react-router";
 import { type Channel, rememberChannel, useChannel, useChannels } from "../shared/channels";
-import { connectionColor, connectionWords } from "../shared/connection";
+import { connectionLook } from "../shared/connection";
 import classes from "./Shell.module.css";
 
 /** Shows the channel that the page is about, and changes it. */
@@ -72,15 +72,16 @@ function AllChannels({ count }: { count: number }) {
 }
 
 function ChannelLine({ channel }: { channel: Channel }) {
+  const look = connectionLook(channel);
   return (
     <Group wrap="nowrap" gap="sm" flex={1} miw={0}>
       <Box
         w={9}
         h={9}
         style={{ borderRadius: "50%", flexShrink: 0 }}
-        bg={connectionColor(channel.connection)}
+        bg={`${look.color}.6`}
         role="img"
-        aria-label={connectionWords(channel.connection)}
+        aria-label={look.label}
       />
       <Box miw={0}>
         <Text size="sm" fw={600} truncate>

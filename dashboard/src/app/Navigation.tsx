@@ -4,6 +4,7 @@ import {
   IconBook,
   IconChartBar,
   IconCode,
+  IconDeviceMobile,
   IconExternalLink,
   IconInbox,
   IconShoppingCart,
@@ -17,7 +18,16 @@ import { Link, useRouterState } from "@tanstack/react-router";
 import classes from "./Shell.module.css";
 
 type Item = {
-  to: "/inbox" | "/contacts" | "/orders" | "/templates" | "/webhooks" | "/developers" | "/usage" | "/account";
+  to:
+    | "/inbox"
+    | "/channels"
+    | "/contacts"
+    | "/orders"
+    | "/templates"
+    | "/webhooks"
+    | "/developers"
+    | "/usage"
+    | "/account";
   label: string;
   icon: Icon;
 };
@@ -27,6 +37,7 @@ const ITEMS: Item[] = [
   { to: "/contacts", label: "Contacts", icon: IconUsers },
   { to: "/templates", label: "Templates", icon: IconTemplate },
   { to: "/orders", label: "Orders", icon: IconShoppingCart },
+  { to: "/channels", label: "Channels", icon: IconDeviceMobile },
   { to: "/webhooks", label: "Webhooks", icon: IconWebhook },
   { to: "/developers", label: "API", icon: IconTerminal2 },
   { to: "/usage", label: "Usage", icon: IconChartBar },

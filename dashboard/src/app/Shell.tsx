@@ -5,7 +5,9 @@ import { useEffect, useRef } from "react";
 import { Logo } from "../shared/ui/Logo";
 import { PAGE_TITLE } from "../shared/ui/PageHeader";
 import { AccountNotice } from "./AccountNotice";
+import { ChannelNotice } from "./ChannelNotice";
 import { ChannelSwitcher } from "./ChannelSwitcher";
+import { GettingStarted } from "./GettingStarted";
 import { Navigation } from "./Navigation";
 import classes from "./Shell.module.css";
 import { UserMenu } from "./UserMenu";
@@ -45,6 +47,8 @@ export function Shell() {
       <AppShell.Main id="main" tabIndex={-1}>
         <div className={wide ? classes.wide : classes.page}>
           <AccountNotice />
+          <ChannelNotice />
+          <GettingStarted />
           <Outlet />
         </div>
       </AppShell.Main>

@@ -159,6 +159,24 @@ const accountLog = createRoute({
   component: lazyRouteComponent(() => import("../pages/account/LogPage"), "LogPage"),
 });
 
+const channels = createRoute({
+  getParentRoute: () => signedIn,
+  path: "/channels",
+  component: lazyRouteComponent(() => import("../pages/channels/ChannelsPage"), "ChannelsPage"),
+});
+
+const addChannel = createRoute({
+  getParentRoute: () => signedIn,
+  path: "/channels/new",
+  component: lazyRouteComponent(() => import("../pages/channels/AddChannelPage"), "AddChannelPage"),
+});
+
+const oneChannel = createRoute({
+  getParentRoute: () => signedIn,
+  path: "/channels/$channelId",
+  component: lazyRouteComponent(() => import("../pages/channels/ChannelDetailPage"), "ChannelDetailPage"),
+});
+
 const profile = createRoute({
   getParentRoute: () => signedIn,
   path: "/profile",
@@ -176,6 +194,9 @@ export const router = createRouter({
       orders,
       templates,
       templateEditor,
+      channels,
+      addChannel,
+      oneChannel,
       webhooks,
       webhookLog,
       trace,

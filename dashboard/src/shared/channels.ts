@@ -4,11 +4,14 @@ import { type Api, api, askPage, channelApi, type Schemas } from "./api/client";
 
 export type Channel = Schemas["ChannelOverview"];
 
+export const CHANNELS = ["account", "channels"];
+
 const LAST = "gatepost.channel";
 
+/** All channels of the account, with their state. */
 export function useChannels() {
   return useQuery({
-    queryKey: ["account", "channels"],
+    queryKey: CHANNELS,
     queryFn: async () => (await askPage(api.GET("/api/v1/account/channels"))).items,
   });
 }

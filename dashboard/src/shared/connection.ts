@@ -1,3 +1,6 @@
+import type { Channel } from "./channels";
+import type { Look } from "./ui/StatusBadge";
+
 const WORDS: Record<string, string> = {
   connected: "Connected",
   connecting: "Connecting",
@@ -9,17 +12,16 @@ const WORDS: Record<string, string> = {
 };
 
 const COLORS: Record<string, string> = {
-  connected: "green.6",
-  connecting: "yellow.6",
-  waiting_for_scan: "yellow.6",
-  limited: "orange.6",
+  connected: "teal",
+  connecting: "yellow",
+  waiting_for_scan: "yellow",
+  limited: "orange",
 };
 
-/** The state of a channel's connection in words. */
-export function connectionWords(state: string): string {
-  return WORDS[state] ?? state;
-}
+type State = Pick<Channel, "connection" | "token_rejected_at">;
 
-export function connectionColor(state: string): string {
-  return COLORS[state] ?? "red.6";
+/** How the connection of a channel is shown. A token that the network rejects is more urgent than anything else. */
+export function connectionLook({ connection, token_rejected_at }: State): Look {
+  if (token_rejected_at) return { label: "Access token rejected", color: "red" };
+  return { label: WORDS[connection] ?? connection, color: COLORS[connection] ?? "red" };
 }

@@ -4,10 +4,11 @@ from typing import Annotated, Literal
 from uuid import UUID
 
 from msgspec import Meta
+from msgspec.structs import asdict
 
 from gatepost.admin.accounts import get_account
 from gatepost.api.context import ApiContext, Context, CurrentUser
-from gatepost.api.contract.account import AccountLogEntry, OwnAccount
+from gatepost.api.contract.account import AccountLogEntry, Checklist, OwnAccount
 from gatepost.api.contract.usage import ApiRate, PlanUsage, StorageUsage, TrialPeriod
 from gatepost.api.paging import read_cursor, show_cursor
 from gatepost.api.query import From, Paged, To, Zone
@@ -18,7 +19,7 @@ from gatepost.model.account import API_ACCESS
 from gatepost.model.dates import read_span
 from gatepost.model.errors import invalid_field
 from gatepost.store.account_log import LogFilter, list_entries
-from gatepost.store.accounts import Account
+from gatepost.store.accounts import Account, get_setup_steps
 from gatepost.store.media.storage import stored_bytes
 from gatepost.store.quota import used_in_month
 
@@ -56,6 +57,12 @@ async def _own_account(gateway: ApiContext, account: Account) -> OwnAccount:
         api_access=API_ACCESS in account.addons,
         api=ApiRate(gateway.rate, gateway.burst),
     )
+
+
+@get("/api/v1/account/checklist", access="session", summary="Get the setup checklist")
+async def show_checklist(gateway: Context, user: CurrentUser) -> Checklist:
+    """What the account has done of its setup: a channel is connected, a message was sent, a webhook was added."""
+    return Checklist(**asdict(await get_setup_steps(gateway.db, user.account_id)))
 
 
 @get("/api/v1/account/log", access="session", role="owner", summary="List who did what")

@@ -143,6 +143,7 @@ ROUTES: list[Any] = [
     templates.sync_templates,
     templates.preview_template,
     account.show_account,
+    account.show_checklist,
     account_usage.show_account_usage,
     account.list_log,
     account_stream.stream_account,

@@ -101,5 +101,26 @@ async def remove_addon(db: Database, account_id: UUID, addon: str) -> bool:
     )
 
 
+class SetupSteps(msgspec.Struct, frozen=True):
+    """What an account has done of its setup."""
+
+    channel_connected: bool
+    message_sent: bool
+    webhook_added: bool
+
+
+async def get_setup_steps(db: Database, account_id: UUID) -> SetupSteps:
+    """Return what an account has done of its setup. A message counts when it was accepted."""
+    row = await db.fetchrow(
+        """SELECT EXISTS (SELECT 1 FROM channels WHERE account_id = $1 AND connection IN ('connected', 'limited'))
+                      AS channel_connected,
+                  EXISTS (SELECT 1 FROM account_usage WHERE account_id = $1 AND used > 0) AS message_sent,
+                  EXISTS (SELECT 1 FROM channels c JOIN endpoints e ON e.channel_id = c.id WHERE c.account_id = $1)
+                      AS webhook_added""",
+        account_id,
+    )
+    return SetupSteps(**row)
+
+
 def _account(row: Any) -> Account:
     return Account(**{**row, "addons": tuple(row["addons"])})

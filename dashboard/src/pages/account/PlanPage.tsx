@@ -1,4 +1,5 @@
 import { Badge, Group, SimpleGrid, Stack, Text } from "@mantine/core";
+import { useAccount } from "../../shared/account";
 import type { Schemas } from "../../shared/api/client";
 import { bytes } from "../../shared/bytes";
 import { number } from "../../shared/numbers";
@@ -9,7 +10,6 @@ import { Meter } from "../../shared/ui/Meter";
 import { Section } from "../../shared/ui/Section";
 import { SkeletonRows } from "../../shared/ui/SkeletonRows";
 import { AccountTabs } from "./AccountTabs";
-import { useAccount } from "./queries";
 
 type Account = Schemas["OwnAccount"];
 

@@ -70,15 +70,6 @@ export function useCreateLink(user: User) {
   });
 }
 
-/** The plan of the account with what is used of it. */
-export function useAccount() {
-  return useQuery({
-    queryKey: ["account", "plan"],
-    queryFn: () => ask(api.GET("/api/v1/account")),
-    refetchInterval: REFRESH_MS,
-  });
-}
-
 /** Who did what, the newest first. */
 export function useLog(search: LogSearch, enabled: boolean) {
   return useInfiniteQuery({

@@ -1,5 +1,5 @@
 import type { Query, QueryClient } from "@tanstack/react-query";
-import { type Change, keyOf, PACE, TWICE } from "./table";
+import { type Change, keyOf, nameOf, PACE, TWICE } from "./table";
 
 const PACE_MS = 1_000;
 const JITTER = 0.3; // so that many open pages do not ask at the same moment
@@ -12,7 +12,7 @@ export class Invalidator {
   constructor(private readonly client: QueryClient) {}
 
   invalidate(changes: Change[]): void {
-    const keys = new Map(changes.map((change) => [keyOf(change).join(" "), change]));
+    const keys = new Map(changes.map((change) => [nameOf(change), change]));
     for (const [key, change] of keys) {
       const wait = this.waiting.get(key);
       if (wait) wait.again = true;

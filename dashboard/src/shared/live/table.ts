@@ -2,17 +2,18 @@ import type { GatewayEvent, Notice } from "./follow";
 
 /**
  * What an event changes: the kinds of queries of its channel that are asked again, and with a slash in front those of
- * the account. A line for one action, such as "ack_notification connection", is taken instead of that of its type.
+ * the account, where a second word has a pace of its own. A line for one action, such as "ack_notification connection",
+ * is taken instead of that of its type.
  */
 const CHANGES: Record<string, string[]> = {
   message_notification: ["conversations", "conversation", "thread", "counts", "trace", "/channels"],
   ack_notification: ["conversations", "conversation", "thread", "trace"],
-  "ack_notification connection": ["info", "/channels"],
+  "ack_notification connection": ["info", "/channels connection"],
   chat_notification: ["conversations", "conversation", "counts", "/channels"],
   label_notifications: ["labels", "contacts", "conversations", "conversation"],
   contact_notifications: ["contacts", "orders", "conversations", "conversation"],
   order_notifications: ["orders"],
-  channel_changed: ["info", "templates", "/channels"],
+  channel_changed: ["info", "templates", "/channels connection"],
 };
 
 /** Every event is delivered to webhooks. */
@@ -40,7 +41,12 @@ function named(channel: string, kinds: string[] = []): Change[] {
   return kinds.map((kind) => ({ channel, kind }));
 }
 
+/** Changes with the same name are made together. */
+export function nameOf(change: Change): string {
+  return change.kind.startsWith("/") ? change.kind : keyOf(change).join(" ");
+}
+
 /** The key of the queries that a change is about. */
 export function keyOf({ channel, kind }: Change): string[] {
-  return kind.startsWith("/") ? ["account", kind.slice(1)] : ["channel", channel, kind];
+  return kind.startsWith("/") ? ["account", kind.slice(1).split(" ", 1).join()] : ["channel", channel, kind];
 }

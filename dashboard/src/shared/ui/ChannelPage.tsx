@@ -1,7 +1,9 @@
-import { Skeleton, Stack } from "@mantine/core";
+import { Button, Skeleton, Stack } from "@mantine/core";
 import { IconMessages } from "@tabler/icons-react";
+import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { useChannel, useChannels } from "../channels";
+import { useMayManage } from "../session/queries";
 import { EmptyState } from "./EmptyState";
 import { Failure } from "./Failure";
 
@@ -9,6 +11,7 @@ import { Failure } from "./Failure";
 export function ChannelPage({ children }: { children: ReactNode }) {
   const channels = useChannels();
   const channel = useChannel();
+  const mayManage = useMayManage();
   if (channel) return <div key={channel.id}>{children}</div>;
   if (channels.error) return <Failure error={channels.error} onRetry={() => void channels.refetch()} />;
   if (!channels.data) {
@@ -21,13 +24,18 @@ export function ChannelPage({ children }: { children: ReactNode }) {
     );
   }
   return channels.data.length === 0 ? (
-    <EmptyState icon={IconMessages} title="No channel yet">
-      A channel is one phone number. The operator of the gateway adds it with the command{" "}
-      <code>gatepost channel create</code>.
+    <EmptyState icon={IconMessages} title="No channel yet" action={mayManage && <AddChannel />}>
+      {mayManage
+        ? "A channel is one phone number. Connect an official number, or link a phone by QR code."
+        : "A channel is one phone number. An owner of the account connects the first one."}
     </EmptyState>
   ) : (
     <EmptyState icon={IconMessages} title="This channel is not yours">
       The address names a channel that your account does not have. Choose another one.
     </EmptyState>
   );
+}
+
+function AddChannel() {
+  return <Button renderRoot={(props) => <Link {...props} to="/channels/new" />}>Add a channel</Button>;
 }

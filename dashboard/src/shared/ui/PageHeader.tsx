@@ -11,7 +11,7 @@ export function PageHeader({ title, children, actions }: Props) {
   return (
     <Group justify="space-between" align="flex-start" gap="md" mb="lg">
       <Stack gap={4} maw={760}>
-        <Title order={1} size="h2" id={PAGE_TITLE} tabIndex={-1}>
+        <Title order={1} size="h2" id={PAGE_TITLE} tabIndex={-1} style={{ overflowWrap: "anywhere" }}>
           {title}
         </Title>
         {children && <Text c="dimmed">{children}</Text>}

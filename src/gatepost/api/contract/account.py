@@ -75,6 +75,14 @@ class OwnAccount(ApiObject, frozen=True):
     api: ApiRate
 
 
+class Checklist(ApiObject, frozen=True):
+    """What the account has done of its setup."""
+
+    channel_connected: Annotated[bool, Meta(description="A channel is connected.")]
+    message_sent: Annotated[bool, Meta(description="A message was accepted.")]
+    webhook_added: Annotated[bool, Meta(description="A channel has a webhook endpoint.", examples=[False])]
+
+
 class Plan(ApiObject, frozen=True):
     """What an account may send in a month and store, and how many channels it may have. Null is no limit."""
 

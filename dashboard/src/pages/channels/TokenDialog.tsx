@@ -1,0 +1,46 @@
+import { Modal, PasswordInput, Text } from "@mantine/core";
+import type { Channel } from "../../shared/channels";
+import { useFields } from "../../shared/fields";
+import { Form } from "../../shared/ui/Form";
+import { showDone } from "../../shared/ui/notices";
+import { useChangeChannel } from "./queries";
+
+type Props = { channel: Channel; opened: boolean; onClose: () => void };
+
+/** Replaces the access token of an official number, and the app secret if it changed too. */
+export function TokenDialog({ channel, opened, onClose }: Props) {
+  return (
+    <Modal opened={opened} onClose={onClose} title="New access token" closeOnClickOutside={false}>
+      <TokenForm channel={channel} onDone={onClose} />
+    </Modal>
+  );
+}
+
+function TokenForm({ channel, onDone }: { channel: Channel; onDone: () => void }) {
+  const change = useChangeChannel(channel.id);
+  const { values, text } = useFields({ token: "", app_secret: "" }, change.error);
+  const done = () => {
+    onDone();
+    showDone("The new token works.");
+  };
+  const submit = () =>
+    change.mutate({ token: values.token.trim(), app_secret: values.app_secret.trim() || null }, { onSuccess: done });
+  return (
+    <Form
+      action="Test and save"
+      busy={change.isPending}
+      error={change.error}
+      fields={["token", "app_secret"]}
+      onSubmit={submit}
+    >
+      <Text size="sm">Messages that wait for a valid token are sent afterwards.</Text>
+      <PasswordInput label="Access token" autoComplete="off" {...text("token")} required data-autofocus />
+      <PasswordInput
+        label="App secret"
+        description="Empty: it stays as it is."
+        autoComplete="off"
+        {...text("app_secret")}
+      />
+    </Form>
+  );
+}

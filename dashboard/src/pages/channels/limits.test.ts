@@ -1,0 +1,8 @@
+import { expect, test } from "vitest";
+import { limitsOf, limitValues } from "./limits";
+
+test("a form shows the limits that were set, and sends those that are filled in", () => {
+  const values = limitValues({ throughput: 20, tier: 0, window: 1 });
+  expect(values).toEqual({ throughput: 20, tier: 0, pair_seconds: "", pair_burst: "" });
+  expect(limitsOf(values)).toEqual({ throughput: 20, tier: 0 });
+});

@@ -1,0 +1,169 @@
+"""The pages about channels, and the first steps of an account, in a real browser with the real sandbox."""
+
+import re
+from typing import Any
+
+from playwright.async_api import Locator, expect
+
+from tests.console.visitor import Visitor, add_person, visiting
+from tests.gateway.checks import TEXT
+from tests.gateway.failing_webhooks import create_webhook
+from tests.house import House
+
+NUMBER = {"phone_number_id": "100000000000007", "phone": "15550007777", "waba_id": "200000000000007"}
+SECRETS = {"token": "right-token", "app_secret": "right-secret", "name": "Bakery Ltd"}
+EVIL = '<img src=x onerror="document.title=1">'
+
+
+async def fill(visitor: Visitor, **fields: str) -> None:
+    """Fill in the form of an official number, and test it."""
+    page = visitor.page
+    await page.get_by_label("Phone number id").fill(NUMBER["phone_number_id"])
+    await page.get_by_label("WhatsApp Business account id").fill(NUMBER["waba_id"])
+    for label, value in fields.items():
+        await page.get_by_label(label.replace("_", " ").capitalize(), exact=True).fill(value)
+    await page.get_by_role("button", name="Test", exact=True).click()
+
+
+async def control(house: House, phone: str, **body: Any) -> None:
+    """Link the phone of the one session that waits, at the sandbox."""
+    await house.sandbox("POST", f"/control/phones/{phone}/scan", body)
+
+
+def card(visitor: Visitor, name: str) -> Locator:
+    return visitor.page.get_by_role("article", name=f"Channel {name}")
+
+
+async def test_a_qr_channel_is_added_linked_and_logged_out(house: House) -> None:
+    async with visiting(house) as visitor:
+        await visitor.sign_in("/channels")
+        page = visitor.page
+        await page.get_by_role("link", name="Add a channel").click()
+        await page.get_by_role("button", name="Phone by QR code").click()
+        await page.get_by_label("Name").fill(EVIL)
+        await page.get_by_label("Phone number").fill("12")
+        await page.get_by_role("button", name="Continue").click()
+        await expect(page.get_by_label("Phone number")).to_have_attribute("aria-invalid", "true")
+        await page.get_by_label("Phone number").fill("+1 555 000-3333")
+        await page.get_by_role("button", name="Continue").click()
+        code = page.get_by_role("img", name="QR code to link the phone").locator("path")
+        await expect(code).to_be_visible()
+        first = await code.get_attribute("d")
+        await house.sandbox("POST", "/control/clock", {"advance": 61})  # the first code expires at the network
+        await expect(code).not_to_have_attribute("d", first or "")
+        await page.get_by_role("button", name="Use a pairing code instead").click()
+        await page.get_by_role("button", name="Get a code").click()
+        await expect(page.get_by_test_id("copy-value")).to_have_text(re.compile("[A-Z0-9]{4}-?[A-Z0-9]{4}"))
+        assert not await visitor.accessibility_problems("linking")
+        session = page.url.rpartition("/")[2].partition("?")[0]
+        await control(house, "15550003333", session=session)
+        await visitor.see("The phone +15550003333 is linked")
+        await expect(page.get_by_role("heading", level=1)).to_have_text(EVIL)
+        await page.get_by_role("button", name="Log out").click()
+        await page.get_by_role("dialog").get_by_role("button", name="Log out").click()
+        await expect(page.get_by_role("button", name="Link a phone")).to_be_visible()
+        await page.get_by_role("button", name="Delete", exact=True).click()
+        await page.get_by_label("Number", exact=True).fill("1")
+        await page.get_by_role("button", name="Delete the channel").click()
+        await visitor.see("This is not the number of the channel.")
+        await page.get_by_label("Number", exact=True).fill("15550003333")
+        await page.get_by_role("button", name="Delete the channel").click()
+        await expect(card(visitor, "Test")).to_be_visible()
+        await expect(card(visitor, EVIL)).to_have_count(0)
+
+
+async def test_an_official_number_with_a_wrong_token_then_the_right_one(house: House) -> None:
+    await house.sandbox("POST", "/control/numbers", NUMBER | SECRETS)
+    async with visiting(house) as visitor:
+        await visitor.sign_in("/channels/new")
+        page = visitor.page
+        await page.get_by_role("button", name="Official number").click()
+        await fill(visitor, access_token="wrong-token", app_secret="right-secret")
+        checks = page.get_by_role("list", name="Checks").get_by_role("listitem")
+        await expect(checks.filter(has_text="The network rejects the access token")).to_be_visible()
+        await expect(page.get_by_role("button", name="Add the number")).to_have_count(0)
+        await page.get_by_role("button", name="Change the credentials").click()
+        await fill(visitor, access_token="right-token")
+        await expect(checks.get_by_role("img", name="Passed")).to_have_count(6)
+        await page.get_by_role("button", name="Add the number").click()
+        values = page.get_by_test_id("copy-value")
+        await expect(values).to_have_count(2)
+        callback, verify = await values.all_inner_texts()
+        where = {"callback_url": callback, "verify_token": verify}
+        await house.sandbox("POST", "/control/numbers", NUMBER | SECRETS | where)  # verifies the address
+        await page.get_by_role("button", name="Done").click()
+        await expect(page.get_by_role("heading", level=1)).to_have_text("Bakery Ltd")
+        await expect(page.get_by_text("AVAILABLE")).to_be_visible()
+        await page.get_by_label("About").fill("Open until six")
+        await page.get_by_role("button", name="Save the profile").click()
+        await visitor.see("The profile is changed.")
+        await page.get_by_role("textbox", name="Messages per second").fill("20")
+        await page.get_by_role("button", name="Save the limits").click()
+        await expect(page.get_by_label("Messages per second: 0 of 20")).to_be_attached()
+        await page.get_by_label("Name of the channel").fill("Sales")
+        await page.get_by_role("button", name="Rename").click()
+        await expect(page.get_by_role("heading", level=1)).to_have_text("Sales")
+        assert "right-token" not in await page.content()
+
+
+async def test_a_dead_token_turns_red_and_a_new_one_green(house: House) -> None:
+    async with visiting(house) as visitor:
+        await visitor.sign_in("/channels")
+        page = visitor.page
+        await expect(card(visitor, "Test")).to_contain_text("Connected")
+        await house.sandbox("PATCH", "/control/numbers/100000000000001", {"token": "new-token"})
+        message = await house.send(**TEXT)
+        await expect(card(visitor, "Test")).to_contain_text("Access token rejected")
+        assert not await visitor.accessibility_problems("the list")
+        await visitor.open("/contacts")
+        notice = page.get_by_role("alert", name="Channels with problems")
+        await notice.get_by_role("link").click()
+        await page.get_by_role("button", name="Set a new token").click()
+        dialog = page.get_by_role("dialog")
+        await dialog.get_by_label("Access token").fill("guess")
+        await dialog.get_by_role("button", name="Test and save").click()
+        await expect(dialog.get_by_text("The network rejects the access token")).to_be_visible()
+        await dialog.get_by_label("Access token").fill("new-token")
+        await dialog.get_by_role("button", name="Test and save").click()
+        await visitor.see("The new token works.")
+        await expect(page.get_by_role("main").get_by_text("Connected", exact=True)).to_be_visible()
+        await expect(notice).to_have_count(0)
+        await house.until_status(message, "READ")
+
+
+async def test_the_first_steps_tick_themselves_off(house: House) -> None:
+    async with visiting(house) as visitor:
+        await visitor.sign_in()
+        page = visitor.page
+        steps = page.get_by_role("region", name="First steps")
+        ticks = steps.get_by_role("img", name="Done")
+        await expect(ticks).to_have_count(1)
+        await house.send(**TEXT)
+        await expect(ticks).to_have_count(2)
+        await create_webhook(house, "http://127.0.0.1:8999/hooks")
+        await expect(ticks).to_have_count(3)
+        await visitor.see("You are all set")
+        await page.reload()
+        await expect(page.get_by_role("button", name="Your menu")).to_be_visible()
+        await expect(steps).to_have_count(0)
+
+
+async def test_the_first_steps_can_be_hidden_and_readers_change_no_channel(house: House) -> None:
+    await add_person(house, "reader", "rita@example.com")
+    async with visiting(house) as visitor:
+        await visitor.sign_in()
+        page = visitor.page
+        await page.get_by_role("button", name="Hide the first steps").click()
+        await page.reload()
+        await expect(page.get_by_role("button", name="Your menu")).to_be_visible()
+        await expect(page.get_by_role("region", name="First steps")).to_have_count(0)
+    async with visiting(house) as visitor:
+        await visitor.open("/channels")
+        await visitor.fill_sign_in("rita@example.com")
+        await card(visitor, "Test").get_by_role("link").click()
+        page = visitor.page
+        await visitor.see("Only owners change channels.")
+        await expect(page.get_by_role("button", name="Delete")).to_have_count(0)
+        await expect(page.get_by_text("Verify token")).to_have_count(0)
+        await visitor.open("/channels/new")
+        await visitor.see("Only owners add channels")
