@@ -50,7 +50,7 @@ async def test_two_people_share_a_conversation(house: House) -> None:
         await ana.page.get_by_role("button", name="Closed").click()
         await expect(row_of(ana, "I do.")).to_be_visible()
         await ana.page.get_by_role("button", name="Saved views").click()
-        await ana.page.get_by_role("textbox", name="Name of what is shown now").fill("Done <b>")
+        await ana.page.get_by_role("textbox", name="Save this view as").fill("Done <b>")
         await ana.page.get_by_role("button", name="Save", exact=True).click()
         await ana.page.get_by_role("button", name="Done <b>", exact=True).wait_for()
         await ana.open("/inbox")

@@ -63,7 +63,7 @@ function Assignee({ conversation, editable }: FieldProps) {
   if (!editable) {
     return (
       <Stack gap={2}>
-        <Text size="sm" fw={500}>
+        <Text size="sm" fw={600}>
           Assigned to
         </Text>
         <Text size="sm" className={classes.name}>

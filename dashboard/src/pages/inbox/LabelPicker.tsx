@@ -27,7 +27,7 @@ export function LabelPicker({ conversation, editable }: Props) {
     create.mutate(name, { onSuccess: (label) => change(label.id, true), onError: showFailure });
   return (
     <div>
-      <Text size="sm" fw={500}>
+      <Text size="sm" fw={600}>
         Labels
       </Text>
       <div className={classes.labels}>

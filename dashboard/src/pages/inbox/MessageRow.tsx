@@ -6,6 +6,7 @@ import {
   IconMoodSmile,
   IconTimeline,
   IconTrash,
+  IconX,
 } from "@tabler/icons-react";
 import { memo } from "react";
 import { useSession } from "../../shared/session/queries";
@@ -13,12 +14,14 @@ import { inFull } from "../../shared/times";
 import { showDone, showFailure } from "../../shared/ui/notices";
 import { type Body, inOneLine, readBody } from "./content";
 import { MessageBody } from "./MessageBody";
-import { type Message, useChannelInfo, useDeleteMessage, useSend } from "./queries";
+import { type Message, useCancelMessage, useChannelInfo, useDeleteMessage, useSend } from "./queries";
 import classes from "./Thread.module.css";
 import { Ticks } from "./Ticks";
 import { failureWords, senderWords, timeOfDay } from "./words";
 
 const EMOJIS = ["👍", "❤️", "😂", "😮", "🙏"];
+
+const WAITING = new Set(["SCHEDULED", "PENDING"]);
 
 type Props = {
   message: Message;
@@ -107,6 +110,13 @@ function isBare(body: Body): boolean {
 function Failed({ message, onTrace }: Pick<Props, "message" | "onTrace">) {
   const failure = failureWords(message);
   if (!failure) {
+    if (message.status === "SCHEDULED" && message.send_at) {
+      return (
+        <Text size="xs" c="dimmed" className={classes.under}>
+          Will be sent on {inFull(message.send_at)}
+        </Text>
+      );
+    }
     return message.waiting && message.waiting.rule !== "sending" && message.status === "PENDING" ? (
       <Text size="xs" c="dimmed" className={classes.under}>
         {message.waiting.because}
@@ -130,6 +140,7 @@ function Actions({ message, body, onReply, onTrace }: Props & { body: Body }) {
   const { data: info } = useChannelInfo();
   const send = useSend();
   const remove = useDeleteMessage();
+  const cancel = useCancelMessage();
   const text = body.kind === "text" ? body.text : body.kind === "file" ? body.caption : null;
   const mayReact = maySend && message.contact.phone && info?.capabilities.types.includes("reaction");
   const react = (emoji: string) => {
@@ -178,6 +189,14 @@ function Actions({ message, body, onReply, onTrace }: Props & { body: Body }) {
         <Menu.Item leftSection={<IconTimeline size={16} aria-hidden />} onClick={() => onTrace(message.key.id)}>
           Trace
         </Menu.Item>
+        {maySend && WAITING.has(message.status) && (
+          <Menu.Item
+            leftSection={<IconX size={16} aria-hidden />}
+            onClick={() => cancel.mutate(message.key.id, { onError: showFailure })}
+          >
+            Do not send
+          </Menu.Item>
+        )}
         {maySend && info?.capabilities.delete && message.direction === "out" && (
           <Menu.Item
             color="red"

@@ -2,36 +2,41 @@ import { ActionIcon, Button, Center, Loader, Text, VisuallyHidden } from "@manti
 import { IconArrowDown } from "@tabler/icons-react";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
+import { rowsOf } from "../../shared/lists";
 import { Failure } from "../../shared/ui/Failure";
 import { showFailure } from "../../shared/ui/notices";
 import { inOneLine } from "./content";
 import { MessageRow } from "./MessageRow";
-import { type Conversation, type Message, useThread } from "./queries";
+import { type Conversation, type Message, useThread, useThreadAround } from "./queries";
 import { toRows } from "./rows";
 import classes from "./Thread.module.css";
 import { personName } from "./words";
 
 const NEAR_TOP = 600; // pixels at which older messages are asked for
 const NEAR_END = 80;
-const SEARCHED_PAGES = 20; // older pages that are loaded to find a quoted message
+const FOUND_MS = 4_000;
 
 type Props = { conversation: Conversation; onTrace: (id: string) => void; onReply: (message: Message) => void };
 
 /** The messages of a conversation, the newest at the bottom. Only those that can be seen are drawn. */
 export function Messages({ conversation, onTrace, onReply }: Props) {
-  const thread = useThread(conversation.id);
-  const messages = useMemo(() => thread.data?.pages.flatMap((page) => page.items) ?? [], [thread.data]);
+  const [around, setAround] = useState<string | null>(null); // an older message; null: the newest ones are shown
+  const newest = useThread(conversation.id);
+  const part = useThreadAround(conversation.id, around);
+  const thread = around ? part : newest;
+  const messages = useMemo(() => rowsOf<Message>(thread.data), [thread.data]);
   const rows = useMemo(() => toRows(messages), [messages]);
   const scroller = useRef<HTMLDivElement>(null);
   const [atEnd, setAtEnd] = useState(true);
-  const [found, setFound] = useState<string | null>(null);
+  const [found, setFound] = useState<string | null>(null); // is highlighted for a moment
+  const target = useRef<string | null>(null); // to scroll to, once it is there
   const virtual = useVirtualizer({
     count: rows.length,
     getScrollElement: () => scroller.current,
-    estimateSize: (index) => (rows[index]?.kind === "day" ? 44 : 62),
+    estimateSize: (index) => (rows[index]?.day ? 106 : 62),
     getItemKey: (index) => rows[index]?.key ?? index,
     anchorTo: "end",
-    followOnAppend: true,
+    followOnAppend: around === null,
     scrollEndThreshold: NEAR_END,
     overscan: 8,
     paddingStart: 16,
@@ -48,42 +53,63 @@ export function Messages({ conversation, onTrace, onReply }: Props) {
   const onScroll = () => {
     const area = scroller.current;
     if (!area) return;
-    stays.current = area.scrollHeight - area.scrollTop - area.clientHeight < NEAR_END;
+    stays.current = isAtEnd(area) && around === null;
     setAtEnd(stays.current);
     if (area.scrollTop < NEAR_TOP && hasNextPage && !isFetchingNextPage && !isFetchNextPageError) void fetchNextPage();
+    showNewer();
   };
-  const jump = async (id: string) => {
-    let known = messages;
-    for (let page = 0; page < SEARCHED_PAGES && !known.some(({ key }) => key.id === id); page++) {
-      const more = await fetchNextPage();
-      known = more.data?.pages.flatMap((one) => one.items) ?? [];
-      if (!more.hasNextPage) break;
-    }
-    const index = toRows(known).findIndex(({ key }) => key === id);
-    if (index === -1) showFailure(new Error("The quoted message is not in this conversation any more."));
-    else setFound(id);
+  /** At the end of an older part, it goes on with newer messages, up to the newest. */
+  const showNewer = () => {
+    const ready = around && part.data && !part.isFetchingPreviousPage && !target.current;
+    if (!ready || !scroller.current || !isAtEnd(scroller.current)) return;
+    if (part.hasPreviousPage) void part.fetchPreviousPage();
+    else showNewest();
+  };
+  // biome-ignore lint/correctness/useExhaustiveDependencies: new rows are what it reacts to
+  useEffect(showNewer, [rows]);
+  const showNewest = () => {
+    setAround(null);
+    stays.current = true;
+    setAtEnd(true);
+    virtual.scrollToEnd();
+  };
+  const jump = (id: string) => {
+    stays.current = false;
+    target.current = id;
+    setFound(id);
+    if (!messages.some(({ key }) => key.id === id)) setAround(id);
   };
   useEffect(() => {
-    const index = found ? rows.findIndex(({ key }) => key === found) : -1;
+    if (!around || !part.isError) return;
+    showFailure(new Error("The quoted message cannot be shown: it is not stored any more."));
+    target.current = null;
+    setFound(null);
+    setAround(null);
+  }, [around, part.isError]);
+  useEffect(() => {
+    const index = found && found === target.current ? rows.findIndex(({ key }) => key === found) : -1;
     if (index === -1) return;
-    stays.current = false;
     virtual.scrollToIndex(index, { align: "center" });
-    const timer = setTimeout(() => setFound(null), 2_000);
-    return () => clearTimeout(timer);
+    target.current = null;
   }, [found, rows, virtual]);
-  if (thread.isError && !thread.data) {
+  useEffect(() => {
+    if (!found) return;
+    const timer = setTimeout(() => setFound(null), FOUND_MS);
+    return () => clearTimeout(timer);
+  }, [found]);
+  const byId = useMemo(() => new Map(messages.map((message) => [message.key.id, message])), [messages]);
+  if (newest.isError && !newest.data) {
     return (
       <div className={classes.scroll}>
-        <Failure error={thread.error} onRetry={() => void thread.refetch()} />
+        <Failure error={newest.error} onRetry={() => void newest.refetch()} />
       </div>
     );
   }
-  const byId = new Map(messages.map((message) => [message.key.id, message]));
   return (
     <div className={classes.middle}>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a part that scrolls is reachable by keyboard */}
       <section ref={scroller} className={classes.scroll} onScroll={onScroll} tabIndex={0} aria-label="Messages">
-        {(thread.isPending || isFetchingNextPage) && (
+        {(thread.isPending || isFetchingNextPage || part.isFetchingPreviousPage) && (
           <Center className={classes.older}>
             <Loader size="sm" type="dots" aria-label="Loading messages" />
           </Center>
@@ -114,22 +140,21 @@ export function Messages({ conversation, onTrace, onReply }: Props) {
                 className={classes.place}
                 style={{ transform: `translateY(${item.start}px)` }}
               >
-                {row.kind === "day" ? (
+                {row.day && (
                   <div className={classes.day}>
-                    <span>{row.text}</span>
+                    <span>{row.day}</span>
                   </div>
-                ) : (
-                  <MessageRow
-                    message={row.message}
-                    first={row.first}
-                    quoted={row.message.reply_to ? byId.get(row.message.reply_to) : undefined}
-                    found={row.key === found}
-                    person={personName(conversation)}
-                    onJump={jump}
-                    onTrace={onTrace}
-                    onReply={onReply}
-                  />
                 )}
+                <MessageRow
+                  message={row.message}
+                  first={row.first}
+                  quoted={row.message.reply_to ? byId.get(row.message.reply_to) : undefined}
+                  found={row.key === found}
+                  person={personName(conversation)}
+                  onJump={jump}
+                  onTrace={onTrace}
+                  onReply={onReply}
+                />
               </div>
             );
           })}
@@ -143,14 +168,18 @@ export function Messages({ conversation, onTrace, onReply }: Props) {
           radius="xl"
           size={40}
           aria-label="Go to the newest message"
-          onClick={() => virtual.scrollToEnd({ behavior: "smooth" })}
+          onClick={() => (around ? showNewest() : virtual.scrollToEnd({ behavior: "smooth" }))}
         >
           <IconArrowDown size={20} aria-hidden />
         </ActionIcon>
       )}
-      <Announcement message={messages[0]} person={personName(conversation)} />
+      <Announcement message={newest.data?.pages[0]?.items[0]} person={personName(conversation)} />
     </div>
   );
+}
+
+function isAtEnd(area: HTMLElement): boolean {
+  return area.scrollHeight - area.scrollTop - area.clientHeight < NEAR_END;
 }
 
 /** Tells a screen reader of a message that comes in while the conversation is open. */

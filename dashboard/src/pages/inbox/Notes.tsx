@@ -8,7 +8,8 @@ import { showFailure } from "../../shared/ui/notices";
 import { Problem } from "../../shared/ui/Problem";
 import { Time } from "../../shared/ui/Time";
 import classes from "./Details.module.css";
-import { type Conversation, type Note, useAddNote, useDeleteNote, useNotes } from "./queries";
+import { type Note, useAddNote, useDeleteNote, useNotes } from "./noteQueries";
+import type { Conversation } from "./queries";
 
 const LONGEST = 4096;
 
@@ -17,7 +18,7 @@ export function Notes({ conversation, editable }: { conversation: Conversation; 
   const notes = useNotes(conversation.id);
   return (
     <Stack gap={8} component="section" aria-label="Notes">
-      <Text size="sm" fw={500}>
+      <Text size="sm" fw={600}>
         Notes
       </Text>
       {editable && <AddNote conversation={conversation.id} />}

@@ -6,6 +6,7 @@ import { inWords } from "../../shared/api/problem";
 import { showDone } from "../../shared/ui/notices";
 import { Problem } from "../../shared/ui/Problem";
 import classes from "./List.module.css";
+import type { InboxSearch } from "./search";
 import {
   fromView,
   LONGEST_NAME,
@@ -15,8 +16,7 @@ import {
   useSavedViews,
   withoutView,
   withView,
-} from "./savedViews";
-import type { InboxSearch } from "./search";
+} from "./viewQueries";
 
 type Props = { search: InboxSearch; onView: (search: InboxSearch) => void };
 
@@ -89,7 +89,7 @@ function Content({ search, onView }: Props) {
           <TextInput
             flex={1}
             size="xs"
-            label="Name of what is shown now"
+            label="Save this view as"
             maxLength={LONGEST_NAME}
             value={name}
             onChange={(event) => setName(event.currentTarget.value)}

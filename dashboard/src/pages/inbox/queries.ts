@@ -9,14 +9,14 @@ import {
   useQueryClient,
 } from "@tanstack/react-query";
 import { useMemo } from "react";
-import { ask, askPage, channelApi, type Page, type Schemas, tell } from "../../shared/api/client";
+import { ask, askPage, askPart, channelApi, type Page, type Schemas, tell } from "../../shared/api/client";
 import { useChannelScope } from "../../shared/channels";
 import { useLabelsOf } from "../../shared/labels";
 import { channelKey, rowsOf } from "../../shared/lists";
 import { useSession } from "../../shared/session/queries";
 import { type PagesQuery, useInfiniteQueries } from "../../shared/useInfiniteQueries";
 import { mergeLists } from "./merge";
-import { putConversation, putMessage } from "./patches";
+import { changeMessage, putConversation, putMessage } from "./patches";
 import { type InboxSearch, type ListFilter, toFilter } from "./search";
 
 export type Conversation = Schemas["Conversation"];
@@ -26,7 +26,6 @@ export type ChannelInfo = Schemas["Channel"];
 export type SendRequest = Schemas["SendRequest"];
 export type Media = Schemas["Media"];
 export type ConversationChange = Schemas["ConversationChange"];
-export type Note = Schemas["Note"];
 export type Counts = Schemas["ConversationCounts"];
 export type ConversationPages = InfiniteData<Page<Conversation>, string | null>;
 export type MessagePages = InfiniteData<Page<Message>, string | null>;
@@ -44,7 +43,6 @@ export const keys = {
   conversations: (channel: string) => ["channel", channel, "conversation"],
   conversation: (channel: string, id: string) => ["channel", channel, "conversation", id],
   labels: (channel: string) => channelKey(channel, "labels"),
-  notes: (channel: string, conversation: string) => ["channel", channel, "notes", conversation],
   templates: (channel: string) => ["channel", channel, "templates", "approved"],
   info: (channel: string) => ["channel", channel, "info"],
 };
@@ -165,6 +163,27 @@ export function useThread(conversation: string) {
     initialPageParam: null as string | null,
     getNextPageParam: (page) => page.next,
     staleTime: FRESH,
+  });
+}
+
+type Part = Page<Message> & { previous: string | null };
+
+/** The messages before and after one of a conversation, the newest first, page by page in both directions. */
+export function useThreadAround(conversation: string, message: string | null) {
+  const { id, api } = useChannelScope();
+  return useInfiniteQuery({
+    queryKey: [...keys.thread(id, conversation), "around", message],
+    queryFn: async ({ pageParam }): Promise<Part> => {
+      const where = pageParam ? { cursor: pageParam } : { around: message ?? "" };
+      const query = { limit: THREAD_PAGE, ...where };
+      return askPart(api.GET("/api/v1/messages", { params: { query } }));
+    },
+    initialPageParam: null as string | null,
+    getNextPageParam: (page) => page.next,
+    getPreviousPageParam: (page) => page.previous,
+    enabled: message !== null,
+    staleTime: FRESH,
+    gcTime: 0,
   });
 }
 
@@ -297,6 +316,18 @@ export function fileAddress(channel: string, media: string): string {
   return `/api/v1/media/${encodeURIComponent(media)}/content?channel=${encodeURIComponent(channel)}`;
 }
 
+/** Cancels a message that was not sent yet. */
+export function useCancelMessage() {
+  const { id, api } = useChannelScope();
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: (message: string) =>
+      tell(api.POST("/api/v1/messages/{message_id}/cancel", { params: { path: { message_id: message } } })),
+    onSuccess: (_, message) =>
+      changeMessage(client, id, message, (before) => ({ ...before, status: "CANCELED", waiting: undefined })),
+  });
+}
+
 /** Deletes a message for everyone, where the network can. */
 export function useDeleteMessage() {
   const { id, api } = useChannelScope();
@@ -305,53 +336,5 @@ export function useDeleteMessage() {
     mutationFn: (message: string) =>
       tell(api.DELETE("/api/v1/messages/{message_id}", { params: { path: { message_id: message } } })),
     onSuccess: () => client.invalidateQueries({ queryKey: keys.threads(id) }),
-  });
-}
-
-const NOTES_MS = 10_000; // notes send no events
-
-/** The notes about a conversation, the newest first, page by page. */
-export function useNotes(conversation: string) {
-  const { id, api } = useChannelScope();
-  return useInfiniteQuery({
-    queryKey: keys.notes(id, conversation),
-    queryFn: ({ pageParam }) =>
-      askPage(
-        api.GET("/api/v1/conversations/{conversation_id}/notes", {
-          params: { path: { conversation_id: conversation }, query: { limit: 20, cursor: pageParam ?? undefined } },
-        }),
-      ),
-    initialPageParam: null as string | null,
-    getNextPageParam: (page) => page.next,
-    refetchInterval: NOTES_MS,
-  });
-}
-
-export function useAddNote(conversation: string) {
-  const { id, api } = useChannelScope();
-  const client = useQueryClient();
-  return useMutation({
-    mutationFn: ({ text, key }: { text: string; key: string }) =>
-      ask(
-        api.POST("/api/v1/conversations/{conversation_id}/notes", {
-          params: { path: { conversation_id: conversation }, header: { "Idempotency-Key": key } },
-          body: { text },
-        }),
-      ),
-    onSuccess: () => client.invalidateQueries({ queryKey: keys.notes(id, conversation) }),
-  });
-}
-
-export function useDeleteNote(conversation: string) {
-  const { id, api } = useChannelScope();
-  const client = useQueryClient();
-  return useMutation({
-    mutationFn: (note: string) =>
-      tell(
-        api.DELETE("/api/v1/conversations/{conversation_id}/notes/{note_id}", {
-          params: { path: { conversation_id: conversation, note_id: note } },
-        }),
-      ),
-    onSuccess: () => client.invalidateQueries({ queryKey: keys.notes(id, conversation) }),
   });
 }

@@ -2,9 +2,11 @@ import { isLine } from "./content";
 import type { Message } from "./queries";
 import { dayWords } from "./words";
 
-export type ThreadRow =
-  | { kind: "day"; key: string; text: string }
-  | { kind: "message"; key: string; message: Message; first: boolean };
+/**
+ * A message in the thread. `day`: the heading above it, if it is the first of a day. The heading is no row of its own:
+ * when older messages of the day come above, the place on the screen is kept by the rows, which must stay.
+ */
+export type ThreadRow = { key: string; message: Message; first: boolean; day: string | null };
 
 const TOGETHER_MS = 5 * 60_000;
 
@@ -16,12 +18,10 @@ export function toRows(newestFirst: Message[], now: Date = new Date()): ThreadRo
   for (const message of newestFirst.toReversed()) {
     if (!isLine(message)) continue;
     const today = dayWords(message.created_at, now);
-    if (today !== day) {
-      rows.push({ kind: "day", key: `day ${today} ${message.key.id}`, text: today });
-      before = null;
-    }
+    const isNew = today !== day;
+    const first: boolean = isNew || !before || !together(before, message);
+    rows.push({ key: message.key.id, message, first, day: isNew ? today : null });
     day = today;
-    rows.push({ kind: "message", key: message.key.id, message, first: !before || !together(before, message) });
     before = message;
   }
   return rows;

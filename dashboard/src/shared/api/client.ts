@@ -75,6 +75,14 @@ export async function askStream(
   return (await envelopeOf(call)) ?? new Blob().stream();
 }
 
+/** One page of a list that goes on in both directions. */
+export async function askPart<Item>(
+  call: Promise<Answer<{ data: Item[]; paging: { next: string | null; previous?: string | null } }>>,
+): Promise<Page<Item> & { previous: string | null }> {
+  const { data, paging } = await envelopeOf(call);
+  return { items: data, next: paging.next, previous: paging.previous ?? null };
+}
+
 export type Page<Item> = { items: Item[]; next: string | null };
 
 /** One page of a list. */

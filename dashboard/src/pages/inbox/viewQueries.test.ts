@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { fromView, toView, withView } from "./savedViews";
+import { fromView, toView, withView } from "./viewQueries";
 
 test("a view keeps the filters, and not what is open", () => {
   const view = toView(" VIP ", { channel: "ch_1", conversation: "cv_1", trace: "M1", view: "unread", label: "VIP" });
