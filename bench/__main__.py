@@ -1,4 +1,4 @@
-"""The benchmarks: `python -m bench [accept|channels|history|hostile|life|memory|start|throughput|webhooks|all]`."""
+"""The benchmarks: `python -m bench [PART]`, where PART is one of `PARTS`, or `all`."""
 
 import argparse
 import asyncio
@@ -14,6 +14,7 @@ from rich.console import Console
 
 from bench.accept import Tell, measure_accept
 from bench.channels import measure_channels
+from bench.dashboard import measure_dashboard
 from bench.data_folder import data_folder, file_system, fsync_seconds
 from bench.history import MANY, measure_history
 from bench.hostile import measure_hostile
@@ -25,7 +26,7 @@ from bench.start import measure_start
 from bench.throughput import measure_throughput
 from bench.webhooks import measure_webhooks
 
-PARTS = ("accept", "channels", "history", "hostile", "life", "memory", "start", "throughput", "webhooks")
+PARTS = ("accept", "channels", "dashboard", "history", "hostile", "life", "memory", "start", "throughput", "webhooks")
 
 
 class Busy:
@@ -51,7 +52,7 @@ async def measure(options: argparse.Namespace, tell: Tell) -> Findings:
     """Run the requested measurements one after the other."""
     wanted = PARTS if options.part == "all" else (options.part,)
     busy, begun = Busy(), datetime.now(UTC)
-    accept = channels = history = hostile = start = life = memory = throughput = webhooks = None
+    accept = channels = dashboard = history = hostile = start = life = memory = throughput = webhooks = None
     with data_folder() as folder:
         kind, fsync = file_system(folder), fsync_seconds(folder)
         if "accept" in wanted:
@@ -68,6 +69,9 @@ async def measure(options: argparse.Namespace, tell: Tell) -> Findings:
     if "history" in wanted:
         with data_folder() as folder:
             history = await measure_history(folder, options.past, options.seconds, tell)
+    if "dashboard" in wanted:
+        with data_folder() as folder:
+            dashboard = await measure_dashboard(folder, tell)
     if "hostile" in wanted:
         with data_folder() as folder:
             hostile = await measure_hostile(folder, tell)
@@ -86,6 +90,7 @@ async def measure(options: argparse.Namespace, tell: Tell) -> Findings:
         machine=machine,
         accept=accept,
         channels=channels,
+        dashboard=dashboard,
         history=history,
         hostile=hostile,
         life=life,

@@ -6,6 +6,7 @@ import msgspec
 
 from bench.accept import AcceptFindings
 from bench.channels import ChannelsFindings
+from bench.dashboard import FIRST_PAGE_AIM, OPEN_AIM, TASK_AIM, DashboardFindings
 from bench.history import HistoryFindings
 from bench.hostile import AIM, HostileFindings
 from bench.life import LifeFindings
@@ -42,6 +43,7 @@ class Findings(msgspec.Struct, frozen=True, kw_only=True):
     machine: Machine
     accept: AcceptFindings | None = None
     channels: ChannelsFindings | None = None
+    dashboard: DashboardFindings | None = None
     history: HistoryFindings | None = None
     hostile: HostileFindings | None = None
     life: LifeFindings | None = None
@@ -76,6 +78,8 @@ def aims(findings: Findings) -> list[Aim]:
         found.append(Aim("seconds from second start to ready", "≤ 4", round(second, 2), second <= 4))
     if findings.throughput:
         found += _throughput_aims(findings.throughput)
+    if findings.dashboard:
+        found += _dashboard_aims(findings.dashboard)
     if findings.history:
         found += _history_aims(findings.history)
     if findings.hostile:
@@ -86,6 +90,20 @@ def aims(findings: Findings) -> list[Aim]:
     if findings.webhooks:
         found += _webhook_aims(findings.webhooks)
     return found
+
+
+def _dashboard_aims(found: DashboardFindings) -> list[Aim]:
+    size, opened, task = found.first_page, found.opened[-1], found.longest_task
+    return [
+        Aim("first page of the dashboard, KiB gzipped", f"≤ {FIRST_PAGE_AIM}", round(size), size <= FIRST_PAGE_AIM),
+        Aim(
+            f"slowest opening of a thread of {found.conversations:,}, ms",
+            f"≤ {OPEN_AIM}",
+            round(opened),
+            opened <= OPEN_AIM,
+        ),
+        Aim("longest task while the list scrolls, ms", f"≤ {TASK_AIM}", round(task), task <= TASK_AIM),
+    ]
 
 
 def _history_aims(found: HistoryFindings) -> list[Aim]:

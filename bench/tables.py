@@ -6,6 +6,7 @@ import msgspec
 
 from bench.accept import AcceptFindings, AcceptRow
 from bench.channels import CONNECTIONS, ChannelsFindings
+from bench.dashboard import DashboardFindings
 from bench.history import HistoryFindings
 from bench.hostile import HostileFindings
 from bench.life import CALLBACKS, WEBHOOKS, BareParts, LifeFindings
@@ -42,6 +43,8 @@ def sections(findings: Findings) -> list[Section]:
         found.append(_start(findings.start))
     if findings.throughput:
         found.append(_throughput(findings.throughput))
+    if findings.dashboard:
+        found.append(_dashboard(findings.dashboard))
     if findings.history:
         found += [_history(findings.history), _history_rates(findings.history)]
     if findings.hostile:
@@ -58,6 +61,16 @@ def _ratio(one: float, other: float) -> float:
 def _cost(sample: Sample) -> float:
     """Return the microseconds of server and database per request."""
     return sample.micros(sample.server + sample.postgres)
+
+
+def _dashboard(found: DashboardFindings) -> Section:
+    rows: list[list[Cell]] = [
+        ["first page, KiB gzipped", round(found.first_page, 1)],
+        [f"opening a thread, p50 ms of {len(found.opened)}", round(found.p50)],
+        ["opening a thread, slowest ms", round(found.opened[-1])],
+        [f"longest task while scrolling past {found.scrolled:,} conversations, ms", round(found.longest_task)],
+    ]
+    return Section(f"The dashboard in Chromium, with an inbox of {found.conversations:,}", ["", "found"], rows)
 
 
 def _accept(found: AcceptFindings) -> Section:

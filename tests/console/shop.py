@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any
 
+from gatepost.model.event import TYPES as EVENT_TYPES
 from tests.patience import patience
 
 Call = Callable[[str, str, Any], Awaitable[Any]]  # method, path and body; the data of the answer
@@ -47,11 +48,16 @@ ORDERS = [
 REFUSED = {"phone": "44770", "body": "Your order is ready."}  # a message that the gateway does not take
 
 
+ONLY_ORDERS = dict.fromkeys(EVENT_TYPES, False) | {"order_notifications": True}  # few enough not to pause the endpoint
+
+
 async def open_shop(call: Call, sandbox: Call, number: str, customer: str) -> None:
     """Fill a channel. `number` is its id at the sandbox; `customer` is a server that answers 500 at /crm."""
     await _add_people(call)
     for name, category, body, rejected in TEMPLATES:
         await _add_template(call, sandbox, name, category, body, rejected)
+    await call("POST", "/webhooks", {"url": f"{customer}/shop"})
+    await call("POST", "/webhooks", {"url": f"{customer}/crm", "events": ONLY_ORDERS})
     incoming = f"/control/numbers/{number}/incoming"
     for phone, items, statuses in ORDERS:
         products = [
@@ -61,8 +67,6 @@ async def open_shop(call: Call, sandbox: Call, number: str, customer: str) -> No
         order = {"catalog_id": "bakery", "text": "For tomorrow at 9, please.", "product_items": products}
         await sandbox("POST", incoming, {"from": phone, "type": "order", "order": order})
         await _move_order(call, phone, statuses)
-    await call("POST", "/webhooks", {"url": f"{customer}/shop"})
-    await call("POST", "/webhooks", {"url": f"{customer}/crm", "events": {"ack_notification": False}})
     for phone, text, answer in MESSAGES:
         await sandbox("POST", incoming, {"from": phone, "type": "text", "text": text})
         await _until(call, f"/messages?phone={phone}", partial(_has_text, text))

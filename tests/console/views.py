@@ -152,7 +152,7 @@ VIEWS = [
     View("channels-one", "/channels/{channel}", "AVAILABLE"),
     View("channels-token", "/channels/{channel}", "wait for a valid token", [click("button", "New token")]),
     View("channels-delete", "/channels/{channel}", "cannot be undone", [click("button", "Delete")]),
-    View("webhooks", "/webhooks", "Failing"),
+    View("webhooks", "/webhooks", "/crm"),
     View("webhooks-empty", "/webhooks", "No endpoint yet", empty=True),
     View(
         "webhooks-add",

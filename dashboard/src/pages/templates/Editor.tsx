@@ -15,7 +15,6 @@ import {
   componentsOf,
   nextVariable,
   type TemplateForm,
-  templateOf,
   variablesOf,
 } from "./parts";
 import { otherProblems, type Problems, problemsByField } from "./problems";
@@ -93,13 +92,16 @@ export function Editor({ initial, fixed, busy, error, onSubmit }: Props) {
 /** What the network's rules say about the form when the typing pauses; until then the preview is made here. */
 function useCheck(form: TemplateForm, fixed: boolean): { found: Problems; bubble: Bubble } {
   const [paused] = useDebouncedValue(form, TYPING_MS);
-  const { data } = useTemplateCheck(templateOf(paused));
-  const problems = data?.problems.filter(({ field }) => !(fixed && field === "name")) ?? []; // it is its own name
-  const current = paused === form && data?.preview && data.template.components;
-  return {
-    found: data ? problemsByField(problems, data.template.components as { type: string }[]) : {},
-    bubble: current && data.preview ? bubbleOfPreview(data.preview) : bubbleOf(componentsOf(form)),
-  };
+  const { data } = useTemplateCheck(paused);
+  if (!data) return { found: {}, bubble: bubbleOf(componentsOf(form)) };
+  const found = problemsByField(data.problems, componentsOf(data.form));
+  if (fixed) delete found.name; // that it is used already is true: by the template itself
+  for (const field of Object.keys(found)) {
+    const name = field.startsWith("buttons") ? "buttons" : (field as keyof TemplateForm);
+    if (form[name] !== data.form[name]) delete found[field]; // it was changed since
+  }
+  const preview = data.form === form ? data.preview : null;
+  return { found, bubble: preview ? bubbleOfPreview(preview) : bubbleOf(componentsOf(form)) };
 }
 
 type PartProps = {

@@ -149,7 +149,14 @@ export type Bubble = {
   more: string[];
 };
 
-const BUTTON_TEXTS: Record<string, string> = { COPY_CODE: "Copy code", OTP: "Copy code", CATALOG: "View catalogue" };
+const BUTTON_TEXTS: Record<string, string> = {
+  COPY_CODE: "Copy code",
+  OTP: "Copy code",
+  CATALOG: "View catalogue",
+  URL: "Button",
+  PHONE_NUMBER: "Button",
+  QUICK_REPLY: "Button",
+};
 
 /** What the person will see, as the gateway shows it. */
 export function bubbleOfPreview({ header, body, footer, buttons }: TemplatePreview): Bubble {

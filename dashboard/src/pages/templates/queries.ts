@@ -2,6 +2,7 @@ import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { ask, askPage, type Schemas, tell } from "../../shared/api/client";
 import { useChannelScope } from "../../shared/channels";
 import { CHANGING_MS, channelKey, useChannelMutation, useChannelPages } from "../../shared/lists";
+import { type TemplateForm, templateOf } from "./parts";
 import type { TemplateSearch } from "./search";
 
 export type Template = Schemas["TemplateShown"];
@@ -36,11 +37,12 @@ export function useTemplate(template: string) {
 }
 
 /** What the network's rules say about a template that is being written, and how it will look. */
-export function useTemplateCheck(template: NewTemplate) {
+export function useTemplateCheck(form: TemplateForm) {
   const { id, api } = useChannelScope();
+  const template = templateOf(form);
   return useQuery({
     queryKey: [...channelKey(id, TEMPLATES), "check", template],
-    queryFn: async () => ({ template, ...(await ask(api.POST("/api/v1/templates/check", { body: template }))) }),
+    queryFn: async () => ({ form, ...(await ask(api.POST("/api/v1/templates/check", { body: template }))) }),
     placeholderData: keepPreviousData,
     gcTime: 60_000,
   });

@@ -53,7 +53,7 @@ function Fields({ search, onChange }: Props) {
         value={search.endpoint ?? null}
         onChange={(endpoint) => onChange({ endpoint: endpoint ?? undefined })}
         clearable
-        w={{ base: "100%", xs: 204 }}
+        flex={{ base: "1 1 100%", xs: "1 1 150px" }}
       />
       <MultiSelect
         label="Status"
@@ -62,7 +62,7 @@ function Fields({ search, onChange }: Props) {
         value={search.status ?? []}
         onChange={(status) => onChange({ status: status.length ? (status as Status[]) : undefined })}
         clearable
-        w={{ base: "100%", xs: 152 }}
+        flex={{ base: "1 1 100%", xs: "1 1 110px" }}
       />
       <MultiSelect
         label="Event"
@@ -71,7 +71,7 @@ function Fields({ search, onChange }: Props) {
         value={search.type ?? []}
         onChange={(type) => onChange({ type: type.length ? type : undefined })}
         clearable
-        w={{ base: "100%", xs: 152 }}
+        flex={{ base: "1 1 100%", xs: "1 1 110px" }}
       />
       <MultiSelect
         label="Answer"
@@ -80,19 +80,19 @@ function Fields({ search, onChange }: Props) {
         value={search.http ?? []}
         onChange={(http) => onChange({ http: http.length ? (http as HttpClass[]) : undefined })}
         clearable
-        w={{ base: "100%", xs: 132 }}
+        flex={{ base: "1 1 100%", xs: "1 1 100px" }}
       />
       <TextInput
         label="From"
         type="datetime-local"
-        w={{ base: "100%", xs: 204 }}
+        flex={{ base: "1 1 100%", xs: "0 1 176px" }}
         value={time(search.from)}
         onChange={(event) => onChange({ from: fromLocalInput(event.currentTarget.value) })}
       />
       <TextInput
         label="To"
         type="datetime-local"
-        w={{ base: "100%", xs: 204 }}
+        flex={{ base: "1 1 100%", xs: "0 1 176px" }}
         value={time(search.to)}
         onChange={(event) => onChange({ to: fromLocalInput(event.currentTarget.value) })}
       />

@@ -10,7 +10,7 @@ export function PageHeader({ title, children, actions }: Props) {
   useDocumentTitle(`${title} – Gatepost`);
   return (
     <Group justify="space-between" align="flex-start" gap="md" mb="lg">
-      <Stack gap={4} maw={760}>
+      <Stack gap={4} maw={760} flex="1 1 280px">
         <Title order={1} size="h2" id={PAGE_TITLE} tabIndex={-1} style={{ overflowWrap: "anywhere" }}>
           {title}
         </Title>
