@@ -1,7 +1,7 @@
-import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { keepPreviousData, useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-query";
 import { ask, askPage, type Schemas } from "../../shared/api/client";
 import { useChannelScope } from "../../shared/channels";
-import { channelKey, useChannelMutation, useChannelPages } from "../../shared/lists";
+import { channelKey, useChannelMutation } from "../../shared/lists";
 import { readOperations } from "./operations";
 
 export type ApiKey = Schemas["ApiKey"];
@@ -12,7 +12,8 @@ export type RefusedRequest = Schemas["RefusedRequest"];
 const KEYS = "keys";
 const NEW_KEY = "new-key";
 const REFUSED = "refused";
-const REFRESH_MS = 10_000;
+const KEYS_MS = 10_000; // the time of the last use has no event
+const REFUSED_MS = 5_000;
 const PAGE = 50;
 
 export function useKeys() {
@@ -22,7 +23,7 @@ export function useKeys() {
     queryFn: async () =>
       (await askPage(api.GET("/api/v1/account/channels/{channel_id}/keys", { params: { path: { channel_id: id } } })))
         .items,
-    refetchInterval: REFRESH_MS,
+    refetchInterval: KEYS_MS,
   });
 }
 
@@ -87,14 +88,20 @@ export function useRevokeKey(key: string) {
 
 /** The requests of the last day that got an error, the newest first. */
 export function useRefused(key: string | undefined) {
-  const { id } = useChannelScope();
-  return useChannelPages(REFUSED, { key }, (api, cursor) =>
-    askPage(
-      api.GET("/api/v1/account/channels/{channel_id}/keys/refused", {
-        params: { path: { channel_id: id }, query: { key, limit: PAGE, cursor } },
-      }),
-    ),
-  );
+  const { id, api } = useChannelScope();
+  return useInfiniteQuery({
+    queryKey: [...channelKey(id, REFUSED), { key }],
+    queryFn: ({ pageParam }) =>
+      askPage(
+        api.GET("/api/v1/account/channels/{channel_id}/keys/refused", {
+          params: { path: { channel_id: id }, query: { key, limit: PAGE, cursor: pageParam ?? undefined } },
+        }),
+      ),
+    initialPageParam: null as string | null,
+    getNextPageParam: (page) => page.next,
+    placeholderData: keepPreviousData,
+    refetchInterval: ({ state }) => ((state.data?.pages.length ?? 0) <= 1 ? REFUSED_MS : false), // there is no event
+  });
 }
 
 /** The phone number of a contact, for the code examples. */

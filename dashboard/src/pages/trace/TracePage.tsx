@@ -4,7 +4,7 @@ import { inFull } from "../../shared/times";
 import { messageLook, messageWords, senderWords } from "../../shared/trace/message";
 import { type Trace, useTrace } from "../../shared/trace/queries";
 import { TraceTimeline } from "../../shared/trace/TraceTimeline";
-import { isFinished } from "../../shared/trace/timeline";
+import { isWaiting } from "../../shared/trace/timeline";
 import { ChannelPage } from "../../shared/ui/ChannelPage";
 import { CopyField } from "../../shared/ui/CopyField";
 import { Loaded } from "../../shared/ui/Loaded";
@@ -39,7 +39,7 @@ function Page() {
             <Message trace={data} />
             <Section
               title="Time line"
-              text={isFinished(data) ? undefined : "Live: new steps appear here as they happen."}
+              text={isWaiting(data) ? "Not finished: new steps appear here as they happen." : undefined}
             >
               <TraceTimeline trace={data} />
             </Section>

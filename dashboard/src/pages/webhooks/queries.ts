@@ -147,7 +147,7 @@ export function useDelivery(delivery: string) {
 
 /** Makes deliveries due now. */
 export function useRetry() {
-  return useChannelMutation([DELIVERIES], (api, ids: string[]) =>
+  return useChannelMutation([DELIVERIES, "trace"], (api, ids: string[]) =>
     ask(api.POST("/api/v1/deliveries/retry", { body: { ids } })),
   );
 }

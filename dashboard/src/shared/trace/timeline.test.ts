@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { isFinished, timeline } from "./timeline";
+import { isWaiting, timeline } from "./timeline";
 
-type Given = Parameters<typeof timeline>[0] & Parameters<typeof isFinished>[0];
+type Given = Parameters<typeof timeline>[0];
 const at = (second: number) => `2026-11-15T10:00:${String(second).padStart(2, "0")}.000Z`;
 const attempt = (number: number, second: number, error: string | null) => ({
   number,
@@ -18,7 +18,7 @@ function given(part: object): Given {
     { step: "waited", at: at(1), until: at(3), because: "The channel is not connected", rule: "not_connected" },
     { step: "sent", at: at(4) },
   ];
-  return { message: { status: "READ" }, steps, events: [], waiting: null, ...part } as unknown as Given;
+  return { steps, events: [], waiting: null, ...part } as unknown as Given;
 }
 
 const events = (state: string, next_at: string | null = null) => [
@@ -49,9 +49,9 @@ test("what is expected comes last, with its reason and time", () => {
   ]);
 });
 
-test("a message is finished when it has arrived and no delivery waits", () => {
-  expect(isFinished(given({}))).toBe(true);
-  expect(isFinished(given({ message: { status: "PENDING" } }))).toBe(false);
-  expect(isFinished(given({ events: events("pending") }))).toBe(false);
-  expect(isFinished(given({ events: events("delivered") }))).toBe(true);
+test("a message waits, or one of its deliveries does", () => {
+  expect(isWaiting(given({}))).toBe(false);
+  expect(isWaiting(given({ waiting: { rule: "tier" } }))).toBe(true);
+  expect(isWaiting(given({ events: events("pending") }))).toBe(true);
+  expect(isWaiting(given({ events: events("delivered") }))).toBe(false);
 });

@@ -30,12 +30,10 @@ const TITLES: Record<string, [string, TraceItem["look"]]> = {
   expired: ["Expired", "bad"],
   canceled: ["Canceled", "bad"],
 };
-const OPEN = ["SCHEDULED", "PENDING", "SENT"];
 
-/** Whether nothing more is to come, unless the person reads the message or somebody retries a delivery. */
-export function isFinished({ message, events }: Pick<Trace, "message" | "events">): boolean {
-  const waits = events.some(({ deliveries }) => deliveries.some(({ state }) => state === "pending"));
-  return !OPEN.includes(message.status) && !waits;
+/** Whether the message or a delivery of its events waits. */
+export function isWaiting({ waiting, events }: Pick<Trace, "waiting" | "events">): boolean {
+  return waiting !== null || events.some(({ deliveries }) => deliveries.some(({ state }) => state === "pending"));
 }
 
 /** What happened to a message and what is expected, in the order of time: its steps, and each webhook attempt. */
