@@ -5,12 +5,15 @@ from typing import Any
 
 from playwright.async_api import Locator, expect
 
-from tests.console.visitor import Visitor, visiting
+from gatepost.clock import MovableClock
+from gatepost.model.session import IDLE
+from tests.console.visitor import PASSWORD, Visitor, visiting
 from tests.gateway.checks import PERSON
 from tests.house import FAST_NETWORK, House
 
 NUMBER = "100000000000001"
 EVIL = '<img src=x onerror="document.title=1"><script>document.title=1</script>'
+SVG = '<svg xmlns="http://www.w3.org/2000/svg" onload="document.title=1"><script>document.title=1</script></svg>'
 PICTURE = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=="
 
 
@@ -77,6 +80,8 @@ async def test_what_strangers_write_is_shown_and_never_run(house: House) -> None
     await say(house, EVIL, name=EVIL)
     document = {"content": base64.b64encode(b"x").decode(), "mime_type": "text/plain", "filename": f"{EVIL[:40]}.txt"}
     await incoming(house, "document", document, name=EVIL)
+    picture = {"content": base64.b64encode(SVG.encode()).decode(), "mime_type": "image/svg+xml", "filename": "x.svg"}
+    await incoming(house, "document", picture, name=EVIL)
     await incoming(house, "text", {"body": "javascript:document.title=1"}, name=EVIL)
     card = {"name": {"formatted_name": EVIL}, "urls": [{"url": "javascript:alert(1)"}]}
     await incoming(house, "contacts", [card], name=EVIL)
@@ -91,8 +96,12 @@ async def test_what_strangers_write_is_shown_and_never_run(house: House) -> None
         await expect(messages.get_by_text(EVIL[:20]).nth(1)).to_be_visible()
         await visitor.page.get_by_role("button", name="Details").click()
         await expect(visitor.page.get_by_role("complementary", name="Details")).to_contain_text(EVIL[:60])
-        await expect(visitor.page.get_by_role("heading", level=2)).to_have_text(EVIL)
+        await expect(visitor.page.get_by_role("heading", level=2).last).to_have_text(EVIL)
         assert await visitor.page.locator("a[href^='javascript']").count() == 0
+        file = await messages.get_by_role("link", name="x.svg").get_attribute("href")
+        answer = await visitor.page.request.get(house.url + str(file))
+        assert "sandbox" in answer.headers["content-security-policy"]
+        assert answer.headers["content-disposition"].startswith("attachment")
         assert "Inbox" in await visitor.page.title()
 
 
@@ -183,10 +192,10 @@ async def test_only_a_template_is_sent_in_a_closed_window(house: House) -> None:
         dialog = page.get_by_role("dialog", name="Send a template")
         await dialog.get_by_role("combobox", name="Template").click()
         await page.get_by_role("option", name="order_sent (en_US)").click()
-        await dialog.get_by_label("Value 1").fill("Bia")
+        await dialog.get_by_label("Value 1").fill("<b>Bia</b>")
         await dialog.get_by_label("Value 2").fill("4712")
         await expect(dialog.get_by_role("region", name="Preview")).to_have_text(
-            "Hello Bia, your order 4712 has left our house today."
+            "Hello <b>Bia</b>, your order 4712 has left our house today."
         )
         await dialog.get_by_role("button", name="Send", exact=True).click()
         await expect(dialog).to_have_count(0)
@@ -194,3 +203,23 @@ async def test_only_a_template_is_sent_in_a_closed_window(house: House) -> None:
         await say(house, "Thanks", number=number)
         await expect(page.get_by_role("textbox", name="Message")).to_be_visible()
         await expect(page.get_by_text("Free text is possible for another 2")).to_be_visible()
+
+
+async def test_an_expired_session_keeps_what_was_written(standing: House, clock: MovableClock) -> None:
+    async with visiting(standing) as visitor:
+        await visitor.sign_in("/inbox")
+        page = visitor.page
+        await say(standing, "Are you there?")
+        messages = await open_first(visitor)
+        field = page.get_by_role("textbox", name="Message")
+        await field.fill("I am.")
+        clock.advance(IDLE.total_seconds())
+        again = page.get_by_role("dialog", name="Your session has ended")
+        await expect(again).to_be_visible()
+        await again.get_by_role("textbox", name="Password").fill(PASSWORD)
+        await again.get_by_role("button", name="Sign in").click()
+        await expect(again).to_be_hidden()
+        await expect(field).to_have_value("I am.")
+        await field.press("Enter")
+        await expect(message_of(messages, "I am.")).to_be_visible()
+        await expect(field).to_have_value("")

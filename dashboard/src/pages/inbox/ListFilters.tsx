@@ -74,8 +74,8 @@ function FilterMenu({ search, channels, onChange }: Omit<Props, "onView">) {
   const chosen = (search.label ? 1 : 0) + (search.assignee ? 1 : 0);
   return (
     <Menu position="bottom-end" shadow="md" width={240}>
-      <Menu.Target>
-        <Indicator label={chosen} size={16} disabled={!chosen}>
+      <Indicator label={chosen} size={16} disabled={!chosen}>
+        <Menu.Target>
           <ActionIcon
             variant={chosen ? "light" : "default"}
             size={36}
@@ -83,8 +83,8 @@ function FilterMenu({ search, channels, onChange }: Omit<Props, "onView">) {
           >
             <IconFilter size={18} aria-hidden />
           </ActionIcon>
-        </Indicator>
-      </Menu.Target>
+        </Menu.Target>
+      </Indicator>
       <Menu.Dropdown mah={420} className={classes.menu}>
         <Menu.Label>Label</Menu.Label>
         <Choice chosen={!search.label} onChoose={() => onChange({ label: undefined })}>

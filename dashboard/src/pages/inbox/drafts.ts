@@ -3,9 +3,9 @@ export type Draft = { text: string; key?: string; sent?: string };
 
 const PREFIX = "gatepost.draft.";
 
-export function readDraft(storage: Storage, conversation: string): Draft {
+export function readDraft(storage: Storage, id: string): Draft {
   try {
-    const found: unknown = JSON.parse(storage.getItem(PREFIX + conversation) ?? "null");
+    const found: unknown = JSON.parse(storage.getItem(PREFIX + id) ?? "null");
     if (typeof found === "object" && found !== null && "text" in found && typeof found.text === "string") {
       return found as Draft;
     }
@@ -16,10 +16,10 @@ export function readDraft(storage: Storage, conversation: string): Draft {
 }
 
 /** Keeps a draft, so that it is there after another conversation was opened or the page was loaded again. */
-export function keepDraft(storage: Storage, conversation: string, draft: Draft): void {
+export function keepDraft(storage: Storage, id: string, draft: Draft): void {
   try {
-    if (draft.text || draft.key) storage.setItem(PREFIX + conversation, JSON.stringify(draft));
-    else storage.removeItem(PREFIX + conversation);
+    if (draft.text || draft.key) storage.setItem(PREFIX + id, JSON.stringify(draft));
+    else storage.removeItem(PREFIX + id);
   } catch {
     // The storage is full or switched off: the text is still in the field.
   }

@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from "react";
 import { inWords } from "../../shared/api/problem";
+import { useSession } from "../../shared/session/queries";
 import { type Draft, keepDraft, keyFor, readDraft } from "./drafts";
 import { fileProblem, lookOfFile } from "./files";
 import { type Message, type SendRequest, useSend, useShowTyping, useUpload } from "./queries";
@@ -14,9 +15,11 @@ const makeKey = () => crypto.randomUUID();
  * gateway has taken it. What failed can be sent again, with the same keys, so that nothing is sent twice.
  */
 export function useComposer(conversation: string, phone: string, replyTo: Message | null, onReplied: () => void) {
+  const owner = useSession().user.id;
+  const draftId = `${owner}.${conversation}`; // people may share a browser
   const draft = useRef<Draft>({ text: "" });
   const [text, setText] = useState(() => {
-    draft.current = readDraft(localStorage, conversation);
+    draft.current = readDraft(localStorage, draftId);
     return draft.current.text;
   });
   const [files, setFiles] = useState<Attached[]>([]);
@@ -28,7 +31,7 @@ export function useComposer(conversation: string, phone: string, replyTo: Messag
 
   const keep = (next: Draft) => {
     draft.current = next;
-    keepDraft(localStorage, conversation, next);
+    keepDraft(localStorage, draftId, next);
   };
   const write = (next: string) => {
     setText(next);
