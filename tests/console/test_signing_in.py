@@ -26,20 +26,6 @@ async def test_a_wrong_password_is_told_and_a_right_one_opens_the_page_that_was_
         await visitor.see("Forgot your password?")
 
 
-async def test_too_many_attempts_are_told_with_the_time_to_wait(house: House) -> None:
-    async with visiting(house) as visitor:
-        await visitor.open()
-        alert, button = visitor.page.get_by_role("alert"), visitor.page.get_by_role("button", name="Sign in")
-        for _ in range(30):
-            await visitor.fill_sign_in(password="wrong wrong wrong")
-            await expect(button).not_to_have_attribute("data-loading", "true")
-            await expect(alert).to_be_visible()
-            if "Too many attempts" in (await alert.text_content() or ""):
-                break
-        await expect(alert).to_contain_text("You can try again in")
-        await expect(button).to_be_disabled()
-
-
 async def test_a_code_is_set_up_and_asked_for(standing: House, clock: MovableClock) -> None:
     async with visiting(standing) as visitor:
         await visitor.sign_in("/profile")

@@ -129,7 +129,7 @@ async def visiting(house: House, *, width: int = 1280, colors: Any = "light") ->
             await page.add_init_script(_REPORT)
             visitor = Visitor(page, house)
             yield visitor
-            assert visitor.problems == []
+            assert visitor.problems == [], visitor.problems
         finally:
             await browser.close()
 

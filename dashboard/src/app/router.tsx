@@ -1,11 +1,4 @@
-import {
-  createRootRoute,
-  createRoute,
-  createRouter,
-  lazyRouteComponent,
-  redirect,
-  retainSearchParams,
-} from "@tanstack/react-router";
+import { createRootRoute, createRoute, createRouter, redirect, retainSearchParams } from "@tanstack/react-router";
 import { readAccountLogSearch } from "../pages/account/search";
 import { readContactSearch } from "../pages/contacts/search";
 import { readConsoleSearch, readRefusedSearch } from "../pages/developers/search";
@@ -15,6 +8,7 @@ import { readTemplateSearch } from "../pages/templates/search";
 import { readUsageSearch } from "../pages/usage/search";
 import { readLogSearch } from "../pages/webhooks/search";
 import { Failure } from "../shared/ui/Failure";
+import { lazyRouteComponent } from "./lazyRouteComponent";
 import { NotFound } from "./NotFound";
 import { Root } from "./Root";
 import { SignedIn } from "./SignedIn";

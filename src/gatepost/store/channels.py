@@ -135,9 +135,10 @@ async def get_channel(db: Database, account_id: UUID, channel_id: UUID) -> Chann
 
 async def list_channels(db: Database, account_id: UUID | None = None) -> list[ChannelConfig]:
     """Return the channels of one account or of all, the oldest first."""
-    rows = await db.fetch(
-        f"SELECT {_COLUMNS}, state FROM channels WHERE $1::uuid IS NULL OR account_id = $1 ORDER BY id", account_id
-    )
+    if account_id is None:
+        rows = await db.fetch(f"SELECT {_COLUMNS}, state FROM channels ORDER BY id")
+    else:
+        rows = await db.fetch(f"SELECT {_COLUMNS}, state FROM channels WHERE account_id = $1 ORDER BY id", account_id)
     return [_channel(row) for row in rows]
 
 

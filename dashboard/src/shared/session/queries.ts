@@ -54,14 +54,13 @@ export function useSignOut() {
   });
 }
 
-/** Whether the gateway answers. While it does not, it is asked again until it does. */
+/** Whether the gateway and its database answer. While they do not, they are asked again until they do. */
 export function useGatewayAnswers(): boolean {
   const client = useQueryClient();
   const { data } = useQuery({
     queryKey: GATEWAY,
     queryFn: async () => {
-      const answer = await fetch("/healthz").catch(() => null);
-      if (!answer?.ok) return false;
+      if (!(await isReady())) return false;
       if (client.getQueryData(GATEWAY) === false) {
         void client.invalidateQueries({ predicate: (query) => query.queryKey[0] !== GATEWAY[0] });
       }
@@ -72,4 +71,14 @@ export function useGatewayAnswers(): boolean {
     refetchInterval: (query) => (query.state.data === false ? PING_MS : false),
   });
   return data;
+}
+
+/** Whether the gateway and its database answer at this moment. */
+export async function isReady(): Promise<boolean> {
+  try {
+    const { data } = await (await fetch("/readyz")).json();
+    return data.database === true;
+  } catch {
+    return false;
+  }
 }

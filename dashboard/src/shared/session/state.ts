@@ -33,7 +33,8 @@ export const queryClient = new QueryClient({
 function note(error: Error): void {
   if (isProblem(error, "session_ended")) expire(queryClient);
   if (isProblem(error, "csrf_failed")) void queryClient.invalidateQueries({ queryKey: SESSION });
-  if (error instanceof GatewayUnreachable) queryClient.setQueryData(GATEWAY, false);
+  if (error instanceof GatewayUnreachable || isProblem(error, "database_unavailable"))
+    queryClient.setQueryData(GATEWAY, false);
 }
 
 /** The session of the person who is signed in, or was until it expired. */

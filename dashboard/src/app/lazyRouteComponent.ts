@@ -1,0 +1,19 @@
+import { lazyRouteComponent as lazy } from "@tanstack/react-router";
+import { isReady } from "../shared/session/queries";
+import { GATEWAY, queryClient } from "../shared/session/state";
+
+const AGAIN_MS = 1_000;
+
+/** A page that is loaded when it is opened. While the gateway is gone it waits, instead of reloading into an error. */
+export const lazyRouteComponent: typeof lazy = (load, name) => lazy(() => patiently(load), name);
+
+async function patiently<Module>(load: () => Promise<Module>): Promise<Module> {
+  try {
+    return await load();
+  } catch (error) {
+    if (await isReady()) throw error; // another version of the dashboard is there by now: the router reloads it
+    queryClient.setQueryData(GATEWAY, false);
+  }
+  while (!(await isReady())) await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
+  return load();
+}
