@@ -32,7 +32,8 @@ async def test_what_is_shown_of_a_delivery(standing: House, receiver: Receiver) 
     assert short["id"].startswith("dl_")
     assert short["endpoint"] == {"id": hook, "url": receiver.url + "/hook", "state": "active"}
     (event,) = [one for one in await feed(standing) if one["type"] == "message_notification"]
-    assert short["event"] == {name: event[name] for name in ("id", "type", "action", "sequence", "timestamp")}
+    message = {"message": event["data"]["key"]["id"]}
+    assert short["event"] == {name: event[name] for name in ("id", "type", "action", "sequence", "timestamp")} | message
     assert (short["status"], short["settled_at"]) == ("pending", None)
     assert short["waiting"] == "The last attempt failed; it will be retried."
     wait = datetime.fromisoformat(short["next_attempt_at"]) - standing.clock.now()
@@ -66,7 +67,7 @@ async def test_what_is_shown_of_a_delivery(standing: House, receiver: Receiver) 
     trace = (await standing.call("GET", f"/api/v1/messages/{about}/trace")).json()["data"]
     (traced,) = [one for told in trace["events"] for one in told["deliveries"] if one["attempts"]]
     assert {attempt["error"], tries.json()["data"][0]["error"], traced["attempts"][0]["error"]} == {last["error"]}
-    assert traced["state"] == short["status"]
+    assert (traced["id"], traced["state"]) == (short["id"], short["status"])
 
 
 async def test_a_failure_has_the_same_words_everywhere(standing: House, receiver: Receiver) -> None:
