@@ -44,6 +44,15 @@ def test_where_a_number_is_can_be_set_later(run: Run, account: str, channel: str
     assert run("channel", "network", channel, "--waba-id", "1", "--json").error()["code"] == "invalid_field"
 
 
+def test_a_token_is_replaced(run: Run, account: str, channel: str) -> None:
+    made = run("channel", "create", account, *OFFICIAL, "--app-secret", "s3c", "--json").json()
+    changed = run("channel", "token", made["id"], "--token", "new-t0k", "--json")
+    assert changed.json()["id"] == made["id"]
+    assert "new-t0k" not in changed.out
+    for arguments in ([made["id"]], [made["id"], "--token", "two words"], [channel, "--token", "t"]):
+        assert run("channel", "token", *arguments, "--json").error()["fields"][0]["field"] == "token"
+
+
 @pytest.mark.parametrize(
     ("arguments", "field"),
     [

@@ -212,6 +212,14 @@ def open_channel_secrets(vault: Vault, channel: ChannelConfig) -> ChannelSecrets
     return msgspec.json.decode(vault.open(channel.secrets, channel_context(channel.id)), type=ChannelSecrets)
 
 
+def renew_secrets(vault: Vault, channel: ChannelConfig, given: Mapping[str, str]) -> ChannelSecrets:
+    """Return the secrets of an official channel with those that are given."""
+    kept = open_channel_secrets(vault, channel)
+    if kept is None:
+        raise invalid_field(next(iter(given), "token"), "belongs to official channels only")
+    return msgspec.structs.replace(kept, **given)
+
+
 def check_number(number: CloudNumber) -> dict[str, Any]:
     """Return the network configuration of a channel, without unset fields."""
     if not _DIGITS.fullmatch(number.phone_number_id):

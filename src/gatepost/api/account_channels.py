@@ -21,9 +21,7 @@ from gatepost.api.credential_test import AppSecret, Token, WabaId, run_test
 from gatepost.api.responses import SECRET, Page, Reply
 from gatepost.api.route import delete, get, patch
 from gatepost.model import ids
-from gatepost.model.errors import invalid_field
 from gatepost.model.session import SignedInUser
-from gatepost.networks.cloud.secrets import ChannelSecrets
 from gatepost.networks.kinds import NETWORK_KINDS
 from gatepost.store.channels import ChannelChange, ChannelConfig, list_activity, list_channels
 from gatepost.store.links import LinkRow, list_links
@@ -92,14 +90,12 @@ async def _with_credentials(
     gateway: ApiContext, user: SignedInUser, row: ChannelConfig, body: ChannelSettings, change: ChannelChange
 ) -> ChannelChange:
     """Return the change with new credentials, if they work."""
-    kept = admin.open_channel_secrets(gateway.vault, row)
-    if kept is None:
-        raise invalid_field(next(iter(body.credentials)), "belongs to official channels only")
+    given = {name: value for name, value in body.credentials.items() if name != "waba_id"}
+    secrets = admin.renew_secrets(gateway.vault, row, given)
     number = msgspec.convert(row.network | ({"waba_id": body.waba_id} if body.waba_id else {}), CloudNumber)
-    token, app_secret = body.token or kept.token, body.app_secret or kept.app_secret
-    check_usable(await run_test(gateway, user.account_id, row.kind, number, token, app_secret))
-    sealed = admin.seal_secrets(gateway.vault, row.id, ChannelSecrets(token, app_secret, kept.verify_token))
+    check_usable(await run_test(gateway, user.account_id, row.kind, number, secrets.token, secrets.app_secret))
     new_network = admin.check_number(number) if body.waba_id else None
+    sealed = admin.seal_secrets(gateway.vault, row.id, secrets) if given else None
     return msgspec.structs.replace(change, network=new_network, secrets=sealed)
 
 

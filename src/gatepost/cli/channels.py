@@ -13,6 +13,7 @@ from gatepost.cli.options import Yes
 from gatepost.cli.output import CommandResult, confirm
 from gatepost.cli.records import AccountArgument, AccountOption, ChannelArgument
 from gatepost.model import ids
+from gatepost.model.errors import invalid_field
 from gatepost.running_address import noted_address
 from gatepost.settings import Settings
 from gatepost.store.channels import ChannelConfig, list_channels
@@ -24,6 +25,13 @@ PhoneNumberId = Annotated[str | None, typer.Option(help="Official: id of the num
 WabaId = Annotated[str | None, typer.Option(help="Official: id of the business account. Templates need it.")]
 BaseUrl = Annotated[str | None, typer.Option(help="Official: URL of the network, if not that of the settings.")]
 Version = Annotated[str | None, typer.Option(help="Official: version of the Graph API, if not that of the settings.")]
+Token = Annotated[str | None, typer.Option(envvar="GATEPOST_CHANNEL_TOKEN", help="Official: the access token.")]
+AppSecret = Annotated[
+    str | None,
+    typer.Option(
+        envvar="GATEPOST_CHANNEL_APP_SECRET", help="Official: secret that signs the callbacks of the network."
+    ),
+]
 Throughput = Annotated[float | None, typer.Option(help="Messages per second.")]
 Tier = Annotated[int | None, typer.Option(help="Conversations that may be opened within 24 hours; 0 is no limit.")]
 PairSeconds = Annotated[float | None, typer.Option(help="Seconds between two messages to the same recipient.")]
@@ -46,15 +54,8 @@ async def create(
     name: Annotated[str | None, typer.Option(help="Name of the channel.", show_default="the number")] = None,
     phone_number_id: PhoneNumberId = None,
     waba_id: WabaId = None,
-    token: Annotated[
-        str | None, typer.Option(envvar="GATEPOST_CHANNEL_TOKEN", help="Official: the access token.")
-    ] = None,
-    app_secret: Annotated[
-        str | None,
-        typer.Option(
-            envvar="GATEPOST_CHANNEL_APP_SECRET", help="Official: secret that signs the callbacks of the network."
-        ),
-    ] = None,
+    token: Token = None,
+    app_secret: AppSecret = None,
     verify_token: Annotated[
         str | None, typer.Option(help="Official: token that verifies the callback URL.", show_default="generated")
     ] = None,
@@ -120,6 +121,21 @@ async def network(
     """Change ids and address of an official number at its network. Omitted ones keep their value."""
     changes = given(phone_number_id=phone_number_id, waba_id=waba_id, base_url=base_url, version=version)
     changed = await admin.change_number(session.db, channel.account_id, channel.id, changes, now=session.now)
+    return CommandResult(AccountChannel.of(changed))
+
+
+@command(group, "token")
+async def token(
+    session: CommandSession, channel: ChannelArgument, *, token: Token = None, app_secret: AppSecret = None
+) -> CommandResult:
+    """Replace the access token of an official number, or its app secret. Queued messages are then sent."""
+    changes = given(token=token, app_secret=app_secret)
+    if not changes:
+        raise invalid_field("token", "is missing; give a new token, a new app secret, or both")
+    secrets = admin.renew_secrets(session.vault, channel, changes)
+    changed = await admin.change_secrets(
+        session.db, session.vault, channel.account_id, channel.id, secrets, now=session.now
+    )
     return CommandResult(AccountChannel.of(changed))
 
 

@@ -1,4 +1,4 @@
-import { Modal, PasswordInput, Text } from "@mantine/core";
+import { Modal, PasswordInput, Text, TextInput } from "@mantine/core";
 import type { Channel } from "../../shared/channels";
 import { useFields } from "../../shared/fields";
 import { Form } from "../../shared/ui/Form";
@@ -18,19 +18,23 @@ export function TokenDialog({ channel, opened, onClose }: Props) {
 
 function TokenForm({ channel, onDone }: { channel: Channel; onDone: () => void }) {
   const change = useChangeChannel(channel.id);
-  const { values, text } = useFields({ token: "", app_secret: "" }, change.error);
+  const { values, text } = useFields({ token: "", app_secret: "", waba_id: "" }, change.error);
   const done = () => {
     onDone();
     showDone("The new token works.");
   };
+  const given = (value: string) => value.trim() || null;
   const submit = () =>
-    change.mutate({ token: values.token.trim(), app_secret: values.app_secret.trim() || null }, { onSuccess: done });
+    change.mutate(
+      { token: given(values.token), app_secret: given(values.app_secret), waba_id: given(values.waba_id) },
+      { onSuccess: done },
+    );
   return (
     <Form
       action="Test and save"
       busy={change.isPending}
       error={change.error}
-      fields={["token", "app_secret"]}
+      fields={["token", "app_secret", "waba_id"]}
       onSubmit={submit}
     >
       <Text size="sm">Messages that wait for a valid token are sent afterwards.</Text>
@@ -40,6 +44,13 @@ function TokenForm({ channel, onDone }: { channel: Channel; onDone: () => void }
         description="Empty: it stays as it is."
         autoComplete="off"
         {...text("app_secret")}
+      />
+      <TextInput
+        label="WhatsApp Business account id"
+        description="Empty: it stays as it is. Templates need it."
+        inputMode="numeric"
+        autoComplete="off"
+        {...text("waba_id")}
       />
     </Form>
   );
