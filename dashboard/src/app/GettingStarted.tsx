@@ -1,4 +1,4 @@
-import { ActionIcon, Anchor, Group, Stack, Text, ThemeIcon, Title } from "@mantine/core";
+import { ActionIcon, Anchor, Group, Stack, Text, ThemeIcon } from "@mantine/core";
 import { IconCheck, IconX } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { Link, useRouterState } from "@tanstack/react-router";
@@ -38,9 +38,7 @@ function Steps({ onDismiss }: { onDismiss: () => void }) {
   return (
     <Stack component="section" gap="sm" className={classes.steps} aria-label="First steps">
       <Group justify="space-between" wrap="nowrap">
-        <Title order={2} size="h5">
-          {isDone(data) ? "You are all set" : "First steps"}
-        </Title>
+        <Text fw={600}>{isDone(data) ? "You are all set" : "First steps"}</Text>
         <ActionIcon variant="subtle" color="gray" aria-label="Hide the first steps" onClick={onDismiss}>
           <IconX size={18} aria-hidden />
         </ActionIcon>
