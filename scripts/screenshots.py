@@ -8,6 +8,7 @@ The first run fills the demo's official channel with a small shop; the QR channe
 import argparse
 import asyncio
 import json
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -15,7 +16,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
 
-from playwright.async_api import Page, async_playwright, expect
+from playwright.async_api import Page, TimeoutError, async_playwright, expect
 from pyreqwest.client import Client, ClientBuilder
 
 from gatepost.admin.demo import PHONE_NUMBER_ID
@@ -42,9 +43,9 @@ class Customer(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def running_customer() -> Iterator[str]:
-    """Run the shop's server on a free port."""
-    server = HTTPServer(("127.0.0.1", 0), Customer)
+def running_customer(port: int) -> Iterator[str]:
+    """Run the shop's server. Its port is the same in each run, because the endpoints keep the address."""
+    server = HTTPServer(("127.0.0.1", port), Customer)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     yield f"http://127.0.0.1:{server.server_port}"
     server.shutdown()
@@ -88,7 +89,10 @@ async def take(page: Page, quickstart: Any, path: str, names: list[str]) -> None
             await expect(page.get_by_role("heading", level=1)).not_to_have_text("Sign in")
             signed_in = True
         if not names or view.name in names:
-            await view.show(page, home, (official, qr))
+            try:
+                await view.show(page, home, (official, qr))
+            except (AssertionError, TimeoutError) as error:  # the picture shows what is there instead
+                sys.stderr.write(f"{view.name}: {str(error).splitlines()[0]}\n")
             await page.wait_for_timeout(300)  # pictures and fonts; nobody waits for this script
             await page.screenshot(path=path.format(view.name), animations="disabled")
 
@@ -97,8 +101,9 @@ async def main(options: argparse.Namespace) -> None:
     """Take every picture in the chosen sizes and colours."""
     quickstart = json.loads((options.data / "quickstart.json").read_text())
     options.folder.mkdir(parents=True, exist_ok=True)
-    expect.set_options(timeout=30_000)
-    with running_customer() as customer:
+    expect.set_options(timeout=10_000)
+    port = int(quickstart["sandbox_url"].rpartition(":")[2]) + 1
+    with running_customer(port) as customer:
         await fill(quickstart, customer)
         async with async_playwright() as playwright:
             browser = await playwright.chromium.launch(executable_path=find_browser(), args=FLAGS)
@@ -108,6 +113,7 @@ async def main(options: argparse.Namespace) -> None:
                     page = await browser.new_page(
                         viewport={"width": width, "height": height}, color_scheme=colors, locale="en-GB"
                     )
+                    page.set_default_timeout(10_000)
                     await take(page, quickstart, f"{options.folder}/{{}}-{size}-{colors}.png", options.views)
                     await page.close()
             await browser.close()

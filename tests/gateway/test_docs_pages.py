@@ -26,7 +26,7 @@ async def test_every_page_opens_and_every_link_works(house: House) -> None:
         assert page.status == 200, path
         for link in links(page):
             aim, _, mark = link.partition("#")
-            assert aim in pages or aim in others or aim.startswith("https://"), (path, link)
+            assert aim in pages or aim in others or aim.startswith(("https://", "../images/")), (path, link)
             assert not mark or aim.startswith("https://") or mark in anchors[aim], (path, link)
     for path in others:
         assert (await open_page(house, path)).status == 200, path
@@ -78,3 +78,14 @@ async def test_an_unknown_page_is_404_with_a_link_to_the_index(house: House) -> 
         assert page.headers["content-type"].startswith("text/html")
         assert INDEX in links(page)
     assert (await open_page(house, "/docs/how-to/..%2f..%2fREADME")).status == 404
+
+
+async def test_the_pictures_of_a_page_are_shown(house: House) -> None:
+    page = (await house.call("GET", "/docs/how-to/use-the-dashboard", key="")).body.decode()
+    sources = re.findall(r'<img src="\.\.(/images/[^"]+)"', page)
+    assert len(sources) > 2
+    for source in sources:
+        picture = await house.call("GET", f"/docs{source}", key="")
+        assert (picture.status, picture.headers["content-type"], picture.body[:4]) == (200, "image/png", b"\x89PNG")
+        assert len(picture.body) < 150 * 1024
+    assert (await house.call("GET", "/docs/images/nothing.png", key="")).status == 404

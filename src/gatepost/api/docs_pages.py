@@ -20,7 +20,7 @@ SECTIONS = {
 }
 HEADERS = {
     "Content-Security-Policy": (
-        "default-src 'none'; style-src 'self'; img-src data:; "
+        "default-src 'none'; style-src 'self'; img-src 'self' data:; "
         "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
     ),
     "X-Content-Type-Options": "nosniff",
@@ -69,7 +69,9 @@ ROUTES = [show_style, show_page, show_section_page]
 
 
 def _answer(name: str) -> Response[bytes]:
-    """Return a page as HTML or, when the name ends in `.md`, its Markdown."""
+    """Return a page as HTML or, when the name ends in `.md`, its Markdown; or a picture."""
+    if name in _pictures():
+        return Response(_pictures()[name].read_bytes(), media_type="image/png", headers=HEADERS)
     source = name.removesuffix(".md")
     if source not in page_files():
         missing = _whole("Page not found", _MISSING)
@@ -79,11 +81,20 @@ def _answer(name: str) -> Response[bytes]:
     return Response(_html(name), media_type="text/html", headers=HEADERS)
 
 
+def _folder() -> Path:
+    packaged = Path(__file__).parents[1] / "docs"
+    return packaged if packaged.is_dir() else Path(__file__).parents[3] / "docs"  # an editable install
+
+
+@cache
+def _pictures() -> dict[str, Path]:
+    return {f"images/{path.name}": path for path in (_folder() / "images").glob("*.png")}
+
+
 @cache
 def page_files() -> dict[str, Path]:
     """Return the Markdown file of each page by its name, such as `reference/errors`."""
-    packaged = Path(__file__).parents[1] / "docs"
-    folder = packaged if packaged.is_dir() else Path(__file__).parents[3] / "docs"  # an editable install
+    folder = _folder()
     found = {path.relative_to(folder).with_suffix("").as_posix(): path for path in sorted(folder.rglob("*.md"))}
     return {name: path for name, path in found.items() if name.count("/") <= 1}
 

@@ -248,11 +248,13 @@ function Order({ text, lines }: Extract<Body, { kind: "order" }>) {
         Order
       </Text>
       {text && <Words text={text} />}
-      <Table verticalSpacing={4} horizontalSpacing="xs" fz="sm">
+      <Table verticalSpacing={4} horizontalSpacing={4} fz="sm" style={{ overflowWrap: "anywhere" }}>
         <Table.Thead>
           <Table.Tr>
             <Table.Th>Product</Table.Th>
-            <Table.Th ta="right">Quantity</Table.Th>
+            <Table.Th ta="right" style={{ whiteSpace: "nowrap" }}>
+              Qty
+            </Table.Th>
             <Table.Th ta="right">Price</Table.Th>
           </Table.Tr>
         </Table.Thead>
