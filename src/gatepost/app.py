@@ -26,6 +26,7 @@ from gatepost.access.timed_cache import TimedCache
 from gatepost.access.wrong_credentials import WrongCredentials
 from gatepost.admin.sign_in import FailureLog
 from gatepost.admin.vault import Vault, load_or_make_key
+from gatepost.api.account_presence import PRESENCES
 from gatepost.api.app import create_app
 from gatepost.api.body_memory import BodyMemory
 from gatepost.api.context import ApiContext, CallbackConfig
@@ -53,11 +54,13 @@ from gatepost.readiness import Readiness
 from gatepost.services.account_streams import AccountStreams
 from gatepost.services.event_waiters import EventWaiters
 from gatepost.services.media import MediaService
+from gatepost.services.presence_board import PresenceBoard
 from gatepost.settings import Settings
 from gatepost.store.channel_notifier import ChannelNotifier
 from gatepost.store.channels import ChannelConfig, get_config
 from gatepost.store.media.objects import ObjectStorage
 from gatepost.store.pool import Database
+from gatepost.store.presence import Presence
 from gatepost.webhooks.guard import Guard
 from gatepost.webhooks.http_post import Poster
 from gatepost.webhooks.link_fetch import check_link
@@ -90,7 +93,7 @@ class Gatepost:
         self._objects = ObjectStorage.open(settings.media.url, settings.data_folder / "media")
         self.supervisor = Supervisor()
         self._networks = NetworkFactory(settings, self.vault, dsn, self._guard, self.supervisor.start)
-        self._notifier = ChannelNotifier(self._db, dsn, self._on_notification)
+        self._notifier = ChannelNotifier(self._db, dsn, self._on_notification, self._on_presence)
         self._acceptor = Acceptor(
             accept_db, clock, settings.plans, settings.api.queue, self._check_link, self._metrics.accepted
         )
@@ -102,6 +105,7 @@ class Gatepost:
         self._refused = RefusalRecorder(self._db, clock)
         self._waiters = EventWaiters(self._own_db, settings.api.streams)
         self._account_streams = AccountStreams(self._own_db, clock, self._waiters, settings.api.streams)
+        self._presence = PresenceBoard(self._account_streams, clock)
         self._housekeeper = Housekeeper(settings, self._db, self._objects, clock, self._note_use)
         self._owner: Owner | None = None
         self._workers: ChannelWorkers | None = None
@@ -123,7 +127,7 @@ class Gatepost:
         start("channels of account streams", self._account_streams.look_step, longest_wait=2.0)
         if self._role != "api":
             self._make_owner()
-            start("notifications", self._notifier.listen, longest_wait=5.0)
+        start("notifications", self._notifier.listen, longest_wait=5.0)
 
     def end_streams(self) -> None:
         """End open streams and waiting requests, so that a stopping server does not wait for them."""
@@ -164,6 +168,9 @@ class Gatepost:
         if self._owner is not None:
             self._owner.wake(channel_id)
 
+    def _on_presence(self, presence: Presence) -> None:
+        self._presence.put(presence)
+
     # -- the API ------------------------------------------------------------------------------------------------------
 
     def _gateway(self) -> ApiContext:
@@ -189,6 +196,8 @@ class Gatepost:
             speak=self._speak,
             waiters=self._waiters,
             account_streams=self._account_streams,
+            presence=self._presence,
+            presences=SlidingLimit(PRESENCES, self._clock),
             trials=SlidingLimit(TRIALS, self._clock),
             credential_tests=SlidingLimit(CREDENTIAL_TESTS, self._clock),
             check_credentials=self._networks.check_credentials,

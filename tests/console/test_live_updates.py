@@ -75,6 +75,7 @@ async def test_two_tabs_have_one_connection_and_the_second_goes_on_alone(house: 
         await seen(other, "Person 2")
         assert len(opened) == 2
         assert other.problems == []
+        visitor.problems = [one for one in visitor.problems if not one.startswith("a window was opened")]
 
 
 async def test_a_revoked_session_asks_to_sign_in(parted_database_url: str) -> None:

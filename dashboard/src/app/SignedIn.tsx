@@ -3,6 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { SignInForm } from "../pages/sign-in/SignInForm";
 import { SignInPage } from "../pages/sign-in/SignInPage";
 import { useLiveUpdates } from "../shared/live/live";
+import { usePresenceNotices } from "../shared/live/presence";
 import { sessionQuery } from "../shared/session/queries";
 import { Failure } from "../shared/ui/Failure";
 import { Shell } from "./Shell";
@@ -34,6 +35,7 @@ export function SignedIn() {
 /** A component of its own: its effect is run before those of the pages, so that they load after the stream was asked for. */
 function LiveUpdates({ user }: { user: string }) {
   useLiveUpdates(user);
+  usePresenceNotices();
   return null;
 }
 

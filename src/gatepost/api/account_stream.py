@@ -15,6 +15,9 @@ data: {"missed": 12, "heartbeat": 15}
 
 event: channel_changed         a channel was created, updated or deleted
 data: {"channel": {"id": "ch_…"}, "change": "updated"}
+
+event: presence                where another person is (`account_presence.py`)
+data: {"user": {"id": "usr_…", "name": "Ana"}, "channel": …, "conversation": …, "state": "typing", "expires_in": 10}
 """
 
 import asyncio
@@ -84,6 +87,8 @@ async def stream_account(
     stream = await gateway.account_streams.open(user.account_id, user.user_id, last)
     if query.seconds:
         asyncio.get_running_loop().call_later(query.seconds, stream.end)
+    for notice in gateway.presence.current(user.account_id, user.user_id):
+        stream.put(StreamBatch([], "", (notice,)))
     note = old_cursor(gateway, last.base) if last else ""
     done = BackgroundTask(gateway.account_streams.close, stream)
     return StreamResponse(_parts(gateway, stream, note), media_type=KIND, headers=STREAM_HEADERS, background=done)

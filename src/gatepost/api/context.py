@@ -35,6 +35,7 @@ from gatepost.services.account_streams import AccountStreams
 from gatepost.services.business import OpenBusiness
 from gatepost.services.event_waiters import EventWaiters
 from gatepost.services.media import MediaService
+from gatepost.services.presence_board import PresenceBoard
 from gatepost.services.read_receipts import Speak
 from gatepost.store.channels import ChannelConfig
 from gatepost.store.links import LinkRow
@@ -72,6 +73,8 @@ class ApiContext(msgspec.Struct, frozen=True):
     speak: Speak
     waiters: EventWaiters
     account_streams: AccountStreams
+    presence: PresenceBoard
+    presences: SlidingLimit  # of one user
     trials: SlidingLimit  # test events to one endpoint
     credential_tests: SlidingLimit  # of one account
     check_credentials: CheckCredentials

@@ -169,6 +169,11 @@ class AccountFeed:
         if notices:
             self._put(StreamBatch([], "", tuple(notices)))
 
-    def _put(self, batch: StreamBatch) -> None:
+    def notify(self, notice: Notice, sender: UUID) -> None:
+        """Send a notice to the streams of other users."""
+        self._put(StreamBatch([], "", (notice,)), sender)
+
+    def _put(self, batch: StreamBatch, sender: UUID | None = None) -> None:
         for stream in self.streams:
-            stream.put(batch)
+            if stream.user_id != sender:
+                stream.put(batch)

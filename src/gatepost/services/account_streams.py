@@ -100,6 +100,11 @@ class AccountStreams:
         for stream in self._all():
             stream.end()
 
+    def notify(self, account_id: UUID, notice: Notice, sender: UUID) -> None:
+        """Send a notice to the streams of the other users of an account."""
+        if account_id in self._feeds:
+            self._feeds[account_id].notify(notice, sender)
+
     @property
     def count(self) -> int:
         """The number of open streams."""

@@ -15,6 +15,7 @@ import asyncpg
 from gatepost.background import attempt
 from gatepost.model.errors import Unavailable, database_unavailable
 from gatepost.store.pool import DRIVER_ERRORS, Database
+from gatepost.store.presence import NOTIFICATION, Presence, read_presence
 
 _CHANNEL = "gatepost_bell"
 _GATHER = 0.02
@@ -24,10 +25,13 @@ _MAX = 200  # ids in one notification: its payload may have 8,000 bytes
 class ChannelNotifier:
     """Notifies other nodes, and listens for their notifications."""
 
-    def __init__(self, db: Database, dsn: str, heard: Callable[[UUID], None]) -> None:
+    def __init__(
+        self, db: Database, dsn: str, heard: Callable[[UUID], None], met: Callable[[Presence], None] = lambda _: None
+    ) -> None:
         self._db = db
         self._dsn = dsn
         self._heard = heard
+        self._met = met
         self._gathered: set[UUID] = set()
         self._sending: asyncio.Task[None] | None = None
 
@@ -51,6 +55,7 @@ class ChannelNotifier:
             try:
                 conn.add_termination_listener(lambda _: lost.set())
                 await conn.add_listener(_CHANNEL, self._on_notify)
+                await conn.add_listener(NOTIFICATION, self._on_presence)
                 await lost.wait()
             finally:
                 conn.terminate()
@@ -62,6 +67,11 @@ class ChannelNotifier:
         for text in str(payload).split(","):
             with contextlib.suppress(ValueError):
                 self._heard(UUID(hex=text))
+
+    def _on_presence(self, _conn: Any, _pid: int, _channel: str, payload: Any) -> None:
+        presence = read_presence(str(payload))
+        if presence is not None:
+            self._met(presence)
 
 
 async def notify_now(db: Database, channels: Sequence[UUID]) -> None:

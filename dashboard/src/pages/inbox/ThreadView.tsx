@@ -1,11 +1,14 @@
 import { Skeleton, Stack } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { useEffect, useState } from "react";
+import { useChannelScope } from "../../shared/channels";
+import { useAnnouncedPresence } from "../../shared/live/presence";
 import { useSession } from "../../shared/session/queries";
 import { Failure } from "../../shared/ui/Failure";
 import { Composer } from "./Composer";
 import { Details } from "./Details";
 import { Messages } from "./Messages";
+import { Others } from "./Others";
 import { type Conversation, type Message, useConversation, useMarkRead } from "./queries";
 import classes from "./Thread.module.css";
 import { ThreadHeader } from "./ThreadHeader";
@@ -17,6 +20,7 @@ export function ThreadView({ id, onClose, onTrace }: Props) {
   const { data: conversation, error, refetch } = useConversation(id);
   const [details, { toggle, close }] = useDisclosure();
   const [replyTo, setReplyTo] = useState<Message | null>(null);
+  const onTyping = useAnnouncedPresence(useChannelScope().id, id);
   if (error && !conversation) {
     return (
       <div className={classes.thread}>
@@ -30,7 +34,10 @@ export function ThreadView({ id, onClose, onTrace }: Props) {
       <section className={classes.thread} aria-label="Conversation">
         <ThreadHeader conversation={conversation} details={details} onDetails={toggle} onBack={onClose} />
         <Messages conversation={conversation} onTrace={onTrace} onReply={setReplyTo} />
-        <Composer conversation={conversation} replyTo={replyTo} onReplied={() => setReplyTo(null)} />
+        <Others conversation={id} />
+        <div onInput={onTyping}>
+          <Composer conversation={conversation} replyTo={replyTo} onReplied={() => setReplyTo(null)} />
+        </div>
         <ReadWhileVisible conversation={conversation} />
       </section>
       {details && <Details conversation={conversation} onClose={close} />}

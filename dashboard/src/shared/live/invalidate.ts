@@ -38,6 +38,15 @@ function refresh(client: QueryClient, queryKey: string[]): void {
   // A hidden page asks when it is visible again.
   const refetchType = document.hidden ? "none" : "active";
   void client.invalidateQueries({ queryKey, predicate: short, refetchType }, { cancelRefetch: true });
+  for (const query of client.getQueryCache().findAll({ queryKey, fetchStatus: "fetching" })) {
+    // A first answer that is on its way may be older than the event, and is not cancelled.
+    if (query.state.data === undefined) void again(client, query);
+  }
+}
+
+async function again(client: QueryClient, query: Query): Promise<void> {
+  await query.promise?.catch(() => {});
+  await client.invalidateQueries({ queryKey: query.queryKey, exact: true });
 }
 
 function pagesOf(query: Query): number {

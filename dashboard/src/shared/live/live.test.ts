@@ -56,6 +56,19 @@ test("many events at once are one request, and one more at the end", async () =>
   stop();
 });
 
+test("an answer that was on its way when the event came is not the last word", async () => {
+  const client = new QueryClient();
+  const answers = ["old", "new"];
+  const ask = vi.fn(() => new Promise((resolve) => setTimeout(() => resolve(answers.shift()), 100)));
+  const key = ["channel", "ch_1", "orders"];
+  const stop = new QueryObserver(client, { queryKey: key, queryFn: ask, staleTime: 1e9 }).subscribe(() => {});
+  await vi.advanceTimersByTimeAsync(50);
+  new Invalidator(client).invalidate(changesOf(event("order_notifications")));
+  await vi.advanceTimersByTimeAsync(300);
+  expect(client.getQueryData(key)).toBe("new");
+  stop();
+});
+
 test("a long list is not loaded again while it is read, and a hidden page asks nothing", async () => {
   const { client, ask, stop } = watched(["channel", "ch_1", "orders", "list"], { pages: [1, 2, 3] });
   new Invalidator(client).invalidate(changesOf(event("order_notifications")));
