@@ -33,6 +33,8 @@ class View(NamedTuple):
         for step in self.steps:
             await step(page)
         await expect(page.get_by_text(self.see).first).to_be_visible()
+        if self.steps:
+            await expect(page.get_by_role("menu")).to_have_count(0)  # it closes after the click on its item
 
 
 def click(role: Any, name: str, nth: int = 0) -> Step:
