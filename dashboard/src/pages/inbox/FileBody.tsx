@@ -1,12 +1,12 @@
 import { Anchor, Text } from "@mantine/core";
 import { IconFile, IconPhotoOff } from "@tabler/icons-react";
 import { useEffect, useState } from "react";
+import { bytes } from "../../shared/bytes";
 import { useChannelScope } from "../../shared/channels";
 import type { FileInfo, FileLook } from "./content";
 import { safeLink } from "./links";
 import { fileAddress } from "./queries";
 import classes from "./Thread.module.css";
-import { fileSize } from "./words";
 
 const TRIES = 6;
 
@@ -52,7 +52,7 @@ export function FileBody({ look, file, voice }: Props) {
           <span>
             <span className={classes.filename}>{file.name ?? "Document"}</span>
             <Text span size="xs" c="dimmed">
-              {[file.mime, file.size !== null && fileSize(file.size)].filter(Boolean).join(" · ")}
+              {[file.mime, file.size !== null && bytes(file.size)].filter(Boolean).join(" · ")}
             </Text>
           </span>
         </a>

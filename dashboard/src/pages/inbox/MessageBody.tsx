@@ -1,5 +1,6 @@
 import { Anchor, Badge, Code, Spoiler, Table, Text } from "@mantine/core";
 import { IconExternalLink, IconList, IconMapPin, IconShoppingBag, IconUser } from "@tabler/icons-react";
+import { money } from "../../shared/money";
 import type { Body, Card, Section } from "./content";
 import { FileBody } from "./FileBody";
 import { keyed } from "./keyed";
@@ -263,9 +264,7 @@ function Order({ text, lines }: Extract<Body, { kind: "order" }>) {
             <Table.Tr key={key}>
               <Table.Td>{line.product}</Table.Td>
               <Table.Td ta="right">{line.quantity}</Table.Td>
-              <Table.Td ta="right">
-                {line.price} {line.currency}
-              </Table.Td>
+              <Table.Td ta="right">{money(line.price, line.currency)}</Table.Td>
             </Table.Tr>
           ))}
         </Table.Tbody>

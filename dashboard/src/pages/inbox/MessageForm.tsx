@@ -9,6 +9,7 @@ import {
   IconTemplate,
 } from "@tabler/icons-react";
 import { type DragEvent, type KeyboardEvent, useEffect, useRef, useState } from "react";
+import { bytes } from "../../shared/bytes";
 import { Problem } from "../../shared/ui/Problem";
 import { ButtonsDialog } from "./ButtonsDialog";
 import classes from "./Composer.module.css";
@@ -18,7 +19,7 @@ import type { ChannelInfo, Conversation, Message } from "./queries";
 import { COMPOSER_FIELD } from "./Shortcuts";
 import { TemplateDialog } from "./TemplateDialog";
 import { useComposer } from "./useComposer";
-import { fileSize, personName } from "./words";
+import { personName } from "./words";
 
 const LONGEST = 4096;
 
@@ -90,7 +91,7 @@ export function MessageForm({ conversation, phone, capabilities, replyTo, onRepl
             {files.map((one) => (
               <div key={one.key} className={classes.chip}>
                 <span>
-                  {one.file.name} · {fileSize(one.file.size)}
+                  {one.file.name} · {bytes(one.file.size)}
                 </span>
                 <CloseButton
                   size="xs"

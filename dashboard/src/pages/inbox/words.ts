@@ -87,10 +87,3 @@ function daysBetween(then: Date, now: Date): number {
   const start = (one: Date) => new Date(one.getFullYear(), one.getMonth(), one.getDate()).getTime();
   return Math.round((start(now) - start(then)) / DAY_MS);
 }
-
-/** "1.2 MB". A megabyte is 1,048,576 bytes, as in the limits of the gateway. */
-export function fileSize(bytes: number): string {
-  if (bytes < 1024) return `${bytes} bytes`;
-  if (bytes < 1_048_576) return `${Math.round(bytes / 1024)} KB`;
-  return `${(bytes / 1_048_576).toFixed(1)} MB`;
-}

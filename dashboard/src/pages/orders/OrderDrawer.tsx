@@ -1,5 +1,6 @@
 import { Box, Button, Group, Skeleton, Stack, Table, Text } from "@mantine/core";
 import { useState } from "react";
+import { money } from "../../shared/money";
 import { useMayWork } from "../../shared/session/queries";
 import { inFull } from "../../shared/times";
 import { TraceLink } from "../../shared/trace/TraceLink";
@@ -11,7 +12,7 @@ import { SidePanel } from "../../shared/ui/SidePanel";
 import { StatusBadge } from "../../shared/ui/StatusBadge";
 import { personOf } from "./OrderTable";
 import { type Order, type OrderItem, useChangeOrder, useOrder } from "./queries";
-import { lineTotal, money, nextStatuses, type Status, statusLook } from "./words";
+import { lineTotal, nextStatuses, type Status, statusLook } from "./words";
 
 type Props = { order: string | undefined; onClose: () => void };
 

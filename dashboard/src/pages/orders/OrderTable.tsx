@@ -1,9 +1,10 @@
 import { Text } from "@mantine/core";
+import { money } from "../../shared/money";
 import { type Column, DataTable } from "../../shared/ui/DataTable";
 import { StatusBadge } from "../../shared/ui/StatusBadge";
 import { Time } from "../../shared/ui/Time";
 import type { Order } from "./queries";
-import { countItems, money, statusLook } from "./words";
+import { countItems, statusLook } from "./words";
 
 const COLUMNS: Column<Order>[] = [
   { header: "Person", opens: true, grows: true, cell: personOf },

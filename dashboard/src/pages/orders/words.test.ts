@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { countItems, lineTotal, money, nextStatuses } from "./words";
+import { money } from "../../shared/money";
+import { countItems, lineTotal, nextStatuses } from "./words";
 
 test("an order moves forward only", () => {
   expect(nextStatuses("new")).toEqual(["confirmed", "shipped", "delivered", "canceled"]);

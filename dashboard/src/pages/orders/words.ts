@@ -21,19 +21,6 @@ export function nextStatuses(status: Status): Status[] {
   return i < 0 || i === WAY.length - 1 ? [] : [...WAY.slice(i + 1), "canceled"];
 }
 
-type Decimal = `${number}`; // Intl formats the text itself, so that no digit is lost
-
-/** An amount of money in the viewer's way of writing. */
-export function money(amount: string | null | undefined, currency: string | null | undefined): string {
-  if (!amount) return "–";
-  try {
-    const style = currency ? ({ style: "currency", currency } as const) : {};
-    return new Intl.NumberFormat(undefined, style).format(amount as Decimal);
-  } catch {
-    return `${amount} ${currency}`; // not a currency that the browser knows
-  }
-}
-
 const SCALE = 6;
 
 /** The price of all pieces of an item, computed without rounding. */
