@@ -1,5 +1,6 @@
 """The inbox in a real browser: a chat with a person of the simulated network, live."""
 
+import asyncio
 import base64
 from typing import Any
 
@@ -10,6 +11,7 @@ from gatepost.model.session import IDLE
 from tests.console.visitor import PASSWORD, Visitor, visiting
 from tests.gateway.checks import PERSON
 from tests.house import FAST_NETWORK, House
+from tests.patience import patience
 
 NUMBER = "100000000000001"
 EVIL = '<img src=x onerror="document.title=1"><script>document.title=1</script>'
@@ -87,7 +89,9 @@ async def test_what_strangers_write_is_shown_and_never_run(house: House) -> None
     await incoming(house, "contacts", [card], name=EVIL)
     await incoming(house, "raw", {"type": "hologram", "hologram": {"depth": EVIL}}, name=EVIL)
     label = (await house.call("POST", "/api/v1/labels", {"name": EVIL[:60]})).json()["data"]["id"]
-    listed = (await house.call("GET", "/api/v1/conversations")).json()["data"]
+    async with patience(lambda: "a conversation is listed"):
+        while not (listed := (await house.call("GET", "/api/v1/conversations")).json()["data"]):
+            await asyncio.sleep(0.05)
     await house.call("PUT", f"/api/v1/conversations/{listed[0]['id']}/labels/{label}")
     async with visiting(house) as visitor:
         await visitor.sign_in("/inbox")

@@ -17,6 +17,7 @@ from gatepost.admin import keys
 from gatepost.api import hot_routes
 from gatepost.api.app import ROUTES
 from gatepost.clock import MovableClock
+from tests.gateway import test_account_stream
 from tests.gateway.checks import TEXT, check_refused, until
 from tests.gateway.event_streams import open_stream
 from tests.gateway.wire import Wire, request
@@ -25,6 +26,7 @@ from tests.patience import PATIENCE
 
 CONTACTS, MEDIA, EVENTS, CHANNEL = "/api/v1/contacts", "/api/v1/media", "/api/v1/events", "/api/v1/channel"
 LASTING = {  # the routes that last, with the test of each
+    "GET /api/v1/account/stream": "test_it_ends_with_the_session_and_the_right_to_read",
     f"GET {EVENTS}": "test_a_long_poll",
     f"GET {EVENTS}/stream": "test_an_event_stream",
     "GET /api/v1/messages/export": "test_an_export",
@@ -46,7 +48,7 @@ def test_every_route_that_lasts_is_tested() -> None:
     ]
     named = {f"{min(route.http_methods - {'OPTIONS', 'HEAD'})} {min(route.paths)}" for route in lasting}
     assert named == set(LASTING)
-    assert set(LASTING.values()) <= globals().keys()
+    assert set(LASTING.values()) <= globals().keys() | vars(test_account_stream).keys()
 
 
 def source_of(handler: Any) -> str:

@@ -91,7 +91,7 @@ def test_every_code_of_the_table_has_its_reaction_and_advice_whatever_the_status
         receipt = parse_answer(status, no(code))
         assert isinstance(receipt, SendRefused)
         assert (receipt.error.code, receipt.error.title, receipt.error.details) == (code, "No", None)
-    words = NetworkError(entry.last, "No", None, entry.advice, entry.failed)
+    words = NetworkError(entry.last, "No", None, entry.advice, entry.failed, token_rejected=entry.token)
     assert receipt == SendRefused(words, entry.reaction, entry.wait or 0.0, entry.tries, entry.files)
 
 

@@ -55,7 +55,8 @@ async def why(stage: Stage, message_id: UUID) -> dict[str, Any] | None:
 
 
 def _seconds(at: datetime | None) -> float | None:
-    return None if at is None else round((at - NOW).total_seconds(), 1)
+    """Return the seconds since the beginning, from whole milliseconds, as answers have them."""
+    return None if at is None else round((at - NOW) // timedelta(milliseconds=1) / 1000, 1)
 
 
 async def waited(stage: Stage, message_id: UUID) -> list[tuple[str, float, float, str | None]]:

@@ -10,10 +10,11 @@ export const lazyRouteComponent: typeof lazy = (load, name) => lazy(() => patien
 async function patiently<Module>(load: () => Promise<Module>): Promise<Module> {
   try {
     return await load();
-  } catch (error) {
-    if (await isReady()) throw error; // another version of the dashboard is there by now: the router reloads it
-    queryClient.setQueryData(GATEWAY, false);
+  } catch {
+    while (!(await isReady())) {
+      queryClient.setQueryData(GATEWAY, false);
+      await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
+    }
   }
-  while (!(await isReady())) await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
-  return load();
+  return load(); // fails if another version of the dashboard is there by now: the router reloads it
 }

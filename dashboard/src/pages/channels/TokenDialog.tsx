@@ -24,11 +24,15 @@ function TokenForm({ channel, onDone }: { channel: Channel; onDone: () => void }
     showDone("The new token works.");
   };
   const given = (value: string) => value.trim() || null;
+  // Not `onSuccess` of `mutate`: a live update may remove the dialog before the answer is here.
   const submit = () =>
-    change.mutate(
-      { token: given(values.token), app_secret: given(values.app_secret), waba_id: given(values.waba_id) },
-      { onSuccess: done },
-    );
+    change
+      .mutateAsync({
+        token: given(values.token),
+        app_secret: given(values.app_secret),
+        waba_id: given(values.waba_id),
+      })
+      .then(done, () => {}); // the form shows the error
   return (
     <Form
       action="Test and save"

@@ -85,6 +85,7 @@ def _framework() -> Litestar:
         dependencies={"world": Provide(_world, sync_to_thread=False)},
         exception_handlers=control.EXCEPTION_HANDLERS,
         openapi_config=None,
+        logging_config=None,  # the program that runs the sandbox decides where its logs go
     )
 
 
