@@ -141,7 +141,7 @@ function flush(part: Part, position: Position, listener: Listener): void {
   if (part.events.length || part.notices.length) listener.onPart({ ...part }, position.cursor);
 }
 
-/** Ends a connection over which not even heartbeats come. */
+/** Ends a connection over which not even heartbeats come, or whose browser went offline. */
 class Silence {
   private readonly control = new AbortController();
   private longest = 40_000;
@@ -149,6 +149,7 @@ class Silence {
 
   constructor() {
     this.end();
+    addEventListener("offline", this.cut);
   }
 
   get signal(): AbortSignal {
@@ -169,8 +170,11 @@ class Silence {
 
   abort(): void {
     clearTimeout(this.timer);
+    removeEventListener("offline", this.cut);
     this.control.abort();
   }
+
+  private readonly cut = () => this.control.abort();
 }
 
 /** Waits, but not longer than until the browser is online or visible again. */
