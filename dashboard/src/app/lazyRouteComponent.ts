@@ -8,13 +8,21 @@ const AGAIN_MS = 1_000;
 export const lazyRouteComponent: typeof lazy = (load, name) => lazy(() => patiently(load), name);
 
 async function patiently<Module>(load: () => Promise<Module>): Promise<Module> {
+  let gone = false;
   try {
     return await load();
   } catch {
     while (!(await isReady())) {
+      gone = true;
       queryClient.setQueryData(GATEWAY, false);
       await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
     }
   }
-  return load(); // fails if another version of the dashboard is there by now: the router reloads it
+  try {
+    return await load();
+  } catch (error) {
+    if (!gone) throw error; // another version of the dashboard is there by now: the router reloads it
+    window.location.reload(); // the browser remembers that the file could not be loaded
+    return new Promise(() => {});
+  }
 }
