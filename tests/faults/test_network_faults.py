@@ -9,7 +9,7 @@ import pytest
 
 from tests.conftest import Receiver
 from tests.faults.run_records import read_feed
-from tests.faults.stage import Stage, running_stage
+from tests.faults.stage import Stage, quick_network, running_stage
 from tests.patience import PATIENCE
 
 ANA, BEN, EVE = "5511955550001", "5511955550002", "5511955550003"
@@ -20,7 +20,9 @@ ATTEMPTS, GRACE = 3, 0.6
 async def stage(database_url: str, receiver: Receiver) -> AsyncIterator[Stage]:
     """A running gateway that waits a short while for answers, and gives up after three attempts."""
     patience: dict[str, Any] = {"cloud__timeout": 1.2, "sending__unknown_grace": GRACE, "sending__attempts": ATTEMPTS}
-    async with running_stage(database_url, receiver) as one:
+    # One connection: the statuses arrive in order, so that each of them has an event.
+    network = quick_network(callbacks={"retry": [0.15] * 200, "timeout": 3.0, "connections": 1})
+    async with running_stage(database_url, receiver, network=network) as one:
         await one.create_channel()
         await one.start(**patience)
         yield one

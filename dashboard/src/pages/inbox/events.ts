@@ -1,6 +1,7 @@
 import type { QueryClient } from "@tanstack/react-query";
 import type { LabelRef } from "../../shared/labels";
 import type { GatewayEvent } from "../../shared/live/follow";
+import { askAgain } from "../../shared/live/invalidate";
 import { changeConversation, changeMessage, putMessage } from "./patches";
 import { askMessage, type Conversation, keys, type Message } from "./queries";
 
@@ -146,12 +147,12 @@ function setLabel({ client, channel }: Target, data: Data, on: boolean): void {
 }
 
 function refreshLists({ client, channel }: Target): void {
-  void client.invalidateQueries({ queryKey: keys.lists(channel) }, { cancelRefetch: false });
+  askAgain(client, { queryKey: keys.lists(channel) });
 }
 
 /** Asks again for everything that the inbox shows. */
 function refreshEverything(target: Target): void {
   refreshLists(target);
-  void target.client.invalidateQueries({ queryKey: keys.conversations(target.channel) });
-  void target.client.invalidateQueries({ queryKey: keys.threads(target.channel) });
+  askAgain(target.client, { queryKey: keys.conversations(target.channel) });
+  askAgain(target.client, { queryKey: keys.threads(target.channel) });
 }

@@ -1,4 +1,4 @@
-import type { Query, QueryClient } from "@tanstack/react-query";
+import type { Query, QueryClient, QueryFilters } from "@tanstack/react-query";
 import { type Change, keyOf, nameOf, PACE, TWICE } from "./table";
 
 const PACE_MS = 1_000;
@@ -35,18 +35,32 @@ export class Invalidator {
 function refresh(client: QueryClient, queryKey: string[]): void {
   const short = (query: Query) => pagesOf(query) <= LIVE_PAGES;
   void client.invalidateQueries({ queryKey, predicate: (query) => !short(query), refetchType: "none" });
-  // A hidden page asks when it is visible again.
+  askAgain(client, { queryKey, predicate: short });
+}
+
+/** Asks again for the queries on the screen. A hidden page asks when it is visible again. */
+export function askAgain(client: QueryClient, filters: QueryFilters): void {
+  askAfterAnswer(client, filters);
   const refetchType = document.hidden ? "none" : "active";
-  void client.invalidateQueries({ queryKey, predicate: short, refetchType }, { cancelRefetch: true });
-  for (const query of client.getQueryCache().findAll({ queryKey, fetchStatus: "fetching" })) {
-    // A first answer that is on its way may be older than the event, and is not cancelled.
-    if (query.state.data === undefined) void again(client, query);
+  void client.invalidateQueries({ ...filters, refetchType }, { cancelRefetch: false });
+}
+
+const repeats = new WeakMap<Query, { waiting: boolean; at: number }>();
+
+/** Asks once more for queries whose answer is on its way, because it may be older than a change. */
+export function askAfterAnswer(client: QueryClient, filters: QueryFilters): void {
+  for (const query of client.getQueryCache().findAll({ ...filters, fetchStatus: "fetching" })) {
+    if (!repeats.get(query)?.waiting) void repeat(client, query);
   }
 }
 
-async function again(client: QueryClient, query: Query): Promise<void> {
+async function repeat(client: QueryClient, query: Query): Promise<void> {
+  const last = repeats.get(query)?.at ?? 0;
+  repeats.set(query, { waiting: true, at: last });
   await query.promise?.catch(() => {});
-  await client.invalidateQueries({ queryKey: query.queryKey, exact: true });
+  await new Promise((resolve) => setTimeout(resolve, Math.max(0, last + PACE_MS - Date.now())));
+  repeats.set(query, { waiting: false, at: Date.now() });
+  await client.invalidateQueries({ queryKey: query.queryKey, exact: true }, { cancelRefetch: false });
 }
 
 function pagesOf(query: Query): number {

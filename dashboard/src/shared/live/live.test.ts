@@ -1,7 +1,7 @@
 import { QueryClient, QueryObserver } from "@tanstack/react-query";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { GatewayEvent } from "./follow";
-import { Invalidator } from "./invalidate";
+import { askAfterAnswer, askAgain, Invalidator } from "./invalidate";
 import { backWords } from "./live";
 import { changesOf, changesOfNotice, keyOf } from "./table";
 
@@ -66,6 +66,33 @@ test("an answer that was on its way when the event came is not the last word", a
   new Invalidator(client).invalidate(changesOf(event("order_notifications")));
   await vi.advanceTimersByTimeAsync(300);
   expect(client.getQueryData(key)).toBe("new");
+  stop();
+});
+
+test("many changes while an answer is on its way: one more request, then one a second", async () => {
+  const client = new QueryClient();
+  let version = 0;
+  const ask = vi.fn(() => {
+    const answer = version;
+    return new Promise((resolve) => setTimeout(() => resolve(answer), 100));
+  });
+  const key = ["channel", "ch_1", "conversations", {}];
+  const stop = new QueryObserver(client, { queryKey: key, queryFn: ask, staleTime: 1e9 }).subscribe(() => {});
+  for (let turn = 0; turn < 100; turn++) {
+    await vi.advanceTimersByTimeAsync(30);
+    version += 1;
+    askAfterAnswer(client, { queryKey: key.slice(0, 3) });
+  }
+  await vi.advanceTimersByTimeAsync(2_000);
+  const before = ask.mock.calls.length;
+  expect(before).toBeGreaterThan(2);
+  expect(before).toBeLessThan(7);
+  askAgain(client, { queryKey: key });
+  version += 1;
+  askAgain(client, { queryKey: key });
+  await vi.advanceTimersByTimeAsync(2_000);
+  expect(client.getQueryData(key)).toBe(101);
+  expect(ask).toHaveBeenCalledTimes(before + 2);
   stop();
 });
 

@@ -4,8 +4,8 @@ import { sessionQuery } from "../session/queries";
 import { expire, queryClient } from "../session/state";
 import { showDone } from "../ui/notices";
 import type { GatewayEvent, LiveStatus, Notice, Part } from "./follow";
-import { Invalidator } from "./invalidate";
-import { changesOf, changesOfNotice } from "./table";
+import { askAfterAnswer, Invalidator } from "./invalidate";
+import { changesOf, changesOfNotice, keyOf } from "./table";
 import { shareStream } from "./tabs";
 
 const LIVE = ["live"];
@@ -65,7 +65,7 @@ function follow(client: QueryClient, user: string): () => void {
   const invalidator = new Invalidator(client);
   const status = new StatusKeeper(client);
   const stop = shareStream(user, {
-    onPart: (part) => apply(invalidator, part),
+    onPart: (part) => apply(client, invalidator, part),
     onStatus: (next, missed) => status.change(next, missed),
   });
   return () => {
@@ -74,13 +74,14 @@ function follow(client: QueryClient, user: string): () => void {
   };
 }
 
-function apply(invalidator: Invalidator, { events, notices, before }: Part): void {
+function apply(client: QueryClient, invalidator: Invalidator, { events, notices, before }: Part): void {
   // What happened before the stream may be known to the page: it is asked again, and not applied.
   const kept = before ? new Set<string>() : new Set([...handlers].flatMap(({ kinds }) => kinds));
   const changes = [...events.flatMap(changesOf), ...notices.flatMap(changesOfNotice)];
   if (!before) {
     for (const event of events) for (const { onEvent } of handlers) onEvent(event);
   }
+  for (const change of changes) if (kept.has(change.kind)) askAfterAnswer(client, { queryKey: keyOf(change) });
   for (const notice of notices) for (const onNotice of noticeHandlers) onNotice(notice);
   invalidator.invalidate(changes.filter(({ kind }) => !kept.has(kind)));
 }

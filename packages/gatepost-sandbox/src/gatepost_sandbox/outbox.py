@@ -99,7 +99,7 @@ class Outbox:
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state; callbacks in flight are queued again."""
-        ours = ("_flying", "_workers", "_idle")
+        ours = ("_in_flight", "_workers", "_idle")
         kept = {name: value for name, value in vars(self).items() if name not in ours}
         return {**kept, "_queue": deque([*self._in_flight.values(), *self._queue])}
 
