@@ -1,4 +1,4 @@
-"""Checks events against their schemas. Every `House` checks all events that it wrote when it ends."""
+"""Checks events against their schemas. Every `Gateway` checks all events that it wrote when it ends."""
 
 from functools import cache
 from typing import Any

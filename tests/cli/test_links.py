@@ -14,26 +14,26 @@ from gatepost.cli.links import draw
 from gatepost.cli.output import LinePrinter, OutputLine
 from gatepost.model import ids
 from tests.cli.conftest import Ran, Run, invoke
-from tests.house import House, running_house
 from tests.patience import PATIENCE
+from tests.running_gateway import Gateway, running_gateway
 
 PHONE = "15550003333"
 
 
 @pytest.fixture
-async def house(parted_database_url: str) -> AsyncIterator[House]:
-    async with running_house(parted_database_url) as made:
+async def gateway(parted_database_url: str) -> AsyncIterator[Gateway]:
+    async with running_gateway(parted_database_url) as made:
         yield made
 
 
 @pytest.fixture
-async def channel(house: House) -> str:
-    return ids.format_id("ch", (await house.new_qr_channel(house.account_id, PHONE)).id)
+async def channel(gateway: Gateway) -> str:
+    return ids.format_id("ch", (await gateway.new_qr_channel(gateway.account_id, PHONE)).id)
 
 
-async def run_beside(house: House, *arguments: str) -> Ran:
+async def run_beside(gateway: Gateway, *arguments: str) -> Ran:
     """Run a command to its end, as a person at a terminal beside the gateway."""
-    url = house.settings.database.url
+    url = gateway.settings.database.url
     return await asyncio.to_thread(invoke, "channel", *arguments, "--database-url", url)
 
 
@@ -66,20 +66,20 @@ class Linking:
         return self._program.returncode, err.decode()
 
 
-async def link(house: House, *arguments: str) -> Linking:
-    places = ("--database-url", house.settings.database.url)
+async def link(gateway: Gateway, *arguments: str) -> Linking:
+    places = ("--database-url", gateway.settings.database.url)
     command = ["-m", "gatepost.cli", "channel", "link", *arguments, *places, "--wait", f"{PATIENCE:g}s"]
     pipe = asyncio.subprocess.PIPE
     return Linking(await asyncio.create_subprocess_exec(sys.executable, *command, stdout=pipe, stderr=pipe))
 
 
-async def scan(house: House, code: str) -> None:
-    await house.sandbox("POST", f"/control/phones/{PHONE}/scan", {"code": code})
+async def scan(gateway: Gateway, code: str) -> None:
+    await gateway.sandbox("POST", f"/control/phones/{PHONE}/scan", {"code": code})
 
 
-async def wait_for_state(house: House, channel: str, state: str) -> None:
+async def wait_for_state(gateway: Gateway, channel: str, state: str) -> None:
     async with asyncio.timeout(PATIENCE):
-        while (await run_beside(house, "show", channel, "--json")).json()["connection"] != state:
+        while (await run_beside(gateway, "show", channel, "--json")).json()["connection"] != state:
             await asyncio.sleep(0.05)
 
 
@@ -90,76 +90,76 @@ CONNECTED = {
 }
 
 
-async def test_a_code_is_shown_until_the_phone_scans_it(house: House, channel: str) -> None:
-    linking = await link(house, channel)
+async def test_a_code_is_shown_until_the_phone_scans_it(gateway: Gateway, channel: str) -> None:
+    linking = await link(gateway, channel)
     await linking.line_with("On the phone: Linked devices")
-    [session] = await house.sandbox("GET", "/control/sessions")
+    [session] = await gateway.sandbox("GET", "/control/sessions")
     assert draw(session["code"]) in linking.out
-    await scan(house, session["code"])
+    await scan(gateway, session["code"])
     assert await linking.end() == (0, "")
     assert linking.out.endswith(f"The phone is linked: {PHONE} is connected.\n")
-    again = await run_beside(house, "link", channel, "--json")
+    again = await run_beside(gateway, "link", channel, "--json")
     assert json.loads(again.out) == CONNECTED
 
 
-async def test_codes_are_renewed_and_told_as_lines(house: House, channel: str) -> None:
-    linking = await link(house, channel, "--json")
+async def test_codes_are_renewed_and_told_as_lines(gateway: Gateway, channel: str) -> None:
+    linking = await link(gateway, channel, "--json")
     first = await linking.event("qr")
-    await house.sandbox("POST", "/control/clock", {"advance": 61})
+    await gateway.sandbox("POST", "/control/clock", {"advance": 61})
     second = await linking.event("qr")
     assert first["code"] != second["code"]
     assert second["until"] > "2026"
-    await scan(house, second["code"])
+    await scan(gateway, second["code"])
     assert await linking.end() == (0, "")
     assert json.loads(linking.out.splitlines()[-1]) == CONNECTED
 
 
-async def test_nobody_scans_and_it_can_be_asked_for_again(house: House, channel: str) -> None:
-    linking = await link(house, channel, "--json")
+async def test_nobody_scans_and_it_can_be_asked_for_again(gateway: Gateway, channel: str) -> None:
+    linking = await link(gateway, channel, "--json")
     await linking.event("qr")
-    await house.sandbox("POST", "/control/clock", {"advance": 200})
+    await gateway.sandbox("POST", "/control/clock", {"advance": 200})
     code, told = await linking.end()
     assert code == 1
     assert json.loads(told)["error"]["message"].startswith("The phone was not linked. ")
-    linking = await link(house, channel, "--json")
-    await scan(house, (await linking.event("qr"))["code"])
+    linking = await link(gateway, channel, "--json")
+    await scan(gateway, (await linking.event("qr"))["code"])
     assert await linking.end() == (0, "")
 
 
-async def test_a_pairing_code_is_typed(house: House, channel: str) -> None:
-    linking = await link(house, channel, "--pairing-code", "15550004444", "--json")
+async def test_a_pairing_code_is_typed(gateway: Gateway, channel: str) -> None:
+    linking = await link(gateway, channel, "--pairing-code", "15550004444", "--json")
     code = (await linking.event("pairing_code"))["code"]
-    await house.sandbox("POST", "/control/phones/15550004444/pair", {"code": code})
+    await gateway.sandbox("POST", "/control/phones/15550004444/pair", {"code": code})
     assert await linking.end() == (0, "")
     assert '"event":"qr"' not in linking.out
 
 
-async def test_a_pairing_code_for_people(house: House, channel: str) -> None:
-    linking = await link(house, channel, "--pairing-code")
+async def test_a_pairing_code_for_people(gateway: Gateway, channel: str) -> None:
+    linking = await link(gateway, channel, "--pairing-code")
     code = (await linking.line_with("and type: ")).split()[-1]
-    await house.sandbox("POST", f"/control/phones/{PHONE}/pair", {"code": code})
+    await gateway.sandbox("POST", f"/control/phones/{PHONE}/pair", {"code": code})
     assert await linking.end() == (0, "")
 
 
-async def test_logout_unlinks_the_phone(house: House, channel: str) -> None:
-    linking = await link(house, channel, "--json")
-    await scan(house, (await linking.event("qr"))["code"])
+async def test_logout_unlinks_the_phone(gateway: Gateway, channel: str) -> None:
+    linking = await link(gateway, channel, "--json")
+    await scan(gateway, (await linking.event("qr"))["code"])
     assert await linking.end() == (0, "")
-    asked = (await run_beside(house, "logout", channel, "--json")).json()
+    asked = (await run_beside(gateway, "logout", channel, "--json")).json()
     assert (asked["id"], asked["was"], asked["logout"]) == (channel, "connected", "asked")
-    await wait_for_state(house, channel, "logged_out")
-    [session] = await house.sandbox("GET", "/control/sessions")
+    await wait_for_state(gateway, channel, "logged_out")
+    [session] = await gateway.sandbox("GET", "/control/sessions")
     assert session["phone"] is None
 
 
-async def test_what_link_refuses(house: House, channel: str) -> None:
-    told = (await run_beside(house, "link", house.channel, "--json")).error()
+async def test_what_link_refuses(gateway: Gateway, channel: str) -> None:
+    told = (await run_beside(gateway, "link", gateway.channel, "--json")).error()
     assert told["code"] == "unsupported_on_channel"
-    assert (await run_beside(house, "logout", house.channel, "--json")).error()["code"] == "unsupported_on_channel"
+    assert (await run_beside(gateway, "logout", gateway.channel, "--json")).error()["code"] == "unsupported_on_channel"
     for arguments, field in (((PHONE,), "phone"), (("--wait", "soon"), "wait"), (("--pairing-code", "+1"), "phone")):
-        told = (await run_beside(house, "link", channel, *arguments, "--json")).error()
+        told = (await run_beside(gateway, "link", channel, *arguments, "--json")).error()
         assert told["fields"][0]["field"] == field
-    assert (await run_beside(house, "link", "ch_" + "0" * 32, "--json")).error()["code"] == "not_found"
+    assert (await run_beside(gateway, "link", "ch_" + "0" * 32, "--json")).error()["code"] == "not_found"
 
 
 def test_without_a_gateway_it_ends_with_a_sentence(run: Run, account: str, tmp_path: Path) -> None:

@@ -13,13 +13,13 @@ import pytest
 
 from tests.cli.conftest import Run, invoke
 from tests.gateway.checks import TEXT, feed
-from tests.house import House, running_house
 from tests.patience import PATIENCE
+from tests.running_gateway import Gateway, running_gateway
 
 
 @pytest.fixture
-async def house(parted_database_url: str) -> AsyncIterator[House]:
-    async with running_house(parted_database_url) as made:
+async def gateway(parted_database_url: str) -> AsyncIterator[Gateway]:
+    async with running_gateway(parted_database_url) as made:
         yield made
 
 
@@ -49,8 +49,8 @@ def _hear_ctrl_c() -> None:
 
 
 @asynccontextmanager
-async def tailing(house: House, *arguments: str) -> AsyncIterator[Tail]:
-    command = ["-m", "gatepost.cli", "tail", *arguments, "--database-url", house.settings.database.url]
+async def tailing(gateway: Gateway, *arguments: str) -> AsyncIterator[Tail]:
+    command = ["-m", "gatepost.cli", "tail", *arguments, "--database-url", gateway.settings.database.url]
     pipe = asyncio.subprocess.PIPE
     program = await asyncio.create_subprocess_exec(
         sys.executable, *command, stdout=pipe, stderr=pipe, preexec_fn=_hear_ctrl_c
@@ -63,28 +63,28 @@ async def tailing(house: House, *arguments: str) -> AsyncIterator[Tail]:
             await program.wait()
 
 
-async def test_behind_an_event_and_on_until_ctrl_c(house: House) -> None:
-    await house.until_status(await house.send(**TEXT), "READ")
-    known = await feed(house)
-    async with tailing(house, house.channel, "--after", known[1]["id"], "--json") as tail:
+async def test_behind_an_event_and_on_until_ctrl_c(gateway: Gateway) -> None:
+    await gateway.until_status(await gateway.send(**TEXT), "READ")
+    known = await feed(gateway)
+    async with tailing(gateway, gateway.channel, "--after", known[1]["id"], "--json") as tail:
         assert await tail.events(4) == known[2:]
-        await house.send(**TEXT)
+        await gateway.send(**TEXT)
         assert (await tail.events(1))[0]["sequence"] == len(known) + 1
         assert await tail.interrupt() == (0, b"")
 
 
-async def test_some_types_of_all_channels_as_text(house: House) -> None:
-    stranger = await house.new_stranger()
+async def test_some_types_of_all_channels_as_text(gateway: Gateway) -> None:
+    stranger = await gateway.new_stranger()
     begin = "evt_" + "0" * 32
-    async with tailing(house, "--after", begin, "--types", "message_notification") as tail:
-        await house.send(**TEXT | {"body": "To\x1b[31m you"})
+    async with tailing(gateway, "--after", begin, "--types", "message_notification") as tail:
+        await gateway.send(**TEXT | {"body": "To\x1b[31m you"})
         first = await tail.line()
         assert "15550001111" in first
         assert first.endswith(
             "message_notification created  who: 5511999998888, direction: out, type: text, "
             "status: PENDING, body: To\N{REPLACEMENT CHARACTER}[31m you"
         )
-        await house.call("POST", "/api/v1/message/send", TEXT, key=stranger)
+        await gateway.call("POST", "/api/v1/message/send", TEXT, key=stranger)
         assert "15550002222" in await tail.line()
         assert await tail.interrupt() == (0, b"")
 

@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 
 from tests.client.driver import KINDS, Driver, Kind, driving
-from tests.house import House, running_house
+from tests.running_gateway import Gateway, running_gateway
 
 
 @pytest.fixture
-async def house(parted_database_url: str) -> AsyncIterator[House]:
+async def gateway(parted_database_url: str) -> AsyncIterator[Gateway]:
     """Give a running gateway with one official channel and its key."""
-    async with running_house(parted_database_url) as one:
+    async with running_gateway(parted_database_url) as one:
         yield one
 
 
@@ -24,7 +24,7 @@ def kind(request: Any) -> Kind:
 
 
 @pytest.fixture
-async def gp(house: House, kind: Kind) -> AsyncIterator[Driver]:
-    """Give a client of the house's channel."""
-    async with driving(kind, house.url, house.key) as one:
+async def gp(gateway: Gateway, kind: Kind) -> AsyncIterator[Driver]:
+    """Give a client of the gateway's channel."""
+    async with driving(kind, gateway.url, gateway.key) as one:
         yield one

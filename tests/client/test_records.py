@@ -15,21 +15,21 @@ from tests.client.driver import Driver, Kind, driving
 from tests.client.test_sending import PERSON
 from tests.conftest import Receiver
 from tests.gateway.checks import until
-from tests.house import House
+from tests.running_gateway import Gateway
 
 NUMBER = "100000000000001"
 WABA = "200000000000001"
 
 
-async def said(house: House, gp: Driver, content: dict[str, Any]) -> Any:
+async def said(gateway: Gateway, gp: Driver, content: dict[str, Any]) -> Any:
     """A message that a person has just written, once it is there."""
-    await house.sandbox("POST", "/control/say", {"phone_number_id": NUMBER, "from": PERSON} | content)
+    await gateway.sandbox("POST", "/control/say", {"phone_number_id": NUMBER, "from": PERSON} | content)
     return (await until(lambda: gp.all("messages", direction="in")))[0]
 
 
-async def test_lists_go_over_all_pages(gp: Driver, house: House) -> None:
+async def test_lists_go_over_all_pages(gp: Driver, gateway: Gateway) -> None:
     later = (datetime.now(UTC) + timedelta(hours=1)).isoformat()  # so that nothing more happens meanwhile
-    ids = await asyncio.gather(*(house.send(phone=PERSON, body=f"Number {i}", send_at=later) for i in range(201)))
+    ids = await asyncio.gather(*(gateway.send(phone=PERSON, body=f"Number {i}", send_at=later) for i in range(201)))
     found = await gp.all("messages", phone=PERSON, direction="out")
     assert len(found) == 201
     assert {message.id for message in found} == set(ids)
@@ -42,10 +42,10 @@ async def test_lists_go_over_all_pages(gp: Driver, house: House) -> None:
     assert {event.type for event in created} == {"message_notification"}
 
 
-async def test_history_is_narrowed(gp: Driver, house: House) -> None:
+async def test_history_is_narrowed(gp: Driver, gateway: Gateway) -> None:
     now = datetime.now(UTC)
-    first = await house.send(phone=PERSON, body="Apples and pears")
-    await house.send(phone="5511999997777", body="Plums")
+    first = await gateway.send(phone=PERSON, body="Apples and pears")
+    await gateway.send(phone="5511999997777", body="Plums")
     assert [m.id for m in await gp.all("messages", q="pears")] == [first]
     assert [m.id for m in await gp.all("messages", phone=PERSON, type=["text", "image"])] == [first]
     assert await gp.all("messages", end=now - timedelta(days=1)) == []
@@ -56,8 +56,8 @@ async def test_history_is_narrowed(gp: Driver, house: House) -> None:
         await gp.all("messages", start="yesterday")
 
 
-async def test_a_conversation(gp: Driver, house: House) -> None:
-    message = await said(house, gp, {"text": "Is it open?"})
+async def test_a_conversation(gp: Driver, gateway: Gateway) -> None:
+    message = await said(gateway, gp, {"text": "Is it open?"})
     assert (message.direction, message.status, message.content) == ("in", "RECEIVED", {"body": "Is it open?"})
     (talk,) = await gp.all("conversations", unread=True)
     assert (talk.id, talk.unread, talk.last_message.id) == (message.conversation.id, 1, message.id)
@@ -106,11 +106,11 @@ async def test_contacts_come_and_go_as_a_table(gp: Driver) -> None:
         await gp.do("check_numbers", [PERSON])
 
 
-async def test_an_order(gp: Driver, house: House) -> None:
+async def test_an_order(gp: Driver, gateway: Gateway) -> None:
     item = {"product_retailer_id": "tea-1", "quantity": 2, "item_price": 7.99, "currency": "EUR"}
     order = {"catalog_id": "194836987003835", "text": "Please wrap it", "product_items": [item]}
     wrote = {"from": PERSON, "type": "order", "order": order}
-    await house.sandbox("POST", f"/control/numbers/{NUMBER}/incoming", wrote)
+    await gateway.sandbox("POST", f"/control/numbers/{NUMBER}/incoming", wrote)
     await until(lambda: gp.all("messages", direction="in"))
     (found,) = await gp.all("orders", status="new", phone=PERSON)
     assert (found.total, found.currency, found.items[0].price) == (Decimal("15.98"), "EUR", Decimal("7.99"))
@@ -120,23 +120,23 @@ async def test_an_order(gp: Driver, house: House) -> None:
         await gp.do("change_order", found.id, "new")
 
 
-async def test_usage_and_channel(gp: Driver, house: House) -> None:
-    await house.send(phone=PERSON, body="Hello")
+async def test_usage_and_channel(gp: Driver, gateway: Gateway) -> None:
+    await gateway.send(phone=PERSON, body="Hello")
     usage = await gp.do("usage")
     assert (usage.plan.name, usage.plan.used, usage.plan.limit) == ("unlimited", 1, None)
     assert len(usage.days) == 30
     assert usage.days[0].outgoing.types == {"text": 1}
     channel = await gp.do("channel")
-    assert (channel.id, channel.kind, channel.connection.state) == (house.channel, "official", "connected")
+    assert (channel.id, channel.kind, channel.connection.state) == (gateway.channel, "official", "connected")
     assert "text" in channel.capabilities.types
     assert (await gp.do("change_profile", about="Open until six", email="")).about == "Open until six"
     assert (await gp.do("profile")).about == "Open until six"
     assert (await gp.do("health")).quality
 
 
-async def test_a_phone_is_linked(house: House, kind: Kind) -> None:
-    channel = await house.new_qr_channel(house.account_id)
-    async with driving(kind, house.url, await house.new_key(channel.id)) as gp:
+async def test_a_phone_is_linked(gateway: Gateway, kind: Kind) -> None:
+    channel = await gateway.new_qr_channel(gateway.account_id)
+    async with driving(kind, gateway.url, await gateway.new_key(channel.id)) as gp:
         assert (await gp.do("connect")).connection.state
         assert (await gp.do("qr")).code
         assert (await gp.do("qr_picture")).startswith(b"\x89PNG")
@@ -147,10 +147,10 @@ async def test_a_phone_is_linked(house: House, kind: Kind) -> None:
 
 
 @pytest.fixture
-async def with_templates(house: House, kind: Kind) -> AsyncIterator[Driver]:
+async def with_templates(gateway: Gateway, kind: Kind) -> AsyncIterator[Driver]:
     """Give a client of a channel that has templates."""
-    channel = await house.new_channel(house.account_id, "15550007777", "100000000000007", waba_id=WABA)
-    async with driving(kind, house.url, await house.new_key(channel.id)) as one:
+    channel = await gateway.new_channel(gateway.account_id, "15550007777", "100000000000007", waba_id=WABA)
+    async with driving(kind, gateway.url, await gateway.new_key(channel.id)) as one:
         yield one
 
 
@@ -174,7 +174,7 @@ async def test_templates(with_templates: Driver) -> None:
         await gp.do("edit_template", made.id, components=[body])
 
 
-async def test_what_a_webhook_brings_is_genuine(gp: Driver, house: House, receiver: Receiver) -> None:
+async def test_what_a_webhook_brings_is_genuine(gp: Driver, gateway: Gateway, receiver: Receiver) -> None:
     hook = await gp.do("create_webhook", receiver.url + "/hook", events={"ack_notification": False}, headers={"X": "1"})
     assert hook.secret
     sent = await gp.do("send_text", PERSON, "Hello")
@@ -190,10 +190,10 @@ async def test_what_a_webhook_brings_is_genuine(gp: Driver, house: House, receiv
     assert await gp.do("webhooks") == []
 
 
-async def test_the_typed_example_runs(house: House) -> None:
-    with Gatepost(house.url, house.key) as gp, pytest.raises(Refused, match="colour"):
+async def test_the_typed_example_runs(gateway: Gateway) -> None:
+    with Gatepost(gateway.url, gateway.key) as gp, pytest.raises(Refused, match="colour"):
         await asyncio.to_thread(typed_example.blocking, gp, PERSON)
-    async with AsyncGatepost(house.url, house.key) as awaiting:
+    async with AsyncGatepost(gateway.url, gateway.key) as awaiting:
         assert (await typed_example.awaiting(awaiting, PERSON)).type == "buttons"
         with pytest.raises(NotFound):
             await typed_example.file(awaiting, "med_1")

@@ -11,7 +11,7 @@ from gatepost.model.send_request import MESSAGE_TYPES
 from gatepost_client import File, Gatepost, compose
 from gatepost_client.errors import NotFound, Refused, WindowClosed, WrongState
 from tests.client.driver import Driver, Kind, driving
-from tests.house import House
+from tests.running_gateway import Gateway
 
 PERSON = "5511999998888"
 PIXEL = bytes.fromhex("ffd8ffe000104a46494600010100000100010000ffd9")
@@ -37,10 +37,10 @@ SAMPLES: dict[str, compose.Outgoing] = {
 }
 
 
-async def test_a_text_goes_out_and_can_be_looked_at(gp: Driver, house: House) -> None:
+async def test_a_text_goes_out_and_can_be_looked_at(gp: Driver, gateway: Gateway) -> None:
     sent = await gp.do("send_text", PERSON, "Hello", client_ref="order-1", ttl=600)
     assert (sent.status, sent.key.from_me) == ("PENDING", True)
-    await house.until_status(sent.id, "READ")
+    await gateway.until_status(sent.id, "READ")
     message = await gp.do("message", sent.id)
     assert (message.id, message.status, message.ack, message.type) == (sent.id, "READ", 3, "text")
     assert (message.content, message.client_ref, message.contact.phone) == ({"body": "Hello"}, "order-1", PERSON)
@@ -51,7 +51,7 @@ async def test_a_text_goes_out_and_can_be_looked_at(gp: Driver, house: House) ->
     assert trace.waiting is None
 
 
-async def test_every_type_has_a_function(gp: Driver, house: House) -> None:
+async def test_every_type_has_a_function(gp: Driver, gateway: Gateway) -> None:
     for kind, outgoing in SAMPLES.items():
         fields = {name: value for name, value in outgoing.fields.items() if name not in ("phone", "type")}
         sent = await gp.do("send", PERSON, type=kind, **fields)
@@ -90,12 +90,12 @@ async def test_bytes_are_sent_with_their_type(gp: Driver) -> None:
         await gp.all("download", stored.id)
 
 
-async def test_the_same_key_sends_once_with_its_file(gp: Driver, house: House) -> None:
+async def test_the_same_key_sends_once_with_its_file(gp: Driver, gateway: Gateway) -> None:
     picture = File(PIXEL, "image/jpeg", "cake.jpg")
     first = await gp.do("send_image", PERSON, picture, idempotency_key="order-7")
     second = await gp.do("send_image", PERSON, picture, idempotency_key="order-7")
     assert first.id == second.id
-    async with house.db.connection() as conn:
+    async with gateway.db.connection() as conn:
         assert await conn.fetchval("SELECT count(*) FROM media") == 1
 
 
@@ -119,17 +119,17 @@ async def test_what_is_refused_says_why(gp: Driver) -> None:
         await gp.do("send", PERSON, "Hello", colour="red")
 
 
-async def test_a_closed_window_is_an_error_of_its_own(house: House, kind: Kind) -> None:
+async def test_a_closed_window_is_an_error_of_its_own(gateway: Gateway, kind: Kind) -> None:
     limits = {"window": 1}
-    channel = await house.new_channel(house.account_id, "15550004444", "100000000000004", limits=limits)
-    async with driving(kind, house.url, await house.new_key(channel.id)) as gp:
+    channel = await gateway.new_channel(gateway.account_id, "15550004444", "100000000000004", limits=limits)
+    async with driving(kind, gateway.url, await gateway.new_key(channel.id)) as gp:
         with pytest.raises(WindowClosed):
             await gp.do("send_text", PERSON, "Hello")
 
 
-async def test_a_poll_goes_to_a_linked_channel(house: House, kind: Kind) -> None:
-    channel = await house.new_qr_channel(house.account_id)
-    async with driving(kind, house.url, await house.new_key(channel.id)) as gp:
+async def test_a_poll_goes_to_a_linked_channel(gateway: Gateway, kind: Kind) -> None:
+    channel = await gateway.new_qr_channel(gateway.account_id)
+    async with driving(kind, gateway.url, await gateway.new_key(channel.id)) as gp:
         sent = await gp.do("send_poll", PERSON, "When?", ["Morning", "Evening"])
         assert (await gp.do("message", sent.id)).content["poll"]["options"] == ["Morning", "Evening"]
         with pytest.raises(WrongState):
@@ -138,8 +138,8 @@ async def test_a_poll_goes_to_a_linked_channel(house: House, kind: Kind) -> None
             await gp.do("delete_message", sent.id)
 
 
-async def test_threads_share_a_client(house: House) -> None:
-    with Gatepost(house.url, house.key) as gp:
+async def test_threads_share_a_client(gateway: Gateway) -> None:
+    with Gatepost(gateway.url, gateway.key) as gp:
         sends = (asyncio.to_thread(gp.send_text, PERSON, f"Number {i}") for i in range(24))
         assert len({sent.id for sent in await asyncio.gather(*sends)}) == 24
 

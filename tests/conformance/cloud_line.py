@@ -123,9 +123,9 @@ class CloudLine(Line):
 
     async def open_file(self, file: dict[str, str]) -> bytes:
         if "link" in file:
-            return (await self.house.call("GET", file["link"], key="")).body
-        shown = await self.house.call("GET", f"{self.house.sandbox_url}/v25.0/{file['id']}", key="", headers=TOKEN)
-        return (await self.house.call("GET", shown.json()["url"], key="", headers=TOKEN)).body
+            return (await self.gateway.call("GET", file["link"], key="")).body
+        shown = await self.gateway.call("GET", f"{self.gateway.sandbox_url}/v25.0/{file['id']}", key="", headers=TOKEN)
+        return (await self.gateway.call("GET", shown.json()["url"], key="", headers=TOKEN)).body
 
     # -- trouble ------------------------------------------------------------------------------------------------------
 

@@ -1,6 +1,6 @@
 """The suite runs over three lines: an official channel and a linked one at the sandbox, and one of real links.
 
-house    one gateway for the folder, with its sandbox
+gateway    one gateway for the folder, with its sandbox
 phones   another, whose links are held by the real library, with the network of phones that it dials
 line     one channel of each kind for the folder; every test has people of its own
 """
@@ -22,7 +22,7 @@ from tests.conformance.linked_line import LinkedLine
 from tests.conformance.phone_gateway import Phones, running_phones
 from tests.conformance.qr_line import QrLine
 from tests.conftest import PostgresServer, copied_database
-from tests.house import House, running_house
+from tests.running_gateway import Gateway, running_gateway
 
 _numbers = count(1)
 
@@ -39,28 +39,28 @@ def quick_network() -> SandboxSettings:
     )
 
 
-async def new_cloud_line(house: House) -> CloudLine:
+async def new_cloud_line(gateway: Gateway) -> CloudLine:
     """A fresh official channel, with a business account that has the network's stock templates."""
     number = next(_numbers)
     phone, number_id, waba_id = f"1555100{number:04d}", f"1{number:014d}", f"2{number:014d}"
-    channel = await house.new_channel(house.account_id, phone, number_id, waba_id=waba_id)
-    line = CloudLine(house, channel.id, ids.format_id("ch", channel.id), phone, await house.new_key(channel.id))
+    channel = await gateway.new_channel(gateway.account_id, phone, number_id, waba_id=waba_id)
+    line = CloudLine(gateway, channel.id, ids.format_id("ch", channel.id), phone, await gateway.new_key(channel.id))
     line.number_id, line.waba_id = number_id, waba_id
     return line
 
 
-async def new_qr_line(house: House, *, linked: bool = True) -> QrLine:
+async def new_qr_line(gateway: Gateway, *, linked: bool = True) -> QrLine:
     """A fresh channel that is linked by QR code."""
     phone = f"1555200{next(_numbers):04d}"
-    channel = await house.new_qr_channel(house.account_id, phone)
-    line = QrLine(house, channel.id, ids.format_id("ch", channel.id), phone, await house.new_key(channel.id))
+    channel = await gateway.new_qr_channel(gateway.account_id, phone)
+    line = QrLine(gateway, channel.id, ids.format_id("ch", channel.id), phone, await gateway.new_key(channel.id))
     if linked:
         await line.link()
     return line
 
 
 class Place:
-    """The house of real links, which is started by the first test that wants it."""
+    """The gateway of real links, which is started by the first test that wants it."""
 
     def __init__(self, start: Callable[[], Awaitable[Phones]]) -> None:
         self._start = start
@@ -72,11 +72,11 @@ class Place:
 
 
 @pytest_asyncio.fixture(scope="package", loop_scope="package")
-async def house(postgres_server: PostgresServer, parted_template: str) -> AsyncIterator[House]:
+async def gateway(postgres_server: PostgresServer, parted_template: str) -> AsyncIterator[Gateway]:
     """One gateway for the folder."""
     async with (
         copied_database(postgres_server, parted_template) as url,
-        running_house(url, sandbox=quick_network()) as one,
+        running_gateway(url, sandbox=quick_network()) as one,
     ):
         yield one
 
@@ -98,8 +98,8 @@ async def phones(
 class Lines:
     """One channel of each kind, each made by the first test that wants it."""
 
-    def __init__(self, house: House, phones: Place) -> None:
-        self._house = house
+    def __init__(self, gateway: Gateway, phones: Place) -> None:
+        self._gateway = gateway
         self._phones = phones
         self._made: dict[str, Line] = {}
 
@@ -112,21 +112,21 @@ class Lines:
         """A fresh one."""
         match kind:
             case "cloud":
-                return await new_cloud_line(self._house)
+                return await new_cloud_line(self._gateway)
             case "qr":
-                return await new_qr_line(self._house)
+                return await new_qr_line(self._gateway)
         return await (await self._phones()).new_line()
 
     async def unlinked(self, kind: str) -> LinkedLine:
         """A fresh one that no phone is linked to."""
         if kind == "qr":
-            return await new_qr_line(self._house, linked=False)
+            return await new_qr_line(self._gateway, linked=False)
         return await (await self._phones()).new_line(linked=False)
 
 
 @pytest_asyncio.fixture(scope="package", loop_scope="package")
-async def lines(house: House, phones: Place) -> Lines:
-    return Lines(house, phones)
+async def lines(gateway: Gateway, phones: Place) -> Lines:
+    return Lines(gateway, phones)
 
 
 @pytest_asyncio.fixture(loop_scope="package", params=["cloud", "qr", "phone"])

@@ -15,8 +15,8 @@ from uuid import UUID
 
 import msgspec
 
-from tests.house import Answer, House
 from tests.patience import PATIENCE, patience
+from tests.running_gateway import Answer, Gateway
 
 T = TypeVar("T")
 FILE_TYPES = ("image", "video", "audio", "document", "sticker")
@@ -74,8 +74,8 @@ class Line(ABC):
     final_code = passing_code = 0  # two codes of the network: one that stays a no, one that does not
     tells_why = True  # whether the network explains a refusal in words
 
-    def __init__(self, house: House, channel_id: UUID, session: str, phone: str, key: str) -> None:
-        self.house = house
+    def __init__(self, gateway: Gateway, channel_id: UUID, session: str, phone: str, key: str) -> None:
+        self.gateway = gateway
         self.channel_id = channel_id
         self.session = session  # ch_…
         self.phone = phone
@@ -85,7 +85,7 @@ class Line(ABC):
     # -- the gateway's doors ------------------------------------------------------------------------------------------
 
     async def call(self, method: str, path: str, body: Any = None, **more: Any) -> Answer:
-        return await self.house.call(method, f"/api/v1{path}", body, key=self.key, **more)
+        return await self.gateway.call(method, f"/api/v1{path}", body, key=self.key, **more)
 
     async def get(self, path: str) -> Any:
         answer = await self.call("GET", path)
@@ -182,7 +182,7 @@ class Line(ABC):
     # -- the network's side -------------------------------------------------------------------------------------------
 
     async def control(self, method: str, path: str, body: Any = None) -> Any:
-        return await self.house.sandbox(method, f"/control{path}", body)
+        return await self.gateway.sandbox(method, f"/control{path}", body)
 
     async def fault(self, **rule: Any) -> None:
         """Puts a fault in force, for this line alone."""

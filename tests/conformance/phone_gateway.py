@@ -24,29 +24,29 @@ from gatepost.networks.qr import kind as qr_kind
 from gatepost.networks.qr.child_driver import ChildDriver, Devices
 from gatepost.networks.qr.driver import DriverTimeouts
 from tests.conformance.phone_line import PhoneLine
-from tests.house import House, running_house
 from tests.networks.qr.phones import Network, child_at, start_network
+from tests.running_gateway import Gateway, running_gateway
 
 _numbers = count(1)
 HOST = "127.0.0.1"
 
 
 class Phones:
-    """The house, its network, and the programs that held its links so far."""
+    """The gateway, its network, and the programs that held its links so far."""
 
     def __init__(self, network: Network, url: str) -> None:
         self.network = network
         self.url = url  # of the database
-        self.house: House
+        self.gateway: Gateway
         self.children: list[ChildDriver] = []
         self._lines: list[PhoneLine] = []
 
     async def new_line(self, *, linked: bool = True) -> PhoneLine:
         """A fresh channel, of a phone of its own."""
         phone = f"1555300{next(_numbers):04d}"
-        channel = await self.house.new_qr_channel(self.house.account_id, phone)
-        key, session = await self.house.new_key(channel.id), ids.format_id("ch", channel.id)
-        line = PhoneLine(self.house, channel.id, session, phone, key, network=self.network)
+        channel = await self.gateway.new_qr_channel(self.gateway.account_id, phone)
+        key, session = await self.gateway.new_key(channel.id), ids.format_id("ch", channel.id)
+        line = PhoneLine(self.gateway, channel.id, session, phone, key, network=self.network)
         self._lines.append(line)
         if linked:
             await line.link()
@@ -63,7 +63,7 @@ class Phones:
 
 @asynccontextmanager
 async def running_phones(url: str, folder: Path, **overrides: Any) -> AsyncIterator[Phones]:
-    """A house with nothing but real links, on a database of its own."""
+    """A gateway with nothing but real links, on a database of its own."""
     key, certificate = certify(folder)
     network = await start_network(TLS_KEY=key, TLS_CERT=certificate)
     phones = Phones(network, url)
@@ -71,7 +71,7 @@ async def running_phones(url: str, folder: Path, **overrides: Any) -> AsyncItera
     settings = {"qr__link_url": "", "qr__engine": "baileys", **overrides}
     try:
         with patch.object(qr_kind, "ChildDriver", partial(phones.driver, program)):
-            async with running_house(url, **settings) as phones.house:
+            async with running_gateway(url, **settings) as phones.gateway:
                 yield phones
                 await phones.close()
     finally:

@@ -9,8 +9,8 @@ from tests.conformance.line import File, Sample, Taken
 from tests.conformance.linked_line import LinkedLine
 from tests.conformance.phone_messages import OWN, SERVER, edited, file_handle, marked, read, said, taken, vote
 from tests.conformance.phone_people import HABITS, People
-from tests.house import House
 from tests.networks.qr.phones import Network
+from tests.running_gateway import Gateway
 
 _ids = count(1)
 _REFUSALS = {"banned": 402, "outdated_client": 405}
@@ -23,8 +23,10 @@ class PhoneLine(LinkedLine):
     final_code, passing_code = 403, 500
     tells_why = False
 
-    def __init__(self, house: House, channel_id: UUID, session: str, phone: str, key: str, *, network: Network) -> None:
-        super().__init__(house, channel_id, session, phone, key)
+    def __init__(
+        self, gateway: Gateway, channel_id: UUID, session: str, phone: str, key: str, *, network: Network
+    ) -> None:
+        super().__init__(gateway, channel_id, session, phone, key)
         self.network = network
         self.people = People(network, phone, self._until_sent)
         self._copies: dict[str, int] = {}

@@ -136,7 +136,7 @@ class QrLine(LinkedLine):
 
     async def open_file(self, file: dict[str, str]) -> bytes:
         """By a second device of the same phone, which may read what the first one sent."""
-        url, reader = f"ws{self.house.sandbox_url.removeprefix('http')}/qr/link", f"reader of {self.session}"
+        url, reader = f"ws{self.gateway.sandbox_url.removeprefix('http')}/qr/link", f"reader of {self.session}"
         async with connect(url, proxy=None) as socket, asyncio.timeout(PATIENCE):
             await socket.send(_frame("open", 1, reader, phone=self.phone))
             await _until(socket, event="qr")

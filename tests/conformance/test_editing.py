@@ -60,4 +60,4 @@ async def test_what_is_not_ours_cannot_be_touched(line: Line) -> None:
     assert (await line.call("DELETE", f"/messages/{theirs}")).status == wanted
     sent = await line.send(person, body="Ours")
     await line.until_status(sent, "READ")
-    assert (await line.house.call("DELETE", f"/api/v1/messages/{sent}")).status == 404  # another channel's key
+    assert (await line.gateway.call("DELETE", f"/api/v1/messages/{sent}")).status == 404  # another channel's key

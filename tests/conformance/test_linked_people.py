@@ -9,7 +9,7 @@ from tests.conformance.conftest import Lines, new_qr_line, quick_network
 from tests.conformance.line import Line, new_person, until
 from tests.conformance.linked_line import LinkedLine
 from tests.conftest import PostgresServer, copied_database
-from tests.house import running_house
+from tests.running_gateway import running_gateway
 
 pytestmark = pytest.mark.asyncio(loop_scope="package")
 GROUP = {"kind": "group", "id": "120363000000000001@g.us", "name": "Family"}
@@ -45,9 +45,9 @@ async def test_groups_and_broadcasts_are_kept_where_somebody_wants_them(postgres
     person = new_person()
     async with (
         copied_database(postgres_server, "gatepost") as url,
-        running_house(url, sandbox=quick_network(), qr__groups=True) as house,
+        running_gateway(url, sandbox=quick_network(), qr__groups=True) as gateway,
     ):
-        kept = await hear_a_group(await new_qr_line(house), person)
+        kept = await hear_a_group(await new_qr_line(gateway), person)
     assert [data["contact"]["name"] for data in kept[:2]] == ["Family", "Family"]
     assert kept[0]["conversation"] == kept[1]["conversation"] != kept[2]["conversation"]
     assert all(data["contact"]["phone"] is None for data in kept)

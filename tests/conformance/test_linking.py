@@ -63,8 +63,8 @@ async def test_codes_renew_until_one_is_scanned(line: QrLine) -> None:
     for wrong in ("format=gif", "format=", "form=png"):
         answer = await line.call("GET", f"/channel/qr?{wrong}")
         assert (answer.status, answer.json()["error"]["code"]) == (422, "invalid_field")
-    old = await line.house.call(
-        "POST", f"{line.house.sandbox_url}/control/phones/{line.phone}/scan", {"code": codes[0]}, key=""
+    old = await line.gateway.call(
+        "POST", f"{line.gateway.sandbox_url}/control/phones/{line.phone}/scan", {"code": codes[0]}, key=""
     )
     assert old.status == 409
     await line.phone_does("scan", {"code": codes[-1]})

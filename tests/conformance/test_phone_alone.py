@@ -95,14 +95,14 @@ async def test_what_is_not_committed_is_not_confirmed_and_comes_again(place: Pho
 
 async def test_a_restarted_gateway_needs_no_new_code(parted_database_url: str, tmp_path: Path) -> None:
     async with running_phones(parted_database_url, tmp_path, role="api") as place:
-        async with worker(place.house, parted_database_url):
+        async with worker(place.gateway, parted_database_url):
             line, person = await place.new_line(), new_person()
             await line.until_status(await line.send(person, body="Before"), "READ")
         assert (await line.get("/channel"))["connection"]["state"] == "disconnected"
         waits = [await line.send(person, body=f"Number {number}") for number in range(3)]
         for number in range(3):
             await line.say(person, "text", {"body": f"Meanwhile {number}"})
-        async with worker(place.house, parted_database_url):
+        async with worker(place.gateway, parted_database_url):
             for message_id in waits:
                 await line.until_status(message_id, "READ")
             heard = await line.heard(person, 3)

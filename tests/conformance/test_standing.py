@@ -8,14 +8,14 @@ from gatepost.networks.qr.reasons import reason_of
 from gatepost.store.pool import Database
 from tests.conformance.conftest import new_qr_line, quick_network
 from tests.conformance.line import Line, new_person, until
-from tests.house import House, running_house
+from tests.running_gateway import Gateway, running_gateway
 
 
 @asynccontextmanager
-async def worker(house: House, url: str) -> AsyncIterator[None]:
+async def worker(gateway: Gateway, url: str) -> AsyncIterator[None]:
     """A process that owns channels, beside the one that answers requests."""
-    db = await Database.connect(url, connections=house.settings.database.connections)
-    gatepost = Gatepost(house.settings, db, url, house.clock, "worker")
+    db = await Database.connect(url, connections=gateway.settings.database.connections)
+    gatepost = Gatepost(gateway.settings, db, url, gateway.clock, "worker")
     await gatepost.start()
     try:
         yield
@@ -38,8 +38,8 @@ async def because(line: Line, message_id: str) -> str:
 
 
 async def test_a_time_lock_keeps_new_people_waiting_and_nobody_else(parted_database_url: str) -> None:
-    async with running_house(parted_database_url, sandbox=quick_network()) as house:
-        line, friend, asker, stranger = await new_qr_line(house), new_person(), new_person(), new_person()
+    async with running_gateway(parted_database_url, sandbox=quick_network()) as gateway:
+        line, friend, asker, stranger = await new_qr_line(gateway), new_person(), new_person(), new_person()
         await line.until_status(await line.send(friend, body="Hello"), "READ")
         await line.phone_does("lock", {"seconds": 3600})
         channel = await line.until_state("limited")
@@ -63,8 +63,8 @@ async def test_a_time_lock_keeps_new_people_waiting_and_nobody_else(parted_datab
 
 
 async def test_a_refusal_opens_the_breaker(parted_database_url: str) -> None:
-    async with running_house(parted_database_url, sandbox=quick_network()) as house:
-        line, friend, stranger = await new_qr_line(house), new_person(), new_person()
+    async with running_gateway(parted_database_url, sandbox=quick_network()) as gateway:
+        line, friend, stranger = await new_qr_line(gateway), new_person(), new_person()
         await line.until_status(await line.send(friend, body="Hello"), "READ")
         await line.fault(fault="refuse", code=463, to=stranger)
         waits = await line.send(stranger, body="May I?")
@@ -77,9 +77,9 @@ async def test_a_refusal_opens_the_breaker(parted_database_url: str) -> None:
 
 
 async def test_a_restart_keeps_the_link_and_all_that_came_meanwhile(parted_database_url: str) -> None:
-    async with running_house(parted_database_url, sandbox=quick_network(), role="api") as house:
-        async with worker(house, parted_database_url):
-            line, person = await new_qr_line(house), new_person()
+    async with running_gateway(parted_database_url, sandbox=quick_network(), role="api") as gateway:
+        async with worker(gateway, parted_database_url):
+            line, person = await new_qr_line(gateway), new_person()
             await line.until_status(await line.send(person, body="Before"), "READ")
         channel = await line.get("/channel")
         assert channel["connection"]["state"] == "disconnected"
@@ -88,7 +88,7 @@ async def test_a_restart_keeps_the_link_and_all_that_came_meanwhile(parted_datab
         waits = [await line.send(person, body=f"Number {number}") for number in range(3)]
         for number in range(3):
             await line.say(person, "text", {"body": f"Meanwhile {number}"})
-        async with worker(house, parted_database_url):
+        async with worker(gateway, parted_database_url):
             for message_id in waits:
                 await line.until_status(message_id, "READ")
             heard = await line.heard(person, 3)

@@ -10,15 +10,15 @@ from gatepost.clock import MovableClock
 from gatepost.model import ids
 from gatepost_sandbox import SandboxSettings
 from tests.console.visitor import add_person
-from tests.house import REVIEW, House, running_house
+from tests.running_gateway import REVIEW, Gateway, running_gateway
 
 SHOP_PHONE, NUMBER, WABA = "15550007777", "100000000000007", "200000000000001"  # of the channel of `official`
 
 
 @pytest.fixture
-async def house(parted_database_url: str) -> AsyncIterator[House]:
+async def gateway(parted_database_url: str) -> AsyncIterator[Gateway]:
     """Yield a running gateway with one official channel and an owner."""
-    async with running_house(parted_database_url) as one:
+    async with running_gateway(parted_database_url) as one:
         await add_person(one)
         yield one
 
@@ -30,21 +30,21 @@ def clock() -> MovableClock:
 
 
 @pytest.fixture
-async def standing(parted_database_url: str, clock: MovableClock) -> AsyncIterator[House]:
+async def standing(parted_database_url: str, clock: MovableClock) -> AsyncIterator[Gateway]:
     """Yield a gateway whose clock moves only when a test advances it."""
-    async with running_house(parted_database_url, clock=clock) as one:
+    async with running_gateway(parted_database_url, clock=clock) as one:
         await add_person(one)
         yield one
 
 
 @pytest.fixture
-async def official(parted_database_url: str) -> AsyncIterator[House]:
+async def official(parted_database_url: str) -> AsyncIterator[Gateway]:
     """Yield a gateway whose channel has a business account, at a network that rejects lotteries. A second is empty."""
     network = msgspec.convert(
         {"management": {"review_delay": REVIEW, "reject_pattern": "lottery"}, "callbacks": {"connections": 1}},
         SandboxSettings,
     )
-    async with running_house(parted_database_url, sandbox=network) as one:
+    async with running_gateway(parted_database_url, sandbox=network) as one:
         channel = await one.new_channel(one.account_id, SHOP_PHONE, NUMBER, waba_id=WABA)
         one.key, one.channel = await one.new_key(channel.id), ids.format_id("ch", channel.id)
         await add_person(one)

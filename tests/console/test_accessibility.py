@@ -13,11 +13,11 @@ from tests.console.shop import REFUSED, open_shop
 from tests.console.views import VIEWS
 from tests.console.visitor import visiting
 from tests.gateway.checks import SEND
-from tests.house import House
+from tests.running_gateway import Gateway
 
 
 @pytest.fixture
-async def shop(official: House, receiver: Receiver) -> tuple[str, str]:
+async def shop(official: Gateway, receiver: Receiver) -> tuple[str, str]:
     """Fill a channel of a gateway; return its id, and the id of an empty one."""
     receiver.answer = lambda request: Answer(500 if request.path == "/crm" else 200)
 
@@ -33,7 +33,7 @@ async def shop(official: House, receiver: Receiver) -> tuple[str, str]:
 
 
 @pytest.mark.parametrize("part", [0, 1])
-async def test_every_view_is_accessible(official: House, shop: tuple[str, str], part: int) -> None:
+async def test_every_view_is_accessible(official: Gateway, shop: tuple[str, str], part: int) -> None:
     """Each view is opened once, and looked at in light, dark and on a small screen. Half of the views per test."""
     found = []
     async with visiting(official) as visitor:
@@ -49,8 +49,8 @@ async def test_every_view_is_accessible(official: House, shop: tuple[str, str], 
     assert not found, "\n".join(found)
 
 
-async def test_the_keyboard_is_enough(house: House) -> None:
-    async with visiting(house) as visitor:
+async def test_the_keyboard_is_enough(gateway: Gateway) -> None:
+    async with visiting(gateway) as visitor:
         await visitor.sign_in("/profile")
         page = visitor.page
         await page.reload()

@@ -9,7 +9,7 @@ from gatepost.admin import accounts
 from gatepost.model import ids
 from gatepost.model.account import API_ACCESS
 from tests.console.visitor import PASSWORD, Visitor, add_person, visiting
-from tests.house import House
+from tests.running_gateway import Gateway
 
 BEN = "ben@example.com"
 EVIL = "<img src=x onerror=alert(1)>"
@@ -21,7 +21,7 @@ async def second_browser(visitor: Visitor) -> AsyncIterator[Visitor]:
     browser = visitor.page.context.browser
     assert browser is not None
     context = await browser.new_context(reduced_motion="reduce", locale="en-GB")
-    other = Visitor(await context.new_page(), visitor.house)
+    other = Visitor(await context.new_page(), visitor.gateway)
     yield other
     assert other.problems == []
     await context.close()
@@ -49,8 +49,8 @@ async def change_role(visitor: Visitor, email: str, role: str) -> None:
     await visitor.page.get_by_role("button", name="Save").click()
 
 
-async def test_invited_joined_changed_and_removed(house: House) -> None:
-    async with visiting(house) as visitor, second_browser(visitor) as ben:
+async def test_invited_joined_changed_and_removed(gateway: Gateway) -> None:
+    async with visiting(gateway) as visitor, second_browser(visitor) as ben:
         await visitor.sign_in("/account")
         page = visitor.page
         await expect(page.get_by_role("row")).to_have_count(2)
@@ -113,20 +113,20 @@ async def read_log(visitor: Visitor) -> None:
     await expect(page.get_by_role("row", name="Accepted an invitation")).to_have_count(1)
 
 
-async def test_the_plan_and_how_it_is_changed(house: House) -> None:
-    await accounts.change_plan(house.db, house.account_id, "starter", plans=house.settings.plans)
-    await add_person(house, "reader", "rita@example.com")
-    async with visiting(house) as visitor:
+async def test_the_plan_and_how_it_is_changed(gateway: Gateway) -> None:
+    await accounts.change_plan(gateway.db, gateway.account_id, "starter", plans=gateway.settings.plans)
+    await add_person(gateway, "reader", "rita@example.com")
+    async with visiting(gateway) as visitor:
         await visitor.open("/account/plan")
         await visitor.fill_sign_in("rita@example.com")
         page = visitor.page
         await expect(page.get_by_role("region", name="Plan Starter")).to_contain_text("0 of 12,000")
         trial = page.get_by_role("region", name="Trial and add-ons")
         await expect(trial).to_contain_text("Without the add-on API Access nothing is sent after it")
-        account = ids.format_id("acc", house.account_id)
+        account = ids.format_id("acc", gateway.account_id)
         await visitor.see(f"gatepost account plan {account} PLAN")
         await visitor.see(f'gatepost account addon add {account} "API Access"')
-        await house.send(phone="5511999998888", body="Hello")
-        await accounts.add_addon(house.db, house.account_id, API_ACCESS, house.clock.now())
+        await gateway.send(phone="5511999998888", body="Hello")
+        await accounts.add_addon(gateway.db, gateway.account_id, API_ACCESS, gateway.clock.now())
         await expect(trial).to_contain_text("lets keys and people send")
         await visitor.see("1 of 12,000")

@@ -16,8 +16,8 @@ from gatepost.model.account import API_ACCESS
 from tests.conftest import PostgresServer, administer
 from tests.console.test_inbox_page import message_of, open_first, say, write
 from tests.console.visitor import EMAIL, Visitor, add_person, visiting
-from tests.house import House
 from tests.patience import patience
+from tests.running_gateway import Gateway
 
 HELLO = {"phone": "5511999998888", "body": "Hello"}
 GONE = "The gateway does not answer. Trying again…"
@@ -37,17 +37,17 @@ async def until_sending_is(visitor: Visitor, status: int, code: str) -> None:
     """Wait until what the operator changed is known: a session is read again within a second."""
     answer: list[object] = []
     async with patience(lambda: f"sending is {answer}"):
-        while (answer := await visitor.page.evaluate(SEND, [visitor.house.channel, {}])) != [status, code]:
+        while (answer := await visitor.page.evaluate(SEND, [visitor.gateway.channel, {}])) != [status, code]:
             await asyncio.sleep(0.05)
 
 
-async def test_a_trial_that_is_over_and_a_suspension(house: House) -> None:
-    await say(house, "Is my order ready?")
-    async with visiting(house) as visitor:
+async def test_a_trial_that_is_over_and_a_suspension(gateway: Gateway) -> None:
+    await say(gateway, "Is my order ready?")
+    async with visiting(gateway) as visitor:
         await visitor.sign_in("/inbox")
         page = visitor.page
         messages, field = await open_first(visitor), page.get_by_role("textbox", name="Message")
-        await accounts.end_trial(house.db, house.account_id, house.clock.now())
+        await accounts.end_trial(gateway.db, gateway.account_id, gateway.clock.now())
         await until_sending_is(visitor, 402, "api_access_required")
         await write(visitor, "Yes, it is.")
         await visitor.see("API Access")
@@ -58,39 +58,39 @@ async def test_a_trial_that_is_over_and_a_suspension(house: House) -> None:
         for path, text in (("/webhooks", "No endpoint yet"), ("/usage", "Received 1"), ("/account/plan", "Trial over")):
             await visitor.open(path)
             await visitor.see(text)
-        await accounts.add_addon(house.db, house.account_id, API_ACCESS, house.clock.now())
+        await accounts.add_addon(gateway.db, gateway.account_id, API_ACCESS, gateway.clock.now())
         await until_sending_is(visitor, 422, "invalid_field")
         await visitor.open("/inbox")
         await open_first(visitor)
         await expect(field).to_have_value("Yes, it is.")
         await field.press("Enter")
         await expect(message_of(messages, "Yes, it is.")).to_be_visible()
-        await accounts.set_suspended(house.db, house.account_id, True)
+        await accounts.set_suspended(gateway.db, gateway.account_id, True)
         await until_sending_is(visitor, 402, "account_suspended")
         await visitor.open("/account/plan")
         await visitor.see("This account is suspended. Nothing is sent until the operator of the gateway ends it.")
         await visitor.see("Suspended")
         await visitor.open("/usage")
         await expect(page.get_by_role("button", name="Try again")).to_be_visible()
-        await accounts.set_suspended(house.db, house.account_id, False)
+        await accounts.set_suspended(gateway.db, gateway.account_id, False)
         await until_sending_is(visitor, 422, "invalid_field")
         await page.get_by_role("button", name="Try again").click()
         await visitor.see("Received 1")
 
 
-async def test_a_reader_is_not_offered_to_send_and_cannot(house: House) -> None:
-    await say(house, "Is my order ready?")
-    await add_person(house, "reader", "rita@example.com")
-    async with visiting(house) as visitor:
+async def test_a_reader_is_not_offered_to_send_and_cannot(gateway: Gateway) -> None:
+    await say(gateway, "Is my order ready?")
+    await add_person(gateway, "reader", "rita@example.com")
+    async with visiting(gateway) as visitor:
         await visitor.open("/inbox")
         await visitor.fill_sign_in("rita@example.com")
         await open_first(visitor)
         await visitor.see("Your role allows you to read, but not to send.")
         await expect(visitor.page.get_by_role("textbox", name="Message")).to_have_count(0)
-        assert await visitor.page.evaluate(SEND, [house.channel, HELLO]) == [403, "missing_scope"]
+        assert await visitor.page.evaluate(SEND, [gateway.channel, HELLO]) == [403, "missing_scope"]
 
 
-async def test_the_sixth_password_has_to_wait_even_if_it_is_right(standing: House, clock: MovableClock) -> None:
+async def test_the_sixth_password_has_to_wait_even_if_it_is_right(standing: Gateway, clock: MovableClock) -> None:
     async with visiting(standing) as visitor:
         await visitor.open()
         page, button = visitor.page, visitor.page.get_by_role("button", name="Sign in")
@@ -111,9 +111,9 @@ async def test_the_sixth_password_has_to_wait_even_if_it_is_right(standing: Hous
         await expect(page.get_by_role("button", name="Your menu")).to_be_visible()
 
 
-async def start_node(house: House, url: str, port: int) -> Process:
+async def start_node(gateway: Gateway, url: str, port: int) -> Process:
     """Start another node of the gateway, in a process of its own; return it when it answers."""
-    words = ["serve", "--role", "api", "--port", str(port), "--database-url", url, "--data", str(house.settings.data)]
+    words = ["serve", "--role", "api", "--port", str(port), "--database-url", url, "--data", str(gateway.settings.data)]
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         "-m",
@@ -125,7 +125,7 @@ async def start_node(house: House, url: str, port: int) -> Process:
     async with patience(lambda: "the node does not answer"):
         while True:
             try:
-                if (await house.call("GET", f"http://127.0.0.1:{port}/readyz", key="")).status == 200:
+                if (await gateway.call("GET", f"http://127.0.0.1:{port}/readyz", key="")).status == 200:
                     return process
             except Exception:
                 await asyncio.sleep(0.1)
@@ -138,12 +138,12 @@ async def stop(process: Process) -> None:
         await process.wait()
 
 
-async def test_a_gateway_that_ends_and_starts_again(house: House, parted_database_url: str) -> None:
+async def test_a_gateway_that_ends_and_starts_again(gateway: Gateway, parted_database_url: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
-    node = copy.copy(house)
+    node = copy.copy(gateway)
     node.url = f"http://127.0.0.1:{port}"
-    process = await start_node(house, parted_database_url, port)
+    process = await start_node(gateway, parted_database_url, port)
     try:
         async with visiting(node) as visitor:
             await visitor.sign_in("/account")
@@ -153,7 +153,7 @@ async def test_a_gateway_that_ends_and_starts_again(house: House, parted_databas
             await visitor.page.get_by_role("tab", name="Plan").click()
             await visitor.see(GONE)
             await expect(row).to_be_visible()  # the page stays as it is, until the next one can be loaded
-            process = await start_node(house, parted_database_url, port)
+            process = await start_node(gateway, parted_database_url, port)
             await visitor.see("Change the plan")
             await expect(visitor.page.get_by_text(GONE)).to_be_hidden()
     finally:
@@ -161,10 +161,10 @@ async def test_a_gateway_that_ends_and_starts_again(house: House, parted_databas
 
 
 async def test_a_database_that_is_gone_for_a_while(
-    house: House, parted_database_url: str, postgres_server: PostgresServer
+    gateway: Gateway, parted_database_url: str, postgres_server: PostgresServer
 ) -> None:
     (name,) = re.findall(r"/(test_\w+)\?", parted_database_url)
-    async with visiting(house) as visitor:
+    async with visiting(gateway) as visitor:
         await visitor.sign_in("/account")
         await expect(visitor.page.get_by_role("row", name=EMAIL)).to_be_visible()
         await administer(postgres_server, f"ALTER DATABASE {name} ALLOW_CONNECTIONS false")

@@ -8,7 +8,7 @@ from playwright.async_api import Locator, expect
 from tests.console.visitor import Visitor, add_person, visiting
 from tests.gateway.checks import TEXT
 from tests.gateway.failing_webhooks import create_webhook
-from tests.house import House
+from tests.running_gateway import Gateway
 
 NUMBER = {"phone_number_id": "100000000000007", "phone": "15550007777", "waba_id": "200000000000007"}
 SECRETS = {"token": "right-token", "app_secret": "right-secret", "name": "Bakery Ltd"}
@@ -25,17 +25,17 @@ async def fill(visitor: Visitor, **fields: str) -> None:
     await page.get_by_role("button", name="Test", exact=True).click()
 
 
-async def control(house: House, phone: str, **body: Any) -> None:
+async def control(gateway: Gateway, phone: str, **body: Any) -> None:
     """Link the phone of the one session that waits, at the sandbox."""
-    await house.sandbox("POST", f"/control/phones/{phone}/scan", body)
+    await gateway.sandbox("POST", f"/control/phones/{phone}/scan", body)
 
 
 def card(visitor: Visitor, name: str) -> Locator:
     return visitor.page.get_by_role("article", name=f"Channel {name}")
 
 
-async def test_a_qr_channel_is_added_linked_and_logged_out(house: House) -> None:
-    async with visiting(house) as visitor:
+async def test_a_qr_channel_is_added_linked_and_logged_out(gateway: Gateway) -> None:
+    async with visiting(gateway) as visitor:
         await visitor.sign_in("/channels")
         page = visitor.page
         await page.get_by_role("link", name="Add a channel").click()
@@ -49,14 +49,14 @@ async def test_a_qr_channel_is_added_linked_and_logged_out(house: House) -> None
         code = page.get_by_role("img", name="QR code to link the phone").locator("path")
         await expect(code).to_be_visible()
         first = await code.get_attribute("d")
-        await house.sandbox("POST", "/control/clock", {"advance": 61})  # the first code expires at the network
+        await gateway.sandbox("POST", "/control/clock", {"advance": 61})  # the first code expires at the network
         await expect(code).not_to_have_attribute("d", first or "")
         await page.get_by_role("button", name="Use a pairing code instead").click()
         await page.get_by_role("button", name="Get a code").click()
         await expect(page.get_by_test_id("copy-value")).to_have_text(re.compile("[A-Z0-9]{4}-?[A-Z0-9]{4}"))
         assert not await visitor.accessibility_problems("linking")
         session = page.url.rpartition("/")[2].partition("?")[0]
-        await control(house, "15550003333", session=session)
+        await control(gateway, "15550003333", session=session)
         await visitor.see("The phone +15550003333 is linked")
         await expect(page.get_by_role("heading", level=1)).to_have_text(EVIL)
         await page.get_by_role("button", name="Log out").click()
@@ -72,9 +72,9 @@ async def test_a_qr_channel_is_added_linked_and_logged_out(house: House) -> None
         await expect(card(visitor, EVIL)).to_have_count(0)
 
 
-async def test_an_official_number_with_a_wrong_token_then_the_right_one(house: House) -> None:
-    await house.sandbox("POST", "/control/numbers", NUMBER | SECRETS)
-    async with visiting(house) as visitor:
+async def test_an_official_number_with_a_wrong_token_then_the_right_one(gateway: Gateway) -> None:
+    await gateway.sandbox("POST", "/control/numbers", NUMBER | SECRETS)
+    async with visiting(gateway) as visitor:
         await visitor.sign_in("/channels/new")
         page = visitor.page
         await page.get_by_role("button", name="Official number").click()
@@ -90,7 +90,7 @@ async def test_an_official_number_with_a_wrong_token_then_the_right_one(house: H
         await expect(values).to_have_count(2)
         callback, verify = await values.all_inner_texts()
         where = {"callback_url": callback, "verify_token": verify}
-        await house.sandbox("POST", "/control/numbers", NUMBER | SECRETS | where)  # verifies the address
+        await gateway.sandbox("POST", "/control/numbers", NUMBER | SECRETS | where)  # verifies the address
         await page.get_by_role("button", name="Done").click()
         await expect(page.get_by_role("heading", level=1)).to_have_text("Bakery Ltd")
         await expect(page.get_by_text("AVAILABLE")).to_be_visible()
@@ -106,13 +106,13 @@ async def test_an_official_number_with_a_wrong_token_then_the_right_one(house: H
         assert "right-token" not in await page.content()
 
 
-async def test_a_dead_token_turns_red_and_a_new_one_green(house: House) -> None:
-    async with visiting(house) as visitor:
+async def test_a_dead_token_turns_red_and_a_new_one_green(gateway: Gateway) -> None:
+    async with visiting(gateway) as visitor:
         await visitor.sign_in("/channels")
         page = visitor.page
         await expect(card(visitor, "Test")).to_contain_text("Connected")
-        await house.sandbox("PATCH", "/control/numbers/100000000000001", {"token": "new-token"})
-        message = await house.send(**TEXT)
+        await gateway.sandbox("PATCH", "/control/numbers/100000000000001", {"token": "new-token"})
+        message = await gateway.send(**TEXT)
         await expect(card(visitor, "Test")).to_contain_text("Access token rejected")
         assert not await visitor.accessibility_problems("the list")
         await visitor.open("/contacts")
@@ -128,19 +128,19 @@ async def test_a_dead_token_turns_red_and_a_new_one_green(house: House) -> None:
         await visitor.see("The new token works.")
         await expect(page.get_by_role("main").get_by_text("Connected", exact=True)).to_be_visible()
         await expect(notice).to_have_count(0)
-        await house.until_status(message, "READ")
+        await gateway.until_status(message, "READ")
 
 
-async def test_the_first_steps_tick_themselves_off(house: House) -> None:
-    async with visiting(house) as visitor:
+async def test_the_first_steps_tick_themselves_off(gateway: Gateway) -> None:
+    async with visiting(gateway) as visitor:
         await visitor.sign_in()
         page = visitor.page
         steps = page.get_by_role("region", name="First steps")
         ticks = steps.get_by_role("img", name="Done")
         await expect(ticks).to_have_count(1)
-        await house.send(**TEXT)
+        await gateway.send(**TEXT)
         await expect(ticks).to_have_count(2)
-        await create_webhook(house, "http://127.0.0.1:8999/hooks")
+        await create_webhook(gateway, "http://127.0.0.1:8999/hooks")
         await expect(ticks).to_have_count(3)
         await visitor.see("You are all set")
         await page.reload()
@@ -148,16 +148,16 @@ async def test_the_first_steps_tick_themselves_off(house: House) -> None:
         await expect(steps).to_have_count(0)
 
 
-async def test_the_first_steps_can_be_hidden_and_readers_change_no_channel(house: House) -> None:
-    await add_person(house, "reader", "rita@example.com")
-    async with visiting(house) as visitor:
+async def test_the_first_steps_can_be_hidden_and_readers_change_no_channel(gateway: Gateway) -> None:
+    await add_person(gateway, "reader", "rita@example.com")
+    async with visiting(gateway) as visitor:
         await visitor.sign_in()
         page = visitor.page
         await page.get_by_role("button", name="Hide the first steps").click()
         await page.reload()
         await expect(page.get_by_role("button", name="Your menu")).to_be_visible()
         await expect(page.get_by_role("region", name="First steps")).to_have_count(0)
-    async with visiting(house) as visitor:
+    async with visiting(gateway) as visitor:
         await visitor.open("/channels")
         await visitor.fill_sign_in("rita@example.com")
         await card(visitor, "Test").get_by_role("link").click()

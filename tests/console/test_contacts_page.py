@@ -5,24 +5,24 @@ from typing import Any
 from playwright.async_api import expect
 
 from tests.console.visitor import add_person, visiting
-from tests.house import House
+from tests.running_gateway import Gateway
 
 CONTACTS = "/api/v1/contacts"
 EVIL = '<img src=x onerror="document.title=1">'
 
 
-async def create(house: House, path: str, **fields: Any) -> str:
+async def create(gateway: Gateway, path: str, **fields: Any) -> str:
     """Create a contact or a label; return its id."""
-    made = await house.call("POST", f"/api/v1/{path}", fields)
+    made = await gateway.call("POST", f"/api/v1/{path}", fields)
     assert made.status == 201, made.body
     id_: str = made.json()["data"]["id"]
     return id_
 
 
-async def test_a_contact_is_added_changed_labelled_merged_and_deleted(house: House) -> None:
-    await create(house, "contacts", phone="5511999990002", name="Benjamin")
-    await create(house, "labels", name="VIP")
-    async with visiting(house) as visitor:
+async def test_a_contact_is_added_changed_labelled_merged_and_deleted(gateway: Gateway) -> None:
+    await create(gateway, "contacts", phone="5511999990002", name="Benjamin")
+    await create(gateway, "labels", name="VIP")
+    async with visiting(gateway) as visitor:
         await visitor.sign_in("/contacts")
         page = visitor.page
         await page.get_by_role("button", name="Add a contact").click()
@@ -42,7 +42,7 @@ async def test_a_contact_is_added_changed_labelled_merged_and_deleted(house: Hou
         await panel.get_by_role("combobox", name="Labels").click()
         await page.get_by_role("option", name="VIP").click()
         await expect(page.get_by_role("listitem").filter(has_text="Ana Maria")).to_contain_text("VIP")
-        ana = (await house.call("GET", f"{CONTACTS}?phone=5511999990001")).json()["data"][0]
+        ana = (await gateway.call("GET", f"{CONTACTS}?phone=5511999990001")).json()["data"][0]
         assert (ana["name"], ana["custom"], ana["opted_out"]) == ("Ana Maria", {"city": "Lisbon"}, True)
         await visitor.choose("Actions for this contact", "Merge with another")
         await page.get_by_role("combobox", name="The other contact").fill("Benj")
@@ -54,8 +54,8 @@ async def test_a_contact_is_added_changed_labelled_merged_and_deleted(house: Hou
         await visitor.see("No contacts yet")
 
 
-async def test_a_table_with_a_bad_line_is_imported(house: House) -> None:
-    async with visiting(house) as visitor:
+async def test_a_table_with_a_bad_line_is_imported(gateway: Gateway) -> None:
+    async with visiting(gateway) as visitor:
         await visitor.sign_in("/contacts")
         page = visitor.page
         await visitor.choose("Import and export", "Import a table")
@@ -82,14 +82,14 @@ async def test_a_table_with_a_bad_line_is_imported(house: House) -> None:
         assert "5511999990001,Ana" in (await (await download.value).path()).read_text()
 
 
-async def test_search_filters_and_a_long_list(house: House) -> None:
+async def test_search_filters_and_a_long_list(gateway: Gateway) -> None:
     lines = "".join(f"55119{i:08},Person {i:03}\n" for i in range(350))
     headers = {"content-type": "text/csv"}
-    await house.call("POST", f"{CONTACTS}/import", headers=headers, raw=f"phone,name\n{lines}".encode())
-    vip = await create(house, "labels", name=EVIL)
-    ana = await create(house, "contacts", phone="351900000001", name=f"Ana {EVIL}", opted_out=True)
-    await house.call("PUT", f"{CONTACTS}/{ana}/labels/{vip}")
-    async with visiting(house) as visitor:
+    await gateway.call("POST", f"{CONTACTS}/import", headers=headers, raw=f"phone,name\n{lines}".encode())
+    vip = await create(gateway, "labels", name=EVIL)
+    ana = await create(gateway, "contacts", phone="351900000001", name=f"Ana {EVIL}", opted_out=True)
+    await gateway.call("PUT", f"{CONTACTS}/{ana}/labels/{vip}")
+    async with visiting(gateway) as visitor:
         await visitor.sign_in("/contacts")
         page = visitor.page
         rows = page.get_by_role("list", name="Contacts").get_by_role("listitem")
@@ -112,8 +112,8 @@ async def test_search_filters_and_a_long_list(house: House) -> None:
         assert await page.title() == "Contacts – Gatepost"
 
 
-async def test_labels_are_added_changed_and_deleted(house: House) -> None:
-    async with visiting(house) as visitor:
+async def test_labels_are_added_changed_and_deleted(gateway: Gateway) -> None:
+    async with visiting(gateway) as visitor:
         await visitor.sign_in("/contacts/labels")
         page = visitor.page
         await page.get_by_role("button", name="Add a label").click()
@@ -126,17 +126,17 @@ async def test_labels_are_added_changed_and_deleted(house: House) -> None:
         await page.get_by_label("Colour").fill("#123456")
         await page.get_by_role("button", name="Save").click()
         await expect(row).to_contain_text("VIP")
-        label = (await house.call("GET", "/api/v1/labels")).json()["data"][0]
+        label = (await gateway.call("GET", "/api/v1/labels")).json()["data"][0]
         assert (label["name"], label["color"]) == ("VIP", "#123456")
         await page.get_by_role("button", name="Delete VIP").click()
         await page.get_by_role("button", name="Delete", exact=True).click()
         await visitor.see("No labels yet")
 
 
-async def test_a_reader_sees_contacts_and_changes_none(house: House) -> None:
-    await create(house, "contacts", phone="5511999990001", name="Ana", custom={"city": "Lisbon"})
-    await add_person(house, "reader", "rita@example.com")
-    async with visiting(house) as visitor:
+async def test_a_reader_sees_contacts_and_changes_none(gateway: Gateway) -> None:
+    await create(gateway, "contacts", phone="5511999990001", name="Ana", custom={"city": "Lisbon"})
+    await add_person(gateway, "reader", "rita@example.com")
+    async with visiting(gateway) as visitor:
         await visitor.open("/contacts")
         await visitor.fill_sign_in("rita@example.com")
         page = visitor.page

@@ -8,8 +8,8 @@ from playwright.async_api import expect
 
 from tests.console.visitor import Visitor, add_person, visiting
 from tests.gateway.checks import PERSON, until
-from tests.house import House
 from tests.patience import PATIENCE
+from tests.running_gateway import Gateway
 
 CHANNEL = "/api/v1/channel"
 
@@ -24,8 +24,8 @@ async def new_key(visitor: Visitor) -> str:
     return key
 
 
-async def works(house: House, key: str) -> bool:
-    return (await house.call("GET", CHANNEL, key=key)).status == 200
+async def works(gateway: Gateway, key: str) -> bool:
+    return (await gateway.call("GET", CHANNEL, key=key)).status == 200
 
 
 async def example(visitor: Visitor, language: str) -> str:
@@ -44,25 +44,25 @@ async def run(command: str, stdin: str) -> str:
     return written.decode()
 
 
-async def bodies(house: House) -> list[str]:
+async def bodies(gateway: Gateway) -> list[str]:
     """Return the texts that the simulated network has received."""
-    accepted: list[Any] = (await house.sandbox("GET", "/control/ledger?kind=accepted"))["entries"]
+    accepted: list[Any] = (await gateway.sandbox("GET", "/control/ledger?kind=accepted"))["entries"]
     return [entry["content"]["body"] for entry in accepted]
 
 
-async def test_a_key_is_created_used_rotated_and_revoked(house: House) -> None:
-    async with visiting(house) as visitor:
+async def test_a_key_is_created_used_rotated_and_revoked(gateway: Gateway) -> None:
+    async with visiting(gateway) as visitor:
         page = visitor.page
-        await house.call("POST", "/api/v1/contacts", {"phone": "5511999990001", "name": "Ana"})
+        await gateway.call("POST", "/api/v1/contacts", {"phone": "5511999990001", "name": "Ana"})
         await visitor.sign_in("/developers")
-        await expect(page.get_by_role("group", name="Base URL")).to_contain_text(f"{house.url}/api/v1")
+        await expect(page.get_by_role("group", name="Base URL")).to_contain_text(f"{gateway.url}/api/v1")
         await page.get_by_role("button", name="Create a key").click()
         dialog = page.get_by_role("dialog", name="Create a key")
         await dialog.get_by_role("checkbox", name="Manage").uncheck()
         await dialog.get_by_label("Name").fill("<b>Shop</b>")
         await dialog.get_by_role("button", name="Create").click()
         key = await new_key(visitor)
-        assert await works(house, key)
+        assert await works(gateway, key)
         row = page.get_by_role("row", name="<b>Shop</b>")
         await expect(row).to_contain_text("send")
         await expect(row).not_to_contain_text("manage")
@@ -80,10 +80,10 @@ async def test_a_key_is_created_used_rotated_and_revoked(house: House) -> None:
             assert key in await example(visitor, language)
 
         async def arrived() -> bool:
-            return (await bodies(house)).count("Hello from Gatepost") == 3
+            return (await bodies(gateway)).count("Hello from Gatepost") == 3
 
         await until(arrived)
-        await house.call("POST", "/api/v1/labels", {"name": "VIP"}, key=key)
+        await gateway.call("POST", "/api/v1/labels", {"name": "VIP"}, key=key)
         await page.get_by_role("tab", name="Keys").click()
         await visitor.choose("Actions for <b>Shop</b>", "Refused requests")
         await page.get_by_role("row", name="/api/v1/labels").get_by_role("button").click()
@@ -99,8 +99,8 @@ async def test_a_key_is_created_used_rotated_and_revoked(house: House) -> None:
         await visitor.choose("Actions for <b>Shop</b>", "Rotate")
         await page.get_by_role("button", name="Create the new key").click()
         rotated = await new_key(visitor)
-        assert await works(house, key)
-        assert await works(house, rotated)
+        assert await works(gateway, key)
+        assert await works(gateway, rotated)
         await expect(row).to_have_count(2)
         await row.filter(has_text="Active").get_by_role("button").click()
         await page.get_by_role("menuitem", name="Revoke").click()
@@ -108,16 +108,16 @@ async def test_a_key_is_created_used_rotated_and_revoked(house: House) -> None:
         await expect(row).to_have_count(1)
 
         async def ended() -> bool:
-            return (await house.call("GET", CHANNEL, key=rotated)).status == 401
+            return (await gateway.call("GET", CHANNEL, key=rotated)).status == 401
 
         await until(ended)
-        assert await works(house, key)
+        assert await works(gateway, key)
         await page.get_by_role("switch", name="Show revoked and expired keys (1)").check()
         await expect(row.filter(has_text="Revoked")).to_be_visible()
 
 
-async def test_the_console_sends_and_shows_the_answer(house: House) -> None:
-    async with visiting(house) as visitor:
+async def test_the_console_sends_and_shows_the_answer(gateway: Gateway) -> None:
+    async with visiting(gateway) as visitor:
         page = visitor.page
         await visitor.sign_in("/developers/console")
         await page.get_by_role("textbox", name="Body").fill('{"phone": "12"}')
@@ -131,7 +131,7 @@ async def test_the_console_sends_and_shows_the_answer(house: House) -> None:
         await expect(answer.get_by_role("status")).to_contain_text("200")
 
         async def arrived() -> bool:
-            return "From the console" in await bodies(house)
+            return "From the console" in await bodies(gateway)
 
         await until(arrived)
         await page.get_by_role("combobox", name="Operation").fill("Get a contact")
@@ -143,9 +143,9 @@ async def test_the_console_sends_and_shows_the_answer(house: House) -> None:
         await expect(answer.get_by_role("status")).to_contain_text("404")
 
 
-async def test_a_reader_sees_keys_and_is_offered_no_change(house: House) -> None:
-    await add_person(house, "reader", "rita@example.com")
-    async with visiting(house) as visitor:
+async def test_a_reader_sees_keys_and_is_offered_no_change(gateway: Gateway) -> None:
+    await add_person(gateway, "reader", "rita@example.com")
+    async with visiting(gateway) as visitor:
         page = visitor.page
         await visitor.open("/developers")
         await visitor.fill_sign_in("rita@example.com")

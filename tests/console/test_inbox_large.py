@@ -8,7 +8,7 @@ from gatepost.model import ids
 from tests.console.test_inbox_page import message_of, say
 from tests.console.visitor import visiting
 from tests.gateway.checks import until
-from tests.house import House
+from tests.running_gateway import Gateway
 
 COUNT = 10_000
 DRAWN = 100  # rows that may be in the page at once
@@ -17,11 +17,11 @@ _MESSAGE = """INSERT INTO messages (channel_id, id, contact_id, incoming, bulk, 
                                     event_ids, reply_to)"""
 
 
-async def fill(house: House, first: str) -> None:
+async def fill(gateway: Gateway, first: str) -> None:
     """Add conversations of an hour ago, and messages to that of the first message, which the last one quotes."""
-    channel, now = ids.parse_id("ch", house.channel), ids.milliseconds(house.clock.now())
+    channel, now = ids.parse_id("ch", gateway.channel), ids.milliseconds(gateway.clock.now())
     at = _ID.format(at="$2::bigint", n="i")
-    async with house.db.connection() as conn:
+    async with gateway.db.connection() as conn:
         await conn.execute(
             f"""WITH people AS (
                     INSERT INTO contacts (channel_id, id, phone, name, created_at, updated_at)
@@ -58,9 +58,9 @@ async def fill(house: House, first: str) -> None:
         )
 
 
-async def messages_of(house: House) -> Any:
+async def messages_of(gateway: Gateway) -> Any:
     """Return the messages of the channel."""
-    return (await house.call("GET", "/api/v1/messages")).json()["data"]
+    return (await gateway.call("GET", "/api/v1/messages")).json()["data"]
 
 
 async def scroll_until(area: Locator, wanted: Locator, *, up: bool = False) -> None:
@@ -76,11 +76,11 @@ async def scroll_until(area: Locator, wanted: Locator, *, up: bool = False) -> N
     await expect(wanted).to_be_visible()
 
 
-async def test_long_lists(house: House) -> None:
-    await say(house, "The very first.")
-    first = await until(lambda: messages_of(house))
-    await fill(house, first[0]["key"]["id"])
-    async with visiting(house) as visitor:
+async def test_long_lists(gateway: Gateway) -> None:
+    await say(gateway, "The very first.")
+    first = await until(lambda: messages_of(gateway))
+    await fill(gateway, first[0]["key"]["id"])
+    async with visiting(gateway) as visitor:
         await visitor.sign_in("/inbox")
         page = visitor.page
         conversations = page.get_by_role("region", name="Conversations")
@@ -105,5 +105,5 @@ async def test_long_lists(house: House) -> None:
         await scroll_until(messages, message_of(messages, "Message 120."))
         await page.get_by_role("button", name="Go to the newest message").click()
         await expect(newest).to_be_visible()
-        await say(house, "One more.")
+        await say(gateway, "One more.")
         await expect(message_of(messages, "One more.")).to_be_visible()

@@ -10,8 +10,8 @@ from gatepost.clock import MovableClock
 from gatepost.model.session import IDLE
 from tests.console.visitor import PASSWORD, Visitor, visiting
 from tests.gateway.checks import PERSON
-from tests.house import FAST_NETWORK, House
 from tests.patience import patience
+from tests.running_gateway import FAST_NETWORK, Gateway
 
 NUMBER = "100000000000001"
 EVIL = '<img src=x onerror="document.title=1"><script>document.title=1</script>'
@@ -19,16 +19,16 @@ SVG = '<svg xmlns="http://www.w3.org/2000/svg" onload="document.title=1"><script
 PICTURE = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=="
 
 
-async def say(house: House, text: str, name: str = "Ana Souza", number: str = NUMBER) -> None:
+async def say(gateway: Gateway, text: str, name: str = "Ana Souza", number: str = NUMBER) -> None:
     """Write a text as the person."""
     fields = {"phone_number_id": number, "from": PERSON, "text": text, "name": name}
-    await house.sandbox("POST", "/control/say", fields)
+    await gateway.sandbox("POST", "/control/say", fields)
 
 
-async def incoming(house: House, type_: str, content: Any, **fields: Any) -> str:
+async def incoming(gateway: Gateway, type_: str, content: Any, **fields: Any) -> str:
     """Send anything as the person; return the network's id of it."""
     body = {"from": PERSON, "type": type_, type_: content, **fields}
-    wamid: str = (await house.sandbox("POST", f"/control/numbers/{NUMBER}/incoming", body))["wamid"]
+    wamid: str = (await gateway.sandbox("POST", f"/control/numbers/{NUMBER}/incoming", body))["wamid"]
     return wamid
 
 
@@ -52,9 +52,9 @@ async def write(visitor: Visitor, text: str) -> None:
     await field.press("Enter")
 
 
-async def test_a_chat_both_ways(house: House) -> None:
-    await say(house, "Is my order ready?")
-    async with visiting(house) as visitor:
+async def test_a_chat_both_ways(gateway: Gateway) -> None:
+    await say(gateway, "Is my order ready?")
+    async with visiting(gateway) as visitor:
         await visitor.sign_in("/inbox")
         page = visitor.page
         await expect(page.get_by_text("1 unread", exact=True)).to_be_visible()
@@ -66,9 +66,9 @@ async def test_a_chat_both_ways(house: House) -> None:
         await expect(sent.get_by_role("img", name="Read")).to_be_visible()
         await expect(sent.get_by_role("link")).to_have_attribute("rel", "noopener noreferrer")
         await expect(page.get_by_role("textbox", name="Message")).to_have_value("")
-        await say(house, "Thank you!")
+        await say(gateway, "Thank you!")
         await expect(message_of(messages, "Thank you!")).to_be_visible()
-        await incoming(house, "image", {"content": PICTURE, "mime_type": "image/png", "caption": "See?"})
+        await incoming(gateway, "image", {"content": PICTURE, "mime_type": "image/png", "caption": "See?"})
         picture = message_of(messages, "See?").get_by_role("img", name="Picture")
         await expect(picture).to_be_visible()
         await expect(picture).to_have_js_property("complete", value=True)
@@ -78,22 +78,22 @@ async def test_a_chat_both_ways(house: House) -> None:
         await expect(page.get_by_role("button", name="Open again")).to_be_visible()
 
 
-async def test_what_strangers_write_is_shown_and_never_run(house: House) -> None:
-    await say(house, EVIL, name=EVIL)
+async def test_what_strangers_write_is_shown_and_never_run(gateway: Gateway) -> None:
+    await say(gateway, EVIL, name=EVIL)
     document = {"content": base64.b64encode(b"x").decode(), "mime_type": "text/plain", "filename": f"{EVIL[:40]}.txt"}
-    await incoming(house, "document", document, name=EVIL)
+    await incoming(gateway, "document", document, name=EVIL)
     picture = {"content": base64.b64encode(SVG.encode()).decode(), "mime_type": "image/svg+xml", "filename": "x.svg"}
-    await incoming(house, "document", picture, name=EVIL)
-    await incoming(house, "text", {"body": "javascript:document.title=1"}, name=EVIL)
+    await incoming(gateway, "document", picture, name=EVIL)
+    await incoming(gateway, "text", {"body": "javascript:document.title=1"}, name=EVIL)
     card = {"name": {"formatted_name": EVIL}, "urls": [{"url": "javascript:alert(1)"}]}
-    await incoming(house, "contacts", [card], name=EVIL)
-    await incoming(house, "raw", {"type": "hologram", "hologram": {"depth": EVIL}}, name=EVIL)
-    label = (await house.call("POST", "/api/v1/labels", {"name": EVIL[:60]})).json()["data"]["id"]
+    await incoming(gateway, "contacts", [card], name=EVIL)
+    await incoming(gateway, "raw", {"type": "hologram", "hologram": {"depth": EVIL}}, name=EVIL)
+    label = (await gateway.call("POST", "/api/v1/labels", {"name": EVIL[:60]})).json()["data"]["id"]
     async with patience(lambda: "a conversation is listed"):
-        while not (listed := (await house.call("GET", "/api/v1/conversations")).json()["data"]):
+        while not (listed := (await gateway.call("GET", "/api/v1/conversations")).json()["data"]):
             await asyncio.sleep(0.05)
-    await house.call("PUT", f"/api/v1/conversations/{listed[0]['id']}/labels/{label}")
-    async with visiting(house) as visitor:
+    await gateway.call("PUT", f"/api/v1/conversations/{listed[0]['id']}/labels/{label}")
+    async with visiting(gateway) as visitor:
         await visitor.sign_in("/inbox")
         messages = await open_first(visitor)
         await expect(messages.get_by_text(EVIL).first).to_be_visible()
@@ -103,15 +103,15 @@ async def test_what_strangers_write_is_shown_and_never_run(house: House) -> None
         await expect(visitor.page.get_by_role("heading", level=2).last).to_have_text(EVIL)
         assert await visitor.page.locator("a[href^='javascript']").count() == 0
         file = await messages.get_by_role("link", name="x.svg").get_attribute("href")
-        answer = await visitor.page.request.get(house.url + str(file))
+        answer = await visitor.page.request.get(gateway.url + str(file))
         assert "sandbox" in answer.headers["content-security-policy"]
         assert answer.headers["content-disposition"].startswith("attachment")
         assert "Inbox" in await visitor.page.title()
 
 
-async def test_a_failed_send_keeps_its_text_and_is_sent_once(house: House) -> None:
-    await say(house, "Hello?")
-    async with visiting(house) as visitor:
+async def test_a_failed_send_keeps_its_text_and_is_sent_once(gateway: Gateway) -> None:
+    await say(gateway, "Hello?")
+    async with visiting(gateway) as visitor:
         await visitor.sign_in("/inbox")
         messages = await open_first(visitor)
         page = visitor.page
@@ -130,9 +130,9 @@ async def test_a_failed_send_keeps_its_text_and_is_sent_once(house: House) -> No
         await form.get_by_role("button", name="Send", exact=True).click()
         await expect(page.get_by_role("textbox", name="Message")).to_have_value("")
         await expect(message_of(messages, "Only once").get_by_role("img", name="Read")).to_be_visible()
-        ledger = await house.sandbox("GET", "/control/ledger?kind=accepted")
+        ledger = await gateway.sandbox("GET", "/control/ledger?kind=accepted")
         assert len(ledger["entries"]) == 1
-        await house.sandbox("POST", "/control/faults", {"fault": "fail", "code": 131026})
+        await gateway.sandbox("POST", "/control/faults", {"fault": "fail", "code": 131026})
         await write(visitor, "Refused")
         await message_of(messages, "Refused").get_by_role("button", name="What happened").click()
         trace = page.get_by_role("dialog", name="Trace of a message")
@@ -140,8 +140,8 @@ async def test_a_failed_send_keeps_its_text_and_is_sent_once(house: House) -> No
         await expect(trace.get_by_text("Failed", exact=True).first).to_be_visible()
 
 
-async def test_a_lost_stream_catches_up(house: House) -> None:
-    await say(house, "First")
+async def test_a_lost_stream_catches_up(gateway: Gateway) -> None:
+    await say(gateway, "First")
     cut = False
 
     async def end_soon(route: Any) -> None:
@@ -152,7 +152,7 @@ async def test_a_lost_stream_catches_up(house: House) -> None:
             joint = "&" if "?" in route.request.url else "?"
             await route.continue_(url=f"{route.request.url}{joint}seconds=1")
 
-    async with visiting(house) as visitor:
+    async with visiting(gateway) as visitor:
         page = visitor.page
         await page.route("**/api/v1/account/stream*", end_soon)
         await visitor.sign_in("/inbox")
@@ -161,7 +161,7 @@ async def test_a_lost_stream_catches_up(house: House) -> None:
         cut = True
         await expect(page.get_by_text("Connection lost")).to_be_visible()
         for number in range(20):
-            await say(house, f"Number {number} was missed")
+            await say(gateway, f"Number {number} was missed")
         await page.unroute("**/api/v1/account/stream*")
         await expect(page.get_by_text("Reconnected.")).to_be_visible()
         await expect(message_of(messages, "Number 19 was missed")).to_be_visible()
@@ -169,24 +169,24 @@ async def test_a_lost_stream_catches_up(house: House) -> None:
             await expect(message_of(messages, f"Number {number} was missed")).to_have_count(1)
 
 
-async def test_only_a_template_is_sent_in_a_closed_window(house: House) -> None:
+async def test_only_a_template_is_sent_in_a_closed_window(gateway: Gateway) -> None:
     limits = FAST_NETWORK | {"window": 1}
     number, waba = "100000000000007", "200000000000001"
-    channel = await house.new_channel(house.account_id, "15550007777", number, limits=limits, waba_id=waba)
-    house.key = await house.new_key(channel.id)
+    channel = await gateway.new_channel(gateway.account_id, "15550007777", number, limits=limits, waba_id=waba)
+    gateway.key = await gateway.new_key(channel.id)
     body = {
         "type": "BODY",
         "text": "Hello {{1}}, your order {{2}} has left our house today.",
         "example": {"body_text": [["Ana", "4711"]]},
     }
     template = {"name": "order_sent", "language": "en_US", "category": "UTILITY", "components": [body]}
-    made = await house.call("POST", "/api/v1/templates", template)
+    made = await gateway.call("POST", "/api/v1/templates", template)
     assert made.status == 201, made.body
-    await house.sandbox("POST", "/control/clock", {"advance": 7200})
-    async with visiting(house) as visitor:
-        await house.call("POST", "/api/v1/templates/sync", {})
+    await gateway.sandbox("POST", "/control/clock", {"advance": 7200})
+    async with visiting(gateway) as visitor:
+        await gateway.call("POST", "/api/v1/templates/sync", {})
         first = {"name": "order_sent", "language": "en_US", "variables": ["Ana", "1"]}
-        await house.send(phone=PERSON, type="template", template=first)
+        await gateway.send(phone=PERSON, type="template", template=first)
         await visitor.sign_in(f"/inbox?channel=ch_{channel.id.hex}")
         messages = await open_first(visitor)
         page = visitor.page
@@ -204,12 +204,12 @@ async def test_only_a_template_is_sent_in_a_closed_window(house: House) -> None:
         await dialog.get_by_role("button", name="Send", exact=True).click()
         await expect(dialog).to_have_count(0)
         await expect(message_of(messages, "order 4712").get_by_role("img", name="Read")).to_be_visible()
-        await say(house, "Thanks", number=number)
+        await say(gateway, "Thanks", number=number)
         await expect(page.get_by_role("textbox", name="Message")).to_be_visible()
         await expect(page.get_by_text("Free text is possible for another 2")).to_be_visible()
 
 
-async def test_an_expired_session_keeps_what_was_written(standing: House, clock: MovableClock) -> None:
+async def test_an_expired_session_keeps_what_was_written(standing: Gateway, clock: MovableClock) -> None:
     async with visiting(standing) as visitor:
         await visitor.sign_in("/inbox")
         page = visitor.page
@@ -229,7 +229,7 @@ async def test_an_expired_session_keeps_what_was_written(standing: House, clock:
         await expect(field).to_have_value("")
 
 
-async def test_a_message_arrives_while_the_list_is_loading(house: House) -> None:
+async def test_a_message_arrives_while_the_list_is_loading(gateway: Gateway) -> None:
     read, release = asyncio.Event(), asyncio.Event()
 
     async def hold(route: Route) -> None:
@@ -238,12 +238,12 @@ async def test_a_message_arrives_while_the_list_is_loading(house: House) -> None
         await release.wait()
         await route.fulfill(response=answer)
 
-    async with visiting(house) as visitor:
+    async with visiting(gateway) as visitor:
         page = visitor.page
         await page.route("**/api/v1/conversations?*", hold, times=1)
         await visitor.sign_in("/inbox")
         await read.wait()  # the list was empty
-        await say(house, "Are you there?")
+        await say(gateway, "Are you there?")
         await expect(page).to_have_title("(1) Inbox – Gatepost")  # the event has arrived
         release.set()
         await expect(message_of(await open_first(visitor), "Are you there?")).to_be_visible()

@@ -4,7 +4,7 @@ from playwright.async_api import Locator, expect
 
 from tests.console.test_inbox_page import message_of, open_first, say, write
 from tests.console.visitor import Visitor, add_person, visiting
-from tests.house import House
+from tests.running_gateway import Gateway
 
 BEN = "ben@example.com"
 SECOND = "100000000000002"
@@ -16,10 +16,10 @@ def row_of(visitor: Visitor, text: str) -> Locator:
     return rows.filter(has_text=text)
 
 
-async def test_two_people_share_a_conversation(house: House) -> None:
-    await add_person(house, "agent", BEN)
-    await say(house, "Who helps me?")
-    async with visiting(house) as ana, visiting(house) as ben:
+async def test_two_people_share_a_conversation(gateway: Gateway) -> None:
+    await add_person(gateway, "agent", BEN)
+    await say(gateway, "Who helps me?")
+    async with visiting(gateway) as ana, visiting(gateway) as ben:
         await ana.sign_in("/inbox")
         await ben.open("/inbox")
         await ben.fill_sign_in(BEN)
@@ -60,11 +60,11 @@ async def test_two_people_share_a_conversation(house: House) -> None:
         await expect(row_of(ana, "I do.")).to_be_visible()
 
 
-async def test_all_channels_in_one_list(house: House) -> None:
-    await house.new_channel(house.account_id, "15550002222", SECOND)
-    await say(house, "To the first number")
-    await say(house, "To the second number", number=SECOND)
-    async with visiting(house) as visitor:
+async def test_all_channels_in_one_list(gateway: Gateway) -> None:
+    await gateway.new_channel(gateway.account_id, "15550002222", SECOND)
+    await say(gateway, "To the first number")
+    await say(gateway, "To the second number", number=SECOND)
+    async with visiting(gateway) as visitor:
         await visitor.sign_in("/inbox")
         page = visitor.page
         await expect(page.get_by_role("button", name="All channels")).to_be_visible()
@@ -75,10 +75,10 @@ async def test_all_channels_in_one_list(house: House) -> None:
         await expect(message_of(messages, "To the second number")).to_be_visible()
         await write(visitor, "From the second")
         await expect(message_of(messages, "From the second").get_by_role("img", name="Read")).to_be_visible()
-        accepted = (await house.sandbox("GET", "/control/ledger?kind=accepted"))["entries"]
+        accepted = (await gateway.sandbox("GET", "/control/ledger?kind=accepted"))["entries"]
         assert [entry["phone_number_id"] for entry in accepted] == [SECOND]
         await expect(row_of(visitor, "From the second")).to_be_visible()
-        await say(house, "Another for the first")
+        await say(gateway, "Another for the first")
         await expect(row_of(visitor, "Another for the first")).to_be_visible()
         await page.get_by_role("button", name="All channels").click()
         await page.get_by_role("menuitem", name="+15550002222").click()

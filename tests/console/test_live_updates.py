@@ -3,7 +3,7 @@
 from playwright.async_api import Page, Route, expect
 
 from tests.console.visitor import PASSWORD, Visitor, add_person, visiting
-from tests.house import House, running_house
+from tests.running_gateway import Gateway, running_gateway
 
 STREAM = "**/api/v1/account/stream*"
 
@@ -27,8 +27,8 @@ class Cable:
             await route.continue_(url=f"{route.request.url}{joint}seconds=1")
 
 
-async def add_contact(house: House, number: int) -> None:
-    made = await house.call("POST", "/api/v1/contacts", {"phone": f"55119999{number:05}", "name": f"Person {number}"})
+async def add_contact(gateway: Gateway, number: int) -> None:
+    made = await gateway.call("POST", "/api/v1/contacts", {"phone": f"55119999{number:05}", "name": f"Person {number}"})
     assert made.status == 201, made.body
 
 
@@ -36,17 +36,17 @@ async def seen(visitor: Visitor, name: str) -> None:
     await expect(visitor.page.get_by_text(name, exact=True)).to_be_visible()
 
 
-async def test_nothing_is_missing_after_a_cut(house: House) -> None:
-    async with visiting(house) as visitor:
+async def test_nothing_is_missing_after_a_cut(gateway: Gateway) -> None:
+    async with visiting(gateway) as visitor:
         cable = Cable(visitor.page)
         await cable.plug()
         await visitor.sign_in("/contacts")
-        await add_contact(house, 1)
+        await add_contact(gateway, 1)
         await seen(visitor, "Person 1")
         cable.cut = True
         await visitor.see("Connection lost. Trying again…")
         for number in range(2, 7):
-            await add_contact(house, number)
+            await add_contact(gateway, number)
         cable.cut = False
         await visitor.see("Reconnected. 10 updates while you were away.")  # a contact and a conversation each
         for number in range(1, 7):
@@ -55,8 +55,8 @@ async def test_nothing_is_missing_after_a_cut(house: House) -> None:
         await visitor.page.unroute(STREAM)
 
 
-async def test_two_tabs_have_one_connection_and_the_second_goes_on_alone(house: House) -> None:
-    async with visiting(house) as visitor:
+async def test_two_tabs_have_one_connection_and_the_second_goes_on_alone(gateway: Gateway) -> None:
+    async with visiting(gateway) as visitor:
         opened: list[str] = []
         context = visitor.page.context
         context.on("request", lambda request: opened.append(request.url) if "/account/stream" in request.url else None)
@@ -64,14 +64,14 @@ async def test_two_tabs_have_one_connection_and_the_second_goes_on_alone(house: 
         async with visitor.page.expect_popup() as popup:
             await visitor.page.evaluate("void window.open('/contacts')")
         page = await popup.value
-        other = Visitor(page, house)
+        other = Visitor(page, gateway)
         await expect(page.get_by_role("button", name="Your menu")).to_be_visible()
-        await add_contact(house, 1)
+        await add_contact(gateway, 1)
         await seen(visitor, "Person 1")
         await seen(other, "Person 1")
         assert len(opened) == 1
         await visitor.open("/healthz")  # the first tab leaves
-        await add_contact(house, 2)  # before, while or after the second tab takes over
+        await add_contact(gateway, 2)  # before, while or after the second tab takes over
         await seen(other, "Person 2")
         assert len(opened) == 2
         assert other.problems == []
@@ -79,16 +79,16 @@ async def test_two_tabs_have_one_connection_and_the_second_goes_on_alone(house: 
 
 
 async def test_a_revoked_session_asks_to_sign_in(parted_database_url: str) -> None:
-    async with running_house(parted_database_url, api__heartbeat=0.2) as house, visiting(house) as visitor:
-        await add_person(house)
+    async with running_gateway(parted_database_url, api__heartbeat=0.2) as gateway, visiting(gateway) as visitor:
+        await add_person(gateway)
         await visitor.sign_in("/contacts")
-        async with house.db.connection() as conn:
+        async with gateway.db.connection() as conn:
             await conn.execute("DELETE FROM sessions")
-        await add_contact(house, 1)
+        await add_contact(gateway, 1)
         again = visitor.page.get_by_role("dialog", name="Your session has ended")
         await again.get_by_role("textbox", name="Password").fill(PASSWORD)
         await again.get_by_role("button", name="Sign in").click()
         await expect(again).to_be_hidden()
         await seen(visitor, "Person 1")
-        await add_contact(house, 2)
+        await add_contact(gateway, 2)
         await seen(visitor, "Person 2")

@@ -4,15 +4,15 @@ from playwright.async_api import expect
 
 from tests.console.visitor import add_person, visiting
 from tests.gateway.test_orders import ORDERS, order
-from tests.house import House
+from tests.running_gateway import Gateway
 
 EVIL = '<img src=x onerror="document.title=1">'
 
 
-async def test_an_order_is_shown_with_its_total_and_moved_on(house: House) -> None:
-    made = await order(house)
-    await house.call("PATCH", f"/api/v1/contacts/{made['contact']['id']}", {"name": EVIL})
-    async with visiting(house) as visitor:
+async def test_an_order_is_shown_with_its_total_and_moved_on(gateway: Gateway) -> None:
+    made = await order(gateway)
+    await gateway.call("PATCH", f"/api/v1/contacts/{made['contact']['id']}", {"name": EVIL})
+    async with visiting(gateway) as visitor:
         await visitor.sign_in("/orders")
         page = visitor.page
         row = page.get_by_role("row").filter(has_text=EVIL)
@@ -23,7 +23,7 @@ async def test_an_order_is_shown_with_its_total_and_moved_on(house: House) -> No
         await expect(panel).to_contain_text("Please")
         await panel.get_by_role("button", name="Confirm").click()
         await expect(panel.get_by_text("Confirmed", exact=True)).to_be_visible()
-        assert (await house.call("GET", f"{ORDERS}/{made['id']}")).json()["data"]["status"] == "confirmed"
+        assert (await gateway.call("GET", f"{ORDERS}/{made['id']}")).json()["data"]["status"] == "confirmed"
         await panel.get_by_role("button", name="Cancel the order").click()
         await page.get_by_role("dialog", name="Cancel the order").get_by_role("button", name="Cancel the order").click()
         await expect(panel.get_by_text("Canceled", exact=True)).to_be_visible()
@@ -35,10 +35,10 @@ async def test_an_order_is_shown_with_its_total_and_moved_on(house: House) -> No
         assert await page.title() == "Orders – Gatepost"
 
 
-async def test_a_reader_sees_orders_and_changes_none(house: House) -> None:
-    made = await order(house)
-    await add_person(house, "reader", "rita@example.com")
-    async with visiting(house) as visitor:
+async def test_a_reader_sees_orders_and_changes_none(gateway: Gateway) -> None:
+    made = await order(gateway)
+    await add_person(gateway, "reader", "rita@example.com")
+    async with visiting(gateway) as visitor:
         await visitor.open(f"/orders?order={made['id']}")
         await visitor.fill_sign_in("rita@example.com")
         panel = visitor.page.get_by_role("dialog", name="Order", exact=True)

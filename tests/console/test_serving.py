@@ -17,8 +17,8 @@ from gatepost.api.app import _framework
 from gatepost.console.built_files import load_files
 from gatepost.console.dashboard import API_PATHS, NOT_BUILT, Dashboard
 from tests.conftest import Receiver, serve_app
-from tests.house import Answer, running_house
 from tests.patience import PATIENCE
+from tests.running_gateway import Answer, running_gateway
 
 PAGE = '<meta property="csp-nonce" nonce="CSP_NONCE"><script src="/assets/app-abc.js" nonce="CSP_NONCE"></script>'
 SCRIPT = b"console.log('hello')" * 100
@@ -160,10 +160,10 @@ def test_the_first_page_is_small() -> None:
 
 
 async def test_the_gateway_serves_the_built_dashboard(parted_database_url: str) -> None:
-    async with running_house(parted_database_url) as house:
-        page = await house.call("GET", "/", key="", headers=BROWSER)
+    async with running_gateway(parted_database_url) as gateway:
+        page = await gateway.call("GET", "/", key="", headers=BROWSER)
         assert page.status == 200, "the dashboard is not built: run `make dashboard`"
-        assert page.headers["x-request-id"] != (await house.call("GET", "/healthz")).headers["x-request-id"]
+        assert page.headers["x-request-id"] != (await gateway.call("GET", "/healthz")).headers["x-request-id"]
         (script,) = re.findall(r'<script[^>]* src="(/assets/[^"]+\.js)"', page.body.decode())
-        answer = await house.call("GET", script, key="", headers={"accept-encoding": "br"})
+        answer = await gateway.call("GET", script, key="", headers={"accept-encoding": "br"})
         assert (answer.status, answer.headers["content-type"]) == (200, "text/javascript")

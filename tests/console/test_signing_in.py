@@ -7,13 +7,13 @@ from gatepost.clock import MovableClock
 from gatepost.model.account_log import OPERATOR
 from gatepost.store.users import get_user_by_email
 from tests.console.visitor import EMAIL, PASSWORD, Visitor, code_of, visiting
-from tests.house import House
+from tests.running_gateway import Gateway
 
 IDLE = 13 * 3600.0  # seconds: longer than a session lives unused
 
 
-async def test_a_wrong_password_is_told_and_a_right_one_opens_the_page_that_was_asked_for(house: House) -> None:
-    async with visiting(house) as visitor:
+async def test_a_wrong_password_is_told_and_a_right_one_opens_the_page_that_was_asked_for(gateway: Gateway) -> None:
+    async with visiting(gateway) as visitor:
         await visitor.open("/webhooks/log?status=%5B%22pending%22%5D")
         await visitor.fill_sign_in(password="wrong wrong wrong")
         await visitor.see("The e-mail address or the password is wrong.")
@@ -26,7 +26,7 @@ async def test_a_wrong_password_is_told_and_a_right_one_opens_the_page_that_was_
         await visitor.see("Forgot your password?")
 
 
-async def test_a_code_is_set_up_and_asked_for(standing: House, clock: MovableClock) -> None:
+async def test_a_code_is_set_up_and_asked_for(standing: Gateway, clock: MovableClock) -> None:
     async with visiting(standing) as visitor:
         await visitor.sign_in("/profile")
         key, recovery_codes = await set_up_code(visitor, clock)
@@ -66,7 +66,7 @@ async def set_up_code(visitor: Visitor, clock: MovableClock) -> tuple[str, list[
     return key, texts
 
 
-async def test_a_session_that_ends_loses_nothing_that_was_typed(standing: House, clock: MovableClock) -> None:
+async def test_a_session_that_ends_loses_nothing_that_was_typed(standing: Gateway, clock: MovableClock) -> None:
     async with visiting(standing) as visitor:
         await visitor.sign_in("/webhooks")
         page = visitor.page
@@ -81,11 +81,11 @@ async def test_a_session_that_ends_loses_nothing_that_was_typed(standing: House,
         await expect(page.get_by_label("Address")).to_have_value("https://shop.example.com/hooks")
 
 
-async def test_an_invitation_sets_a_password_and_signs_in_once(house: House) -> None:
+async def test_an_invitation_sets_a_password_and_signs_in_once(gateway: Gateway) -> None:
     link = await invite_user(
-        house.db, house.account_id, "ben@example.com", role="reader", actor=OPERATOR, now=house.clock.now()
+        gateway.db, gateway.account_id, "ben@example.com", role="reader", actor=OPERATOR, now=gateway.clock.now()
     )
-    async with visiting(house) as visitor:
+    async with visiting(gateway) as visitor:
         await visitor.open(f"/link/{link.token}")
         await visitor.see("You were invited as reader.")
         await visitor.page.get_by_label("Your name").fill("Ben")
@@ -99,11 +99,11 @@ async def test_an_invitation_sets_a_password_and_signs_in_once(house: House) -> 
         await visitor.see("This link does not work any more")
 
 
-async def test_a_reset_link_sets_a_new_password(house: House) -> None:
-    user = await get_user_by_email(house.db, EMAIL)
+async def test_a_reset_link_sets_a_new_password(gateway: Gateway) -> None:
+    user = await get_user_by_email(gateway.db, EMAIL)
     assert user is not None
-    link = await create_reset_link(house.db, house.account_id, user.id, now=house.clock.now())
-    async with visiting(house) as visitor:
+    link = await create_reset_link(gateway.db, gateway.account_id, user.id, now=gateway.clock.now())
+    async with visiting(gateway) as visitor:
         await visitor.open(f"/link/{link.token}")
         await visitor.page.get_by_label("New password").fill("another long password")
         await visitor.page.get_by_role("button", name="Set the password").click()
@@ -114,8 +114,8 @@ async def test_a_reset_link_sets_a_new_password(house: House) -> None:
         await expect(visitor.page.get_by_role("button", name="Your menu")).to_be_visible()
 
 
-async def test_a_changed_password_keeps_this_session(house: House) -> None:
-    async with visiting(house) as visitor:
+async def test_a_changed_password_keeps_this_session(gateway: Gateway) -> None:
+    async with visiting(gateway) as visitor:
         await visitor.sign_in("/profile")
         page = visitor.page
         change = page.get_by_role("button", name="Change the password")
@@ -132,8 +132,8 @@ async def test_a_changed_password_keeps_this_session(house: House) -> None:
         await expect(page.get_by_label("Current password")).to_have_value("")
 
 
-async def test_a_lost_connection_is_told_and_found_again(house: House) -> None:
-    async with visiting(house) as visitor:
+async def test_a_lost_connection_is_told_and_found_again(gateway: Gateway) -> None:
+    async with visiting(gateway) as visitor:
         await visitor.sign_in("/webhooks")
         await visitor.page.context.set_offline(True)
         await visitor.see("Trying again…")

@@ -11,7 +11,7 @@ from tests.console.views import Step, click, open_row
 from tests.console.visitor import visiting
 from tests.gateway.checks import PERSON, until
 from tests.gateway.people import new_person
-from tests.house import House
+from tests.running_gateway import Gateway
 
 EVIL = "<img src=x onerror=ran=1><script>ran=1</script>"
 SVG = b'<svg xmlns="http://www.w3.org/2000/svg" width="8" height="8" onload="ran=1"><script>ran=1</script></svg>'
@@ -29,10 +29,10 @@ PLACES: list[tuple[str, list[Step]]] = [
 ]
 
 
-async def write_everywhere(house: House, receiver: Receiver) -> None:
+async def write_everywhere(gateway: Gateway, receiver: Receiver) -> None:
     """Put markup into every text that another person, a customer's server or a colleague can set."""
     receiver.answer = Answer(200, {"content-type": "text/html", "x-said": EVIL}, EVIL.encode())
-    await create(house, "/webhooks", url=f"{receiver.url}/hooks")
+    await create(gateway, "/webhooks", url=f"{receiver.url}/hooks")
     file = {"content": base64.b64encode(SVG).decode(), "mime_type": "image/svg+xml"}
     for type_, content in (
         ("text", {"body": EVIL}),
@@ -41,28 +41,28 @@ async def write_everywhere(house: House, receiver: Receiver) -> None:
         ("order", {"catalog_id": EVIL, "text": EVIL, "product_items": [ITEM]}),
     ):
         body = {"from": PERSON, "name": EVIL, "type": type_, type_: content}
-        await house.sandbox("POST", f"/control/numbers/{NUMBER}/incoming", body)
-    label = await create(house, "/labels", name=EVIL)
-    contact = await until(lambda: _first(house, "/contacts"))
-    await house.call("PUT", f"/api/v1/contacts/{contact['id']}/labels/{label['id']}")
-    await house.call("PATCH", f"/api/v1/contacts/{contact['id']}", {"custom": {EVIL: EVIL}})
-    await create(house, f"/conversations/{contact['conversation']['id']}/notes", text=EVIL)
+        await gateway.sandbox("POST", f"/control/numbers/{NUMBER}/incoming", body)
+    label = await create(gateway, "/labels", name=EVIL)
+    contact = await until(lambda: _first(gateway, "/contacts"))
+    await gateway.call("PUT", f"/api/v1/contacts/{contact['id']}/labels/{label['id']}")
+    await gateway.call("PATCH", f"/api/v1/contacts/{contact['id']}", {"custom": {EVIL: EVIL}})
+    await create(gateway, f"/conversations/{contact['conversation']['id']}/notes", text=EVIL)
     component = {"type": "BODY", "text": f"Hello, here is {EVIL} for you today."}
-    await create(house, "/templates", name="evil_one", language="en_US", category="UTILITY", components=[component])
-    await until(lambda: _first(house, "/orders"))
-    owner = await new_person(house)
-    renamed = await owner.call("PATCH", f"/api/v1/account/channels/{house.channel}", {"name": EVIL})
+    await create(gateway, "/templates", name="evil_one", language="en_US", category="UTILITY", components=[component])
+    await until(lambda: _first(gateway, "/orders"))
+    owner = await new_person(gateway)
+    renamed = await owner.call("PATCH", f"/api/v1/account/channels/{gateway.channel}", {"name": EVIL})
     assert renamed.status == 200, renamed.body
 
 
-async def create(house: House, path: str, **fields: Any) -> Any:
-    made = await house.call("POST", f"/api/v1{path}", fields)
+async def create(gateway: Gateway, path: str, **fields: Any) -> Any:
+    made = await gateway.call("POST", f"/api/v1{path}", fields)
     assert made.status == 201, made.body
     return made.json()["data"]
 
 
-async def _first(house: House, path: str) -> Any:
-    rows = (await house.call("GET", f"/api/v1{path}")).json()["data"]
+async def _first(gateway: Gateway, path: str) -> Any:
+    rows = (await gateway.call("GET", f"/api/v1{path}")).json()["data"]
     return rows[0] if rows else None
 
 
@@ -73,7 +73,7 @@ async def check_text(page: Page, path: str) -> None:
     assert await page.locator("img[src=x], a[href^=javascript]").count() == 0, path
 
 
-async def test_markup_is_text_on_every_page(official: House, receiver: Receiver) -> None:
+async def test_markup_is_text_on_every_page(official: Gateway, receiver: Receiver) -> None:
     await write_everywhere(official, receiver)
     async with visiting(official) as visitor:
         await visitor.sign_in()

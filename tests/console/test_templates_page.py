@@ -4,12 +4,12 @@ from playwright.async_api import expect
 
 from tests.console.visitor import add_person, visiting
 from tests.gateway.test_templates import NEW, TEMPLATES
-from tests.house import REVIEW, House
+from tests.running_gateway import REVIEW, Gateway
 
 EVIL = '<img src=x onerror="document.title=1">'
 
 
-async def test_a_template_is_written_approved_edited_and_deleted(official: House) -> None:
+async def test_a_template_is_written_approved_edited_and_deleted(official: Gateway) -> None:
     async with visiting(official) as visitor:
         await visitor.sign_in(f"/templates?channel={official.channel}")
         page = visitor.page
@@ -44,7 +44,7 @@ async def test_a_template_is_written_approved_edited_and_deleted(official: House
         assert await page.title() == "Templates – Gatepost"
 
 
-async def test_a_rejection_is_shown_with_its_reason_and_a_reader_changes_nothing(official: House) -> None:
+async def test_a_rejection_is_shown_with_its_reason_and_a_reader_changes_nothing(official: Gateway) -> None:
     body = {"type": "BODY", "text": "You have won the lottery of our shop, come and see."}
     made = await official.call("POST", TEMPLATES, NEW | {"components": [body]})
     assert made.status == 201, made.body

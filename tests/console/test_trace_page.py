@@ -10,17 +10,17 @@ from tests.conftest import Answer, Receiver
 from tests.console.visitor import visiting
 from tests.gateway.checks import PERSON, TEXT
 from tests.gateway.failing_webhooks import create_webhook
-from tests.house import House
+from tests.running_gateway import Gateway
 
 EVIL = '<img src=x onerror="document.title=1">'
 
 
-async def test_a_delivered_message_with_a_failing_webhook(house: House, receiver: Receiver) -> None:
+async def test_a_delivered_message_with_a_failing_webhook(gateway: Gateway, receiver: Receiver) -> None:
     receiver.answer = Answer(500, {"content-type": "text/html"}, EVIL.encode())
-    await create_webhook(house, f"{receiver.url}/hooks")
-    message = await house.send(phone=PERSON, body=EVIL)
-    await house.until_status(message, "READ")
-    async with visiting(house) as visitor:
+    await create_webhook(gateway, f"{receiver.url}/hooks")
+    message = await gateway.send(phone=PERSON, body=EVIL)
+    await gateway.until_status(message, "READ")
+    async with visiting(gateway) as visitor:
         page = visitor.page
         await visitor.sign_in(f"/messages/{message}")
         line = page.get_by_role("region", name="Time line")
@@ -42,15 +42,15 @@ async def test_a_delivered_message_with_a_failing_webhook(house: House, receiver
         assert await page.title() != "1"
 
 
-async def test_a_message_that_waits_says_why_and_is_followed(house: House) -> None:
-    async with visiting(house) as visitor:
+async def test_a_message_that_waits_says_why_and_is_followed(gateway: Gateway) -> None:
+    async with visiting(gateway) as visitor:
         page = visitor.page
-        message = await house.send(**TEXT, send_at=times.format_time(house.clock.now() + timedelta(days=20)))
+        message = await gateway.send(**TEXT, send_at=times.format_time(gateway.clock.now() + timedelta(days=20)))
         await visitor.sign_in(f"/messages/{message}")
         line = page.get_by_role("region", name="Time line")
         await expect(line).to_contain_text("It is scheduled")
         await expect(line).to_contain_text("Expected in 20 days")
-        await house.call("POST", f"/api/v1/messages/{message}/cancel")
+        await gateway.call("POST", f"/api/v1/messages/{message}/cancel")
         await expect(line.get_by_text("Canceled", exact=True)).to_be_visible()
         await expect(line).not_to_contain_text("It is scheduled")
         await visitor.open(f"/messages/{'0' * 32}")

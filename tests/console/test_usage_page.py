@@ -7,7 +7,7 @@ from playwright.async_api import Locator, expect
 from gatepost.admin import accounts
 from tests.console.visitor import Visitor, add_person, visiting
 from tests.gateway.checks import PERSON
-from tests.house import House
+from tests.running_gateway import Gateway
 
 FAILING = "5511999990001"
 
@@ -18,28 +18,28 @@ async def bars(plot: Locator) -> list[int]:
     return [int(await found.nth(i).get_attribute("data-bar") or 0) for i in range(await found.count())]
 
 
-async def send_and_fail(house: House) -> None:
+async def send_and_fail(gateway: Gateway) -> None:
     """Send two messages that arrive, and two that fail."""
-    await house.sandbox("POST", "/control/faults", {"fault": "refuse", "code": 131026, "to": FAILING})
+    await gateway.sandbox("POST", "/control/faults", {"fault": "refuse", "code": 131026, "to": FAILING})
     for phone, status in ((PERSON, "READ"), (PERSON, "READ"), (FAILING, "FAILED"), (FAILING, "FAILED")):
-        await house.until_status(await house.send(phone=phone, body="Hello"), status)
+        await gateway.until_status(await gateway.send(phone=phone, body="Hello"), status)
 
 
-async def test_the_plot_grows_and_failures_are_explained_to_a_reader(house: House) -> None:
-    await add_person(house, "reader", "rita@example.com")
-    await accounts.change_plan(house.db, house.account_id, "starter", plans=house.settings.plans)
-    async with visiting(house) as visitor:
+async def test_the_plot_grows_and_failures_are_explained_to_a_reader(gateway: Gateway) -> None:
+    await add_person(gateway, "reader", "rita@example.com")
+    await accounts.change_plan(gateway.db, gateway.account_id, "starter", plans=gateway.settings.plans)
+    async with visiting(gateway) as visitor:
         await visitor.open("/usage")
         await visitor.fill_sign_in("rita@example.com")
         page = visitor.page
         await visitor.see("No messages on these days.")
         await visitor.see("No message failed on these days.")
         messages = page.get_by_role("region", name="Messages")
-        await send_and_fail(house)
+        await send_and_fail(gateway)
         plot = messages.get_by_role("img", name="Messages of each day")
         await expect(messages).to_contain_text("Sent 2")
         assert await bars(plot) == [2, 2]  # sent and failed, on top of one another
-        await house.send(phone=PERSON, type="location", location={"latitude": 1, "longitude": 2})
+        await gateway.send(phone=PERSON, type="location", location={"latitude": 1, "longitude": 2})
         await expect(messages).to_contain_text("Sent 3")
         await expect(plot.locator("[data-bar='3']")).to_be_visible()
         plan = page.get_by_role("region", name="Plan Starter")

@@ -10,7 +10,7 @@ from tests.conftest import Answer, Receiver
 from tests.console.visitor import Visitor, add_person, visiting
 from tests.gateway.checks import TEXT
 from tests.gateway.failing_webhooks import create_webhook
-from tests.house import House
+from tests.running_gateway import Gateway
 
 EVIL = '<img src=x onerror="document.title=1"><script>alert(1)</script>'
 
@@ -28,9 +28,9 @@ async def add_endpoint(visitor: Visitor, url: str) -> Locator:
     return card
 
 
-async def received_types(house: House, receiver: Receiver) -> set[str]:
+async def received_types(gateway: Gateway, receiver: Receiver) -> set[str]:
     """Send a message; return the types of its events, which have arrived once it was read."""
-    message = await house.send(**TEXT)
+    message = await gateway.send(**TEXT)
     while "READ" not in [data.get("status") for data in _about(receiver, message, "ack_notification")]:
         await receiver.wait_for(len(receiver.requests) + 1)
     return {type_ for type_ in ("message_notification", "ack_notification") if _about(receiver, message, type_)}
@@ -45,27 +45,27 @@ def _about(receiver: Receiver, message: str, type_: str) -> list[Any]:
     ]
 
 
-async def test_an_event_type_is_switched_off_and_on(house: House, receiver: Receiver) -> None:
+async def test_an_event_type_is_switched_off_and_on(gateway: Gateway, receiver: Receiver) -> None:
     both = {"message_notification", "ack_notification"}
-    async with visiting(house) as visitor:
+    async with visiting(gateway) as visitor:
         await visitor.sign_in("/webhooks")
         card = await add_endpoint(visitor, f"{receiver.url}/hooks")
-        assert await received_types(house, receiver) == both
+        assert await received_types(gateway, receiver) == both
         switch = card.get_by_role("switch", name="Messages")
         for on, expected in ((False, {"ack_notification"}), (True, both)):
             async with visitor.page.expect_response(lambda answer: answer.request.method == "PATCH") as answered:
                 await switch.set_checked(on)
             assert (await answered.value).status == 200
             await expect(switch).to_be_checked(checked=on)
-            assert await received_types(house, receiver) == expected
+            assert await received_types(gateway, receiver) == expected
 
 
-async def test_a_failing_webhook_is_found_fixed_retried_and_recovered(house: House, receiver: Receiver) -> None:
+async def test_a_failing_webhook_is_found_fixed_retried_and_recovered(gateway: Gateway, receiver: Receiver) -> None:
     receiver.answer = Answer(500, {"content-type": "text/html"}, EVIL.encode())
-    await create_webhook(house, f"{receiver.url}/hooks")
-    async with visiting(house) as visitor:
-        await house.send(**TEXT)
-        await house.send(**TEXT)
+    await create_webhook(gateway, f"{receiver.url}/hooks")
+    async with visiting(gateway) as visitor:
+        await gateway.send(**TEXT)
+        await gateway.send(**TEXT)
         await visitor.sign_in("/webhooks")
         page = visitor.page
         await visitor.see("Failing")
@@ -107,12 +107,12 @@ async def test_a_failing_webhook_is_found_fixed_retried_and_recovered(house: Hou
         assert await page.title() == "Webhooks – Gatepost"
 
 
-async def test_a_selection_is_retried_and_filters_are_in_the_address(house: House, receiver: Receiver) -> None:
+async def test_a_selection_is_retried_and_filters_are_in_the_address(gateway: Gateway, receiver: Receiver) -> None:
     receiver.answer = Answer(500)
-    await create_webhook(house, f"{receiver.url}/hooks")
-    await house.send(**TEXT)
-    await house.send(**TEXT)
-    async with visiting(house) as visitor:
+    await create_webhook(gateway, f"{receiver.url}/hooks")
+    await gateway.send(**TEXT)
+    await gateway.send(**TEXT)
+    async with visiting(gateway) as visitor:
         await visitor.sign_in("/webhooks/log")
         page = visitor.page
         await expect(page.get_by_role("row", name="Retrying")).to_have_count(2)
@@ -130,8 +130,8 @@ async def test_a_selection_is_retried_and_filters_are_in_the_address(house: Hous
         await expect(page.get_by_role("row", name="Delivered")).to_have_count(2)
 
 
-async def test_a_test_event_a_new_secret_and_the_end_of_an_endpoint(house: House, receiver: Receiver) -> None:
-    async with visiting(house) as visitor:
+async def test_a_test_event_a_new_secret_and_the_end_of_an_endpoint(gateway: Gateway, receiver: Receiver) -> None:
+    async with visiting(gateway) as visitor:
         await visitor.sign_in("/webhooks")
         page = visitor.page
         card = await add_endpoint(visitor, f"{receiver.url}/hooks")
@@ -156,19 +156,19 @@ async def test_a_test_event_a_new_secret_and_the_end_of_an_endpoint(house: House
         await visitor.see("No endpoint yet")
 
 
-async def test_a_reader_sees_endpoints_and_changes_none(house: House, receiver: Receiver) -> None:
-    await create_webhook(house, f"{receiver.url}/hooks")
-    await add_person(house, "reader", "rita@example.com")
-    async with visiting(house) as visitor:
+async def test_a_reader_sees_endpoints_and_changes_none(gateway: Gateway, receiver: Receiver) -> None:
+    await create_webhook(gateway, f"{receiver.url}/hooks")
+    await add_person(gateway, "reader", "rita@example.com")
+    async with visiting(gateway) as visitor:
         await visitor.open("/webhooks")
         await visitor.fill_sign_in("rita@example.com")
         await expect(visitor.page.get_by_role("switch", name="Messages")).to_be_disabled()
         await expect(visitor.page.get_by_role("button", name="Add an endpoint")).to_be_hidden()
 
 
-async def test_a_channel_of_another_account_is_not_shown(house: House) -> None:
-    stranger = await house.new_channel(await house.new_account(), "15550009999", "100000000000009")
-    assert await get_account(house.db, stranger.account_id)
-    async with visiting(house) as visitor:
+async def test_a_channel_of_another_account_is_not_shown(gateway: Gateway) -> None:
+    stranger = await gateway.new_channel(await gateway.new_account(), "15550009999", "100000000000009")
+    assert await get_account(gateway.db, stranger.account_id)
+    async with visiting(gateway) as visitor:
         await visitor.sign_in(f"/webhooks?channel=ch_{stranger.id.hex}")
         await visitor.see("This channel is not yours")

@@ -12,8 +12,8 @@ from playwright.async_api import ConsoleMessage, Dialog, Page, Request, async_pl
 from gatepost.admin.users import create_user
 from gatepost.model.totp import STEP, totp_code
 from tests.console.browser import FLAGS, find_browser
-from tests.house import House
 from tests.patience import PATIENCE
+from tests.running_gateway import Gateway
 
 ROOT = Path(__file__).parents[2]
 AXE = ROOT / "dashboard" / "node_modules" / "axe-core" / "axe.min.js"
@@ -45,9 +45,9 @@ expect.set_options(timeout=PATIENCE * 1000)
 class Visitor:
     """A page of the browser, and what went wrong on it."""
 
-    def __init__(self, page: Page, house: House) -> None:
+    def __init__(self, page: Page, gateway: Gateway) -> None:
         self.page = page
-        self.house = house
+        self.gateway = gateway
         self.problems: list[str] = []
         page.on("console", self._on_console)
         page.on("pageerror", lambda error: self.problems.append(f"script error: {error}"))
@@ -65,12 +65,12 @@ class Visitor:
         await dialog.dismiss()
 
     def _on_request(self, request: Request) -> None:
-        if not request.url.startswith((self.house.url, "data:", "blob:")):
+        if not request.url.startswith((self.gateway.url, "data:", "blob:")):
             self.problems.append(f"request to another host: {request.url}")
 
     async def open(self, path: str = "/") -> None:
         """Open a page of the dashboard."""
-        await self.page.goto(self.house.url + path)
+        await self.page.goto(self.gateway.url + path)
 
     async def fill_sign_in(self, email: str = EMAIL, password: str = PASSWORD) -> None:
         """Send the form with e-mail address and password."""
@@ -118,7 +118,7 @@ class Visitor:
 
 
 @asynccontextmanager
-async def visiting(house: House, *, width: int = 1280, colors: Any = "light") -> AsyncIterator[Visitor]:
+async def visiting(gateway: Gateway, *, width: int = 1280, colors: Any = "light") -> AsyncIterator[Visitor]:
     """Yield a visitor of a gateway; afterwards, nothing may have gone wrong on the page."""
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(executable_path=find_browser(), args=FLAGS)
@@ -127,16 +127,16 @@ async def visiting(house: House, *, width: int = 1280, colors: Any = "light") ->
                 viewport={"width": width, "height": 800}, color_scheme=colors, reduced_motion="reduce", locale="en-GB"
             )
             await page.add_init_script(_REPORT)
-            visitor = Visitor(page, house)
+            visitor = Visitor(page, gateway)
             yield visitor
             assert visitor.problems == [], visitor.problems
         finally:
             await browser.close()
 
 
-async def add_person(house: House, role: str = "owner", email: str = EMAIL) -> None:
-    """Create a user of the house's account."""
-    await create_user(house.db, house.account_id, email, role=role, password=PASSWORD, now=house.clock.now())
+async def add_person(gateway: Gateway, role: str = "owner", email: str = EMAIL) -> None:
+    """Create a user of the gateway's account."""
+    await create_user(gateway.db, gateway.account_id, email, role=role, password=PASSWORD, now=gateway.clock.now())
 
 
 def code_of(key: str, now: datetime) -> str:

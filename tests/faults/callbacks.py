@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 from gatepost_sandbox.wire import Update, signature, text_update, webhook_body
 from tests.faults.stage import APP_SECRET, NUMBER_ID, Stage
-from tests.house import Answer
+from tests.running_gateway import Answer
 
 
 def text(wamid: str, phone: str, said: str = "Hi") -> Update:

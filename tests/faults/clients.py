@@ -5,7 +5,7 @@ import asyncio
 import msgspec
 from pyreqwest.exceptions import PyreqwestError
 
-from tests.house import House
+from tests.running_gateway import Gateway
 
 
 class Order(msgspec.Struct, frozen=True):
@@ -31,8 +31,8 @@ def plan(recipients: int, each: int) -> list[list[Order]]:
 class Clients:
     """Concurrent clients, and the ids of their accepted messages."""
 
-    def __init__(self, house: House) -> None:
-        self._house = house
+    def __init__(self, gateway: Gateway) -> None:
+        self._gateway = gateway
         self.accepted_ids: dict[str, str] = {}
         self.refused: list[int] = []
 
@@ -50,7 +50,7 @@ class Clients:
         """Send one request. Return None if it has to be repeated."""
         headers = {"Idempotency-Key": order.key}
         try:
-            answer = await self._house.call("POST", "/api/v1/message/send", order.body, headers=headers)
+            answer = await self._gateway.call("POST", "/api/v1/message/send", order.body, headers=headers)
         except PyreqwestError:
             return None
         if answer.status != 200:

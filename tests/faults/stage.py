@@ -32,8 +32,8 @@ from gatepost_sandbox import SandboxSettings
 from gatepost_sandbox import serve as serve_sandbox
 from tests.conftest import Receiver
 from tests.faults.killable_gateway import run
-from tests.house import FAST_NETWORK, QUICK, House
 from tests.patience import PATIENCE
+from tests.running_gateway import FAST_NETWORK, QUICK, Gateway
 
 NOBODY = "http://127.0.0.1:9"
 SECRET_KEY = base64.b64encode(b"k" * 32).decode()
@@ -126,7 +126,7 @@ async def _receive_url(channel: Connection, node: Node) -> str:
     return url
 
 
-class Stage(House):
+class Stage(Gateway):
     """A database, a sandbox and a receiver with one channel, and methods to use them."""
 
     def __init__(

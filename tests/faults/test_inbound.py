@@ -15,7 +15,7 @@ from tests.conftest import Receiver
 from tests.faults.callbacks import body_of, post_callback, post_raw, signed, text
 from tests.faults.run_records import read_feed
 from tests.faults.stage import APP_SECRET, Stage, running_stage
-from tests.house import FAST_NETWORK
+from tests.running_gateway import FAST_NETWORK
 
 
 @pytest.fixture

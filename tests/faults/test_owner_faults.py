@@ -14,8 +14,8 @@ from gatepost.store.embedded import EmbeddedPostgres
 from gatepost.store.migrate import migrate
 from tests.conftest import Answer, Received, Receiver, scratch_folder
 from tests.faults.stage import APP_SECRET, METRICS_TOKEN, Node, Stage, running_stage
-from tests.house import FAST_NETWORK
 from tests.patience import PATIENCE
+from tests.running_gateway import FAST_NETWORK
 
 PHONE = "5511955550000"
 _RENEWING = """SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'

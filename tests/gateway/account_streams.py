@@ -40,7 +40,9 @@ async def open_account_stream(
     """Open the stream of a person's account; close the connection at the end."""
     headers = {"cookie": person.cookie} | ({} if last is None else {"last-event-id": last})
     async with ClientBuilder().no_proxy().build() as client:
-        request = client.get((url or person.house.url) + STREAM + query).headers(headers).streamed_read_buffer_limit(0)
+        request = (
+            client.get((url or person.gateway.url) + STREAM + query).headers(headers).streamed_read_buffer_limit(0)
+        )
         async with request.build_streamed() as response:
             assert response.status == 200, await response.bytes()
             stream = AccountReader(

@@ -4,8 +4,8 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
-from tests.house import Answer, House
 from tests.patience import PATIENCE, patience
+from tests.running_gateway import Answer, Gateway
 
 SEND = "/api/v1/message/send"
 PERSON = "5511999998888"
@@ -31,30 +31,30 @@ def check_refused(answer: Answer, status: int, code: str, field: str | None = No
     return error
 
 
-async def written(house: House) -> dict[str, int]:
+async def written(gateway: Gateway) -> dict[str, int]:
     """How much there is of everything that a send would write at once. Its statuses come when they come."""
-    async with house.db.connection() as conn:
+    async with gateway.db.connection() as conn:
         counts = {table: await conn.fetchval(f"SELECT count(*) FROM {table}") for table in _COUNTED}
         counts["events"] = await conn.fetchval("SELECT count(*) FROM events WHERE type <> 'ack_notification'")
         counts["used"] = int(await conn.fetchval(USED))
     return counts
 
 
-async def feed(house: House, key: str | None = None) -> list[Any]:
+async def feed(gateway: Gateway, key: str | None = None) -> list[Any]:
     """All events of a channel."""
     events: list[Any] = []
     after = ""
     while True:
-        page = (await house.call("GET", f"/api/v1/events?limit=100{after}", key=key)).json()
+        page = (await gateway.call("GET", f"/api/v1/events?limit=100{after}", key=key)).json()
         if not page["data"]:
             return events
         events += page["data"]
         after = f"&after={page['paging']['next']}"
 
 
-async def statuses(house: House, message_id: str) -> list[str]:
+async def statuses(gateway: Gateway, message_id: str) -> list[str]:
     """What the feed says of one message, in order."""
-    return [event["data"]["status"] for event in await feed(house) if _is_about(event, message_id)]
+    return [event["data"]["status"] for event in await feed(gateway) if _is_about(event, message_id)]
 
 
 def _is_about(event: Any, message_id: str) -> bool:

@@ -6,18 +6,18 @@ from datetime import UTC, datetime
 import pytest
 
 from gatepost.clock import MovableClock
-from tests.house import House, running_house
+from tests.running_gateway import Gateway, running_gateway
 
 
 @pytest.fixture
-async def house(parted_database_url: str) -> AsyncIterator[House]:
+async def gateway(parted_database_url: str) -> AsyncIterator[Gateway]:
     """Yield a running gateway with one official channel and its key."""
-    async with running_house(parted_database_url) as one:
+    async with running_gateway(parted_database_url) as one:
         yield one
 
 
 @pytest.fixture
-async def standing(parted_database_url: str) -> AsyncIterator[House]:
+async def standing(parted_database_url: str) -> AsyncIterator[Gateway]:
     """Yield a running gateway whose clock does not move, so that nothing is retried."""
-    async with running_house(parted_database_url, clock=MovableClock(datetime.now(UTC))) as one:
+    async with running_gateway(parted_database_url, clock=MovableClock(datetime.now(UTC))) as one:
         yield one

@@ -10,8 +10,8 @@ from pyreqwest.client import ClientBuilder
 
 from gatepost.app import Gatepost
 from tests.conftest import serve_app
-from tests.house import House
 from tests.patience import PATIENCE
+from tests.running_gateway import Gateway
 
 STREAM = "/api/v1/events/stream"
 
@@ -60,12 +60,12 @@ class StreamReader:
 
 @asynccontextmanager
 async def open_stream(
-    house: House, query: str = "", *, last: str | None = None, key: str | None = None, url: str | None = None
+    gateway: Gateway, query: str = "", *, last: str | None = None, key: str | None = None, url: str | None = None
 ) -> AsyncIterator[StreamReader]:
     """Open a stream; close the connection at the end."""
-    headers = {"authorization": f"Bearer {key or house.key}"} | ({} if last is None else {"last-event-id": last})
+    headers = {"authorization": f"Bearer {key or gateway.key}"} | ({} if last is None else {"last-event-id": last})
     async with ClientBuilder().no_proxy().build() as client:
-        request = client.get((url or house.url) + STREAM + query).headers(headers).streamed_read_buffer_limit(0)
+        request = client.get((url or gateway.url) + STREAM + query).headers(headers).streamed_read_buffer_limit(0)
         async with request.build_streamed() as response:
             assert response.status == 200, await response.bytes()
             stream = StreamReader(
@@ -78,9 +78,9 @@ async def open_stream(
 
 
 @asynccontextmanager
-async def another_node(house: House, role: str = "api") -> AsyncIterator[tuple[str, Gatepost]]:
+async def another_node(gateway: Gateway, role: str = "api") -> AsyncIterator[tuple[str, Gatepost]]:
     """Run a second gateway on the same database; yield its address."""
-    node = Gatepost(house.settings, house.db, house.settings.database.url, house.clock, role)
+    node = Gatepost(gateway.settings, gateway.db, gateway.settings.database.url, gateway.clock, role)
     await node.start()
     try:
         async with serve_app(node.web) as url:

@@ -8,7 +8,7 @@ import msgspec
 
 from gatepost.admin import users
 from gatepost.store.users import User
-from tests.house import Answer, House
+from tests.running_gateway import Answer, Gateway
 
 SESSION = "/api/v1/session"
 PASSWORD = "correct horse battery"
@@ -17,7 +17,7 @@ PASSWORD = "correct horse battery"
 class Person(msgspec.Struct):
     """A person with a browser: its cookie, and what the last sign-in said."""
 
-    house: House
+    gateway: Gateway
     user: User
     cookie: str = ""
     csrf: str = ""
@@ -26,7 +26,7 @@ class Person(msgspec.Struct):
     async def sign_in(self, password: str = PASSWORD, code: str | None = None, **headers: str) -> Answer:
         """Sign in, and keep the cookie if it works."""
         body = {"email": self.user.email, "password": password} | ({"code": code} if code else {})
-        return self.keep(await post_session(self.house, body, headers))
+        return self.keep(await post_session(self.gateway, body, headers))
 
     def keep(self, answer: Answer) -> Answer:
         """Keep the cookie and the CSRF token of an answer that has them."""
@@ -49,25 +49,25 @@ class Person(msgspec.Struct):
         if self.channel:
             sent["gatepost-channel"] = self.channel
         if method not in ("GET", "HEAD"):
-            sent |= {"gatepost-csrf": self.csrf, "origin": self.house.url}
+            sent |= {"gatepost-csrf": self.csrf, "origin": self.gateway.url}
         sent |= headers
         given = {name: value for name, value in sent.items() if value is not None}
-        return await self.house.call(method, path, body, key="", headers=given, raw=raw)
+        return await self.gateway.call(method, path, body, key="", headers=given, raw=raw)
 
 
-async def post_session(house: House, body: Any, headers: Mapping[str, str] = {}) -> Answer:
-    return await house.call("POST", SESSION, body, key="", headers={"origin": house.url} | dict(headers))
+async def post_session(gateway: Gateway, body: Any, headers: Mapping[str, str] = {}) -> Answer:
+    return await gateway.call("POST", SESSION, body, key="", headers={"origin": gateway.url} | dict(headers))
 
 
 async def new_person(
-    house: House, role: str = "owner", *, account_id: UUID | None = None, signed_in: bool = True
+    gateway: Gateway, role: str = "owner", *, account_id: UUID | None = None, signed_in: bool = True
 ) -> Person:
-    """Create a user, who signs in and looks at the house's channel."""
+    """Create a user, who signs in and looks at the gateway's channel."""
     email = f"{role}-{uuid4().hex[:12]}@example.com"
     made = await users.create_user(
-        house.db, account_id or house.account_id, email, role=role, password=PASSWORD, now=house.clock.now()
+        gateway.db, account_id or gateway.account_id, email, role=role, password=PASSWORD, now=gateway.clock.now()
     )
-    person = Person(house, made.user, channel=house.channel)
+    person = Person(gateway, made.user, channel=gateway.channel)
     if signed_in:
         answer = await person.sign_in()
         assert answer.status == 201, answer.body

@@ -11,7 +11,7 @@ from gatepost.api.openapi.routes import list_operations
 from gatepost.model import ids
 from gatepost.model.event import TYPES
 from tests.gateway.checks import until
-from tests.house import House
+from tests.running_gateway import Gateway
 
 V1 = "/api/v1"
 # The example of each route's body, with its {{names}}.
@@ -89,9 +89,9 @@ class Route(msgspec.Struct, frozen=True):
         return path
 
 
-async def served(house: House) -> Any:
+async def served(gateway: Gateway) -> Any:
     """The document as it is served, without a key."""
-    answer = await house.call("GET", "/openapi.json", key="")
+    answer = await gateway.call("GET", "/openapi.json", key="")
     assert answer.status == 200
     return answer.json()
 
@@ -115,39 +115,39 @@ class Tenant(msgspec.Struct):
     things: dict[str, str] = {}
 
 
-async def move_in(house: House, wanted: set[str], digit: int) -> Tenant:
+async def move_in(gateway: Gateway, wanted: set[str], digit: int) -> Tenant:
     """A new account with a channel, and one thing for every name of an id that is wanted."""
     number, phone = f"10000000000010{digit}", f"1555000100{digit}"
     waba = f"20000000000010{digit}"
-    channel = await house.new_channel(await house.new_account(), phone, number, waba_id=waba)
-    tenant = Tenant(channel.id, number, phone, await house.new_key(channel.id))
+    channel = await gateway.new_channel(await gateway.new_account(), phone, number, waba_id=waba)
+    tenant = Tenant(channel.id, number, phone, await gateway.new_key(channel.id))
     tenant.things["channel_id"] = ids.format_id("ch", channel.id)
-    await _talk(house, tenant, f"551199999000{digit}")
+    await _talk(gateway, tenant, f"551199999000{digit}")
     quiet = dict.fromkeys(TYPES, False)  # nothing is delivered, so that nothing moves by itself
-    made = {"endpoint_id": {"url": house.sandbox_url + "/nowhere", "events": quiet}}
+    made = {"endpoint_id": {"url": gateway.sandbox_url + "/nowhere", "events": quiet}}
     for name in sorted(wanted - set(tenant.things)):
         if name in tenant.things:  # made along with another
             continue
-        tenant.things[name] = await _MAKERS[name](house, tenant, made.get(name))
+        tenant.things[name] = await _MAKERS[name](gateway, tenant, made.get(name))
     return tenant
 
 
-async def _talk(house: House, tenant: Tenant, person: str) -> None:
+async def _talk(gateway: Gateway, tenant: Tenant, person: str) -> None:
     """One message each way; the conversation and the contact come of it."""
     said = {"from": person, "type": "order", "order": {"catalog_id": "c", "text": "", "product_items": [ITEM]}}
-    await house.sandbox("POST", f"/control/numbers/{tenant.number_id}/incoming", said)
+    await gateway.sandbox("POST", f"/control/numbers/{tenant.number_id}/incoming", said)
 
     async def heard() -> Any:
-        page = (await house.call("GET", f"{V1}/events?types=message_notification", key=tenant.key)).json()
+        page = (await gateway.call("GET", f"{V1}/events?types=message_notification", key=tenant.key)).json()
         return page["data"]
 
     first = (await until(heard))[0]["data"]
     tenant.things["incoming_id"] = first["key"]["id"]
-    sent = await house.call("POST", f"{V1}/message/send", {"phone": person, "body": "Hello"}, key=tenant.key)
+    sent = await gateway.call("POST", f"{V1}/message/send", {"phone": person, "body": "Hello"}, key=tenant.key)
     tenant.things["message_id"] = sent.json()["data"]["key"]["id"]
 
     async def read() -> bool:
-        found = (await house.call("GET", f"{V1}/messages/{tenant.things['message_id']}", key=tenant.key)).json()
+        found = (await gateway.call("GET", f"{V1}/messages/{tenant.things['message_id']}", key=tenant.key)).json()
         tenant.things["conversation_id"] = found["data"]["conversation"]["id"]
         tenant.things["contact_id"] = found["data"]["contact"]["id"]
         return bool(found["data"]["status"] == "READ")
@@ -155,12 +155,12 @@ async def _talk(house: House, tenant: Tenant, person: str) -> None:
     await until(read)
 
 
-Maker = Callable[[House, Tenant, Any], Awaitable[str]]
+Maker = Callable[[Gateway, Tenant, Any], Awaitable[str]]
 
 
 def _post(path: str, body: Any) -> Maker:
-    async def make(house: House, tenant: Tenant, given: Any) -> str:
-        answer = await house.call("POST", V1 + path, given or body, key=tenant.key)
+    async def make(gateway: Gateway, tenant: Tenant, given: Any) -> str:
+        answer = await gateway.call("POST", V1 + path, given or body, key=tenant.key)
         assert answer.status == 201, answer.body
         made: str = answer.json()["data"]["id"]
         return made
@@ -168,8 +168,8 @@ def _post(path: str, body: Any) -> Maker:
     return make
 
 
-async def _upload(house: House, tenant: Tenant, _: Any) -> str:
-    answer = await house.call(
+async def _upload(gateway: Gateway, tenant: Tenant, _: Any) -> str:
+    answer = await gateway.call(
         "POST", V1 + "/media", raw=b"Hello", key=tenant.key, headers={"content-type": "text/plain"}
     )
     assert answer.status == 201, answer.body
@@ -177,16 +177,16 @@ async def _upload(house: House, tenant: Tenant, _: Any) -> str:
     return made
 
 
-async def _order(_house: House, tenant: Tenant, _: Any) -> str:
+async def _order(_gateway: Gateway, tenant: Tenant, _: Any) -> str:
     return "ord_" + tenant.things["incoming_id"].lower()
 
 
-async def _deliver(house: House, tenant: Tenant, _: Any) -> str:
+async def _deliver(gateway: Gateway, tenant: Tenant, _: Any) -> str:
     """A delivery that was made, of the first event, to the endpoint that gets none by itself."""
-    endpoint = await _own_endpoint(house, tenant)
-    first = (await house.call("GET", f"{V1}/events?limit=1", key=tenant.key)).json()["data"][0]["id"]
+    endpoint = await _own_endpoint(gateway, tenant)
+    first = (await gateway.call("GET", f"{V1}/events?limit=1", key=tenant.key)).json()["data"][0]["id"]
     endpoint_id, event_id = ids.parse_id("we", endpoint), ids.parse_id("evt", first)
-    async with house.db.connection() as conn:
+    async with gateway.db.connection() as conn:
         await conn.execute(
             "INSERT INTO deliveries (channel_id, endpoint_id, event_id, state, attempts) VALUES ($1, $2, $3, 1, 1)",
             tenant.channel_id,
@@ -196,29 +196,29 @@ async def _deliver(house: House, tenant: Tenant, _: Any) -> str:
     return f"dl_{endpoint[3:]}{first[4:]}"
 
 
-async def _recover(house: House, tenant: Tenant, _: Any) -> str:
-    path = f"{V1}/webhooks/{await _own_endpoint(house, tenant)}/recover"
-    answer = await house.call("POST", path, {"since": "2026-01-01"}, key=tenant.key)
+async def _recover(gateway: Gateway, tenant: Tenant, _: Any) -> str:
+    path = f"{V1}/webhooks/{await _own_endpoint(gateway, tenant)}/recover"
+    answer = await gateway.call("POST", path, {"since": "2026-01-01"}, key=tenant.key)
     assert answer.status == 201, answer.body
     made: str = answer.json()["data"]["id"]
 
     async def done() -> bool:
-        found = (await house.call("GET", path.removesuffix("recover") + f"recoveries/{made}", key=tenant.key)).json()
+        found = (await gateway.call("GET", path.removesuffix("recover") + f"recoveries/{made}", key=tenant.key)).json()
         return bool(found["data"]["status"] == "done")
 
     await until(done)
     return made
 
 
-async def _note(house: House, tenant: Tenant, _: Any) -> str:
+async def _note(gateway: Gateway, tenant: Tenant, _: Any) -> str:
     path = f"/conversations/{tenant.things['conversation_id']}/notes"
-    return await _post(path, {"text": "Wants it on Friday"})(house, tenant, None)
+    return await _post(path, {"text": "Wants it on Friday"})(gateway, tenant, None)
 
 
-async def _own_endpoint(house: House, tenant: Tenant) -> str:
+async def _own_endpoint(gateway: Gateway, tenant: Tenant) -> str:
     if "endpoint_id" not in tenant.things:
-        quiet = {"url": house.sandbox_url + "/nowhere", "events": dict.fromkeys(TYPES, False)}
-        tenant.things["endpoint_id"] = await _MAKERS["endpoint_id"](house, tenant, quiet)
+        quiet = {"url": gateway.sandbox_url + "/nowhere", "events": dict.fromkeys(TYPES, False)}
+        tenant.things["endpoint_id"] = await _MAKERS["endpoint_id"](gateway, tenant, quiet)
     return tenant.things["endpoint_id"]
 
 
@@ -234,9 +234,9 @@ _MAKERS: dict[str, Maker] = {
 }
 
 
-async def rows_of(house: House, channel_id: UUID) -> dict[str, str]:
+async def rows_of(gateway: Gateway, channel_id: UUID) -> dict[str, str]:
     """A fingerprint of all that a channel has, table by table: any table that names channels."""
-    async with house.db.connection() as conn:
+    async with gateway.db.connection() as conn:
         tables = await conn.fetch(
             "SELECT c.relname FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid"
             " WHERE a.attname = 'channel_id' AND c.relkind IN ('r', 'p') AND NOT c.relispartition"

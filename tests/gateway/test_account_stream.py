@@ -16,28 +16,28 @@ from tests.gateway.account_streams import STREAM, AccountReader, open_account_st
 from tests.gateway.checks import TEXT, check_refused, feed
 from tests.gateway.event_streams import another_node
 from tests.gateway.people import new_person
-from tests.house import House, running_house
 from tests.patience import PATIENCE
+from tests.running_gateway import Gateway, running_gateway
 
 
 @pytest.fixture
-async def house(parted_database_url: str) -> AsyncIterator[House]:
+async def gateway(parted_database_url: str) -> AsyncIterator[Gateway]:
     """Yield a gateway that sends nothing: only the test causes events."""
-    async with running_house(parted_database_url, role="api") as one:
+    async with running_gateway(parted_database_url, role="api") as one:
         yield one
 
 
 PHONES = {"owner": "5511900000001", "agent": "5511900000002", "reader": "5511900000003"}
 
 
-async def new_channels(house: House, count: int) -> list[ChannelConfig]:
-    return [await house.new_qr_channel(house.account_id, f"1555100{number:04}") for number in range(count)]
+async def new_channels(gateway: Gateway, count: int) -> list[ChannelConfig]:
+    return [await gateway.new_qr_channel(gateway.account_id, f"1555100{number:04}") for number in range(count)]
 
 
-async def write(house: House, channel: ChannelConfig, turns: int = 1) -> None:
+async def write(gateway: Gateway, channel: ChannelConfig, turns: int = 1) -> None:
     """Emit events of a channel without its network."""
     for _ in range(turns):
-        await save_connection(house.db, channel.ref, channel.id, "connected", uuid4().hex, house.clock.now())
+        await save_connection(gateway.db, channel.ref, channel.id, "connected", uuid4().hex, gateway.clock.now())
 
 
 def numbers(events: list[Any]) -> dict[str, list[int]]:
@@ -48,41 +48,41 @@ def numbers(events: list[Any]) -> dict[str, list[int]]:
     return found
 
 
-async def test_every_role_gets_what_happens_on_all_channels(house: House) -> None:
-    other = (await new_channels(house, 1))[0]
+async def test_every_role_gets_what_happens_on_all_channels(gateway: Gateway) -> None:
+    other = (await new_channels(gateway, 1))[0]
     for role in ("owner", "agent", "reader"):
-        async with open_account_stream(await new_person(house, role)) as stream:
+        async with open_account_stream(await new_person(gateway, role)) as stream:
             assert stream.headers["content-type"].startswith("text/event-stream")
             assert await stream.notice("ready") == {"missed": 0, "heartbeat": 15}
-            await write(house, other)
+            await write(gateway, other)
             assert (await stream.event())["channel"]["id"] == ids.format_id("ch", other.id)
-            message_id = await house.send(phone=PHONES[role], body="Hello")
+            message_id = await gateway.send(phone=PHONES[role], body="Hello")
             assert message_id in str(await stream.events(3))
 
 
-async def test_nothing_is_missing_after_a_cut(house: House) -> None:
-    person, others = await new_person(house), await new_channels(house, 2)
+async def test_nothing_is_missing_after_a_cut(gateway: Gateway) -> None:
+    person, others = await new_person(gateway), await new_channels(gateway, 2)
     async with open_account_stream(person) as stream:
-        await write(house, others[0])
+        await write(gateway, others[0])
         await stream.event()
         last = stream.last
-    await write(house, others[0], 250)
-    await write(house, others[1], 3)
-    await house.send(**TEXT)
+    await write(gateway, others[0], 250)
+    await write(gateway, others[1], 3)
+    await gateway.send(**TEXT)
     for names in ({"last": last}, {"query": f"?after={last}"}):
         async with open_account_stream(person, **names) as stream:
             heard = numbers(await stream.events(256))
             assert (await stream.notice("ready"))["missed"] == 256
         assert heard[ids.format_id("ch", others[0].id)] == list(range(2, 252))
         assert heard[ids.format_id("ch", others[1].id)] == [1, 2, 3]
-        assert heard[house.channel] == [1, 2, 3]
+        assert heard[gateway.channel] == [1, 2, 3]
 
 
-async def test_no_gap_over_many_cuts_while_many_channels_write(house: House) -> None:
-    person, others = await new_person(house), await new_channels(house, 30)
+async def test_no_gap_over_many_cuts_while_many_channels_write(gateway: Gateway) -> None:
+    person, others = await new_person(gateway), await new_channels(gateway, 30)
     async with open_account_stream(person) as stream:
         last = stream.last
-    writers = [asyncio.create_task(write(house, channel, 8)) for channel in others]
+    writers = [asyncio.create_task(write(gateway, channel, 8)) for channel in others]
     heard: dict[str, Any] = {}
     while len(heard) < 240:
         async with open_account_stream(person, last=last) as stream:
@@ -97,33 +97,33 @@ async def test_no_gap_over_many_cuts_while_many_channels_write(house: House) -> 
         assert found == list(range(1, 9)), channel_id
 
 
-async def test_two_nodes_continue_each_other(house: House) -> None:
-    person, channel = await new_person(house), (await new_channels(house, 1))[0]
-    async with another_node(house) as (url, _), open_account_stream(person) as here:
+async def test_two_nodes_continue_each_other(gateway: Gateway) -> None:
+    person, channel = await new_person(gateway), (await new_channels(gateway, 1))[0]
+    async with another_node(gateway) as (url, _), open_account_stream(person) as here:
         async with open_account_stream(person, url=url) as there:
             await there.notice("ready")
-            await write(house, channel, 2)
+            await write(gateway, channel, 2)
             assert [event["sequence"] for event in await there.events(2)] == [1, 2]
             last = there.last
-        await write(house, channel)
+        await write(gateway, channel)
         async with open_account_stream(person, url=url, last=last) as there:
             assert (await there.event())["sequence"] == 3
         assert [event["sequence"] for event in await here.events(3)] == [1, 2, 3]
 
 
-async def test_channels_that_come_change_and_go(house: House) -> None:
-    person = await new_person(house)
+async def test_channels_that_come_change_and_go(gateway: Gateway) -> None:
+    person = await new_person(gateway)
     async with open_account_stream(person) as stream:
         await stream.notice("ready")
-        channel = (await new_channels(house, 1))[0]
+        channel = (await new_channels(gateway, 1))[0]
         own = {"id": ids.format_id("ch", channel.id)}
-        await write(house, channel)
+        await write(gateway, channel)
         assert await stream.notice("channel_changed") == {"channel": own, "change": "created"}
         assert (await stream.event())["channel"]["id"] == own["id"]
         answer = await person.call("PATCH", f"/api/v1/account/channels/{own['id']}", {"name": "The bakery"})
         assert answer.status == 200
         assert await stream.notice("channel_changed") == {"channel": own, "change": "updated"}
-        await admin.delete_channel(house.db, house.account_id, channel.id, actor=OPERATOR, now=house.clock.now())
+        await admin.delete_channel(gateway.db, gateway.account_id, channel.id, actor=OPERATOR, now=gateway.clock.now())
         while (await stream.notice("channel_changed"))["change"] != "deleted":
             pass
         last = stream.last
@@ -131,19 +131,19 @@ async def test_channels_that_come_change_and_go(house: House) -> None:
         assert (await stream.notice("ready"))["missed"] == 0
 
 
-async def test_another_account_gets_nothing(house: House) -> None:
-    account_id = await house.new_account()
-    theirs = await house.new_qr_channel(account_id, "15550009999")
-    us, them = await new_person(house), await new_person(house, account_id=account_id)
+async def test_another_account_gets_nothing(gateway: Gateway) -> None:
+    account_id = await gateway.new_account()
+    theirs = await gateway.new_qr_channel(account_id, "15550009999")
+    us, them = await new_person(gateway), await new_person(gateway, account_id=account_id)
     async with open_account_stream(us) as ours, open_account_stream(them) as stream:
         await ours.notice("ready")
-        await house.send(**TEXT)
-        await write(house, theirs)
+        await gateway.send(**TEXT)
+        await write(gateway, theirs)
         assert (await stream.event())["channel"]["id"] == ids.format_id("ch", theirs.id)
         await ours.events(3)
         last = ours.last
     async with open_account_stream(them, last=last) as stream:  # a cursor of ours opens nothing
-        await write(house, theirs)
+        await write(gateway, theirs)
         assert numbers(await stream.events(2)) == {ids.format_id("ch", theirs.id): [1, 2]}
 
 
@@ -153,26 +153,26 @@ async def ended(stream: AccountReader) -> str:
 
 async def test_it_ends_with_the_session_and_the_right_to_read(parted_database_url: str) -> None:
     options: dict[str, Any] = {"security__key_cache_seconds": 0.0, "api__heartbeat": 0.05}
-    async with running_house(parted_database_url, role="api", **options) as house:
-        now = house.clock.now()
-        person = await new_person(house)
+    async with running_gateway(parted_database_url, role="api", **options) as gateway:
+        now = gateway.clock.now()
+        person = await new_person(gateway)
         async with open_account_stream(person) as stream:
-            await sign_in.end_sessions(house.db, person.user, now=now)
+            await sign_in.end_sessions(gateway.db, person.user, now=now)
             assert "session has ended" in await ended(stream)
         check_refused(await person.call("GET", STREAM), 401, "session_ended")
-        person = await new_person(house)
+        person = await new_person(gateway)
         async with open_account_stream(person) as stream:
-            await users.delete_user(house.db, house.account_id, person.user.id, now=now)
+            await users.delete_user(gateway.db, gateway.account_id, person.user.id, now=now)
             assert "session has ended" in await ended(stream)
-        person = await new_person(house)
+        person = await new_person(gateway)
         async with open_account_stream(person) as stream:
-            await accounts.set_suspended(house.db, house.account_id, True)
+            await accounts.set_suspended(gateway.db, gateway.account_id, True)
             assert "suspended" in await ended(stream)
 
 
 async def test_so_many_streams_of_one_person(parted_database_url: str) -> None:
-    async with running_house(parted_database_url, api__streams=2) as house:
-        person, other = await new_person(house), await new_person(house)
+    async with running_gateway(parted_database_url, api__streams=2) as gateway:
+        person, other = await new_person(gateway), await new_person(gateway)
         async with open_account_stream(person), open_account_stream(other):
             async with open_account_stream(person):
                 await person.sign_in()  # another session of the same person
@@ -184,19 +184,21 @@ async def test_so_many_streams_of_one_person(parted_database_url: str) -> None:
                     await asyncio.sleep(0.01)
 
 
-async def test_a_client_that_does_not_read_takes_no_memory_and_misses_nothing(house: House) -> None:
-    person, channel = await new_person(house), (await new_channels(house, 1))[0]
+async def test_a_client_that_does_not_read_takes_no_memory_and_misses_nothing(gateway: Gateway) -> None:
+    person, channel = await new_person(gateway), (await new_channels(gateway, 1))[0]
     reason = "x" * 30_000
     async with open_account_stream(person) as stream:
         await stream.notice("ready")
         for turn in range(300):  # 9 MB: more than the sockets and the buffer hold
-            await save_connection(house.db, channel.ref, channel.id, "connected", f"{turn}{reason}", house.clock.now())
+            await save_connection(
+                gateway.db, channel.ref, channel.id, "connected", f"{turn}{reason}", gateway.clock.now()
+            )
         assert [event["sequence"] for event in await stream.events(300)] == list(range(1, 301))
 
 
-async def test_it_can_begin_a_little_earlier(house: House) -> None:
-    person, channel = await new_person(house), (await new_channels(house, 1))[0]
-    await write(house, channel, 2)
+async def test_it_can_begin_a_little_earlier(gateway: Gateway) -> None:
+    person, channel = await new_person(gateway), (await new_channels(gateway, 1))[0]
+    await write(gateway, channel, 2)
     async with open_account_stream(person, "?back=60") as stream:
         assert numbers(await stream.events(2)) == {ids.format_id("ch", channel.id): [1, 2]}
         last = stream.last
@@ -204,8 +206,8 @@ async def test_it_can_begin_a_little_earlier(house: House) -> None:
         assert (await stream.notice("ready"))["missed"] == 0
 
 
-async def test_bad_cursors_and_parameters(house: House) -> None:
-    person = await new_person(house)
+async def test_bad_cursors_and_parameters(gateway: Gateway) -> None:
+    person = await new_person(gateway)
     for text in ("", "1", "evt_" + "0" * 32, "a1.x"):
         check_refused(await person.call("GET", f"{STREAM}?after={text}"), 400, "invalid_cursor")
         refused = await person.call("GET", STREAM, headers={"last-event-id": text})
@@ -214,22 +216,22 @@ async def test_bad_cursors_and_parameters(house: House) -> None:
     for seconds in ("-1", "61"):
         check_refused(await person.call("GET", f"{STREAM}?back={seconds}"), 422, "invalid_field", "back")
     check_refused(await person.call("GET", STREAM + "?types=x"), 422, "invalid_field", "types")
-    check_refused(await house.call("GET", STREAM), 403, "session_required")
+    check_refused(await gateway.call("GET", STREAM), 403, "session_required")
     assert (await person.call("HEAD", STREAM)).body == b""
 
 
-async def test_it_ends_when_the_node_stops(house: House) -> None:
-    person = await new_person(house)
-    async with another_node(house) as (url, node), open_account_stream(person, url=url) as stream:
+async def test_it_ends_when_the_node_stops(gateway: Gateway) -> None:
+    person = await new_person(gateway)
+    async with another_node(gateway) as (url, node), open_account_stream(person, url=url) as stream:
         await stream.notice("ready")
         node.end_streams()
         assert await stream.end() == []
         check_refused(await person.call("GET", url + STREAM), 503, "overloaded")
 
 
-async def test_the_feed_of_one_channel_says_the_same(house: House) -> None:
-    person = await new_person(house)
+async def test_the_feed_of_one_channel_says_the_same(gateway: Gateway) -> None:
+    person = await new_person(gateway)
     async with open_account_stream(person) as stream:
-        await house.send(**TEXT)
+        await gateway.send(**TEXT)
         heard = await stream.events(3)
-    assert heard == await feed(house)
+    assert heard == await feed(gateway)

@@ -10,7 +10,7 @@ from gatepost.clock import MovableClock
 from gatepost.model import ids
 from tests.gateway.checks import PERSON, check_refused, until
 from tests.gateway.people import Person, new_person
-from tests.house import House, running_house
+from tests.running_gateway import Gateway, running_gateway
 
 USAGE = "/api/v1/account/usage"
 EVENING = datetime(2026, 11, 14, 23, 59, 59, 900_000, tzinfo=UTC)
@@ -22,17 +22,17 @@ async def usage(person: Person, query: str = "") -> Any:
     return answer.json()["data"]
 
 
-async def test_days_types_channels_and_failures(house: House) -> None:
-    reader = await new_person(house, "reader")
-    second = await house.new_channel(house.account_id, "15550002222", "100000000000002")
-    await house.send(phone=PERSON, body="Hello")
-    await house.send(phone=PERSON, type="location", location={"latitude": 1, "longitude": 2})
-    await house.sandbox("POST", "/control/faults", {"fault": "refuse", "code": 131026, "to": "5511999990001"})
-    failed = [await house.send(phone="5511999990001", body="Hello") for _ in range(2)]
+async def test_days_types_channels_and_failures(gateway: Gateway) -> None:
+    reader = await new_person(gateway, "reader")
+    second = await gateway.new_channel(gateway.account_id, "15550002222", "100000000000002")
+    await gateway.send(phone=PERSON, body="Hello")
+    await gateway.send(phone=PERSON, type="location", location={"latitude": 1, "longitude": 2})
+    await gateway.sandbox("POST", "/control/faults", {"fault": "refuse", "code": 131026, "to": "5511999990001"})
+    failed = [await gateway.send(phone="5511999990001", body="Hello") for _ in range(2)]
     for message in failed:
-        await house.until_status(message, "FAILED")
+        await gateway.until_status(message, "FAILED")
     said = {"from": PERSON, "type": "text", "text": {"body": "Hi"}}
-    await house.sandbox("POST", "/control/numbers/100000000000002/incoming", said)
+    await gateway.sandbox("POST", "/control/numbers/100000000000002/incoming", said)
 
     async def heard() -> bool:
         return bool((await usage(reader))["days"][-1]["in"]["total"])
@@ -55,7 +55,7 @@ async def test_days_types_channels_and_failures(house: House) -> None:
         "failed": 2,
     }
     first, other = found["channels"]
-    assert (first["id"], first["out"], first["in"], first["failed"]) == (house.channel, 4, 0, 2)
+    assert (first["id"], first["out"], first["in"], first["failed"]) == (gateway.channel, 4, 0, 2)
     assert first["out_by_day"] == [0] * 29 + [4]
     assert (other["id"], other["out"], other["in"], other["failed"]) == (ids.format_id("ch", second.id), 0, 1, 0)
     assert other["in_by_day"] == [0] * 29 + [1]
@@ -63,33 +63,33 @@ async def test_days_types_channels_and_failures(house: House) -> None:
     assert (found["plan"]["name"], found["plan"]["used"]) == ("unlimited", 4)
     (failure,) = found["failures"]
     assert (failure["code"], failure["count"]) == ("131026", 2)
-    assert (failure["last_channel"], failure["last_message"]) == (house.channel, failed[-1])
+    assert (failure["last_channel"], failure["last_message"]) == (gateway.channel, failed[-1])
     assert failure["title"]
     assert failure["advice"]
 
-    async with house.db.connection() as conn:
-        await conn.execute("DELETE FROM messages WHERE channel_id = $1", UUID(hex=house.channel[3:]))  # as retention
+    async with gateway.db.connection() as conn:
+        await conn.execute("DELETE FROM messages WHERE channel_id = $1", UUID(hex=gateway.channel[3:]))  # as retention
     (failure,) = (await usage(reader))["failures"]
     assert (failure["count"], failure["title"]) == (2, "Cannot be delivered")
 
     only = await usage(reader, f"channel={ids.format_id('ch', second.id)}")
     assert [channel["id"] for channel in only["channels"]] == [ids.format_id("ch", second.id)]
     assert (only["days"][-1]["out"]["total"], only["days"][-1]["in"]["total"], only["failures"]) == (0, 1, [])
-    stranger = await new_person(house, account_id=await house.new_account())
+    stranger = await new_person(gateway, account_id=await gateway.new_account())
     theirs = await usage(stranger)
     assert (theirs["channels"], theirs["failures"], theirs["plan"]["used"]) == ([], [], 0)
     assert {day["out"]["total"] + day["in"]["total"] + day["failed"] for day in theirs["days"]} == {0}
-    check_refused(await stranger.call("GET", f"{USAGE}?channel={house.channel}"), 404, "not_found")
+    check_refused(await stranger.call("GET", f"{USAGE}?channel={gateway.channel}"), 404, "not_found")
 
 
 async def test_days_end_at_midnight_in_utc(parted_database_url: str) -> None:
     clock = MovableClock(EVENING)
-    async with running_house(parted_database_url, clock=clock) as house:
-        reader = await new_person(house, "reader")
-        await house.send(phone=PERSON, body="In the evening")
+    async with running_gateway(parted_database_url, clock=clock) as gateway:
+        reader = await new_person(gateway, "reader")
+        await gateway.send(phone=PERSON, body="In the evening")
         clock.advance(0.2)
-        await house.send(phone=PERSON, body="In the morning")
-        await house.send(phone=PERSON, body="In the morning")
+        await gateway.send(phone=PERSON, body="In the morning")
+        await gateway.send(phone=PERSON, body="In the morning")
         days = (await usage(reader, "from=2026-11-13&to=2026-11-16"))["days"]
         assert {day["date"]: day["out"]["total"] for day in days} == {
             "2026-11-13": 0,
@@ -103,12 +103,12 @@ async def test_days_end_at_midnight_in_utc(parted_database_url: str) -> None:
     ("query", "days"),
     [("from=2026-01-01&to=2026-04-03", 92), ("to=2026-11-15", 30), ("from=2026-02-28&to=2026-03-01", 1)],
 )
-async def test_ranges(house: House, query: str, days: int) -> None:
-    assert len((await usage(await new_person(house, "agent"), query))["days"]) == days
+async def test_ranges(gateway: Gateway, query: str, days: int) -> None:
+    assert len((await usage(await new_person(gateway, "agent"), query))["days"]) == days
 
 
-async def test_ranges_that_are_refused(house: House) -> None:
-    person = await new_person(house, "reader")
+async def test_ranges_that_are_refused(gateway: Gateway) -> None:
+    person = await new_person(gateway, "reader")
     for query, field in (
         ("from=2026-01-01&to=2026-04-04", "from"),  # 93 days
         ("from=2026-01-01&to=2026-01-01", "to"),
@@ -122,4 +122,4 @@ async def test_ranges_that_are_refused(house: House) -> None:
     ):
         check_refused(await person.call("GET", f"{USAGE}?{query}"), 422, "invalid_field", field, query)
     check_refused(await person.call("GET", f"{USAGE}?channel=nonsense"), 404, "not_found")
-    check_refused(await house.call("GET", USAGE), 403, "session_required")
+    check_refused(await gateway.call("GET", USAGE), 403, "session_required")

@@ -8,7 +8,7 @@ from gatepost.api.credential_test import CREDENTIAL_TESTS
 from tests.gateway.checks import check_refused, until
 from tests.gateway.people import Person, new_person
 from tests.gateway.test_account import CHANNELS, LOG, read
-from tests.house import Answer, House, running_house
+from tests.running_gateway import Answer, Gateway, running_gateway
 
 TEST = CHANNELS + "/test"
 WABA = "200000000000007"
@@ -17,10 +17,10 @@ OFFICIAL: dict[str, Any] = {"kind": "official", "name": "The bakery", **GIVEN}
 QR: dict[str, Any] = {"kind": "qr", "name": "The phone", "phone": "15550003333"}
 
 
-async def register(house: House, **fields: Any) -> None:
+async def register(gateway: Gateway, **fields: Any) -> None:
     """Register the number at the sandbox."""
     number = {**GIVEN, "phone": "15550007777", "name": "Bakery Ltd"} | fields
-    await house.sandbox("POST", "/control/numbers", number)
+    await gateway.sandbox("POST", "/control/numbers", number)
 
 
 async def run_test(person: Person, **fields: Any) -> dict[str, Any]:
@@ -30,9 +30,9 @@ async def run_test(person: Person, **fields: Any) -> dict[str, Any]:
     return {check["name"]: check["ok"] for check in data["checks"]} | {"ok": data["ok"], "phone": data["phone"]}
 
 
-async def test_each_check_says_what_is_wrong(house: House) -> None:
-    owner = await new_person(house)
-    await register(house)
+async def test_each_check_says_what_is_wrong(gateway: Gateway) -> None:
+    owner = await new_person(gateway)
+    await register(gateway)
     names = ("token", "permissions", "number", "app_secret", "business_account", "subscription")
     fine = dict.fromkeys(names, True) | {"ok": True, "phone": "15550007777"}
     assert await run_test(owner) == fine
@@ -43,11 +43,11 @@ async def test_each_check_says_what_is_wrong(house: House) -> None:
     assert (missing["number"], missing["token"], missing["app_secret"], missing["ok"]) == (False, True, None, False)
     hidden = await run_test(owner, waba_id="1")
     assert (hidden["business_account"], hidden["number"], hidden["ok"]) == (False, True, False)
-    await house.new_channel(house.account_id, "15550009999", "100000000000009", waba_id="200000000000009")
-    await register(house, scopes=["whatsapp_business_messaging"])
+    await gateway.new_channel(gateway.account_id, "15550009999", "100000000000009", waba_id="200000000000009")
+    await register(gateway, scopes=["whatsapp_business_messaging"])
     narrow = await run_test(owner)
     assert (narrow["permissions"], narrow["business_account"], narrow["ok"]) == (False, False, False)
-    await register(house, status="DISCONNECTED")
+    await register(gateway, status="DISCONNECTED")
     assert await run_test(owner) == fine | {"number": False}, "it can be registered later"
     answer = await owner.call("POST", TEST, {key: value for key, value in GIVEN.items() if key != "waba_id"})
     account = answer.json()["data"]["checks"][4]
@@ -55,20 +55,20 @@ async def test_each_check_says_what_is_wrong(house: House) -> None:
     assert all(check["advice"] for check in answer.json()["data"]["checks"] if check["ok"] is False)
 
 
-async def test_a_number_of_another_account_and_one_without_a_subscription(house: House) -> None:
-    owner = await new_person(house)
-    await register(house)
-    await register(house, phone_number_id="100000000000008", phone="15550008888", waba_id="200000000000008")
+async def test_a_number_of_another_account_and_one_without_a_subscription(gateway: Gateway) -> None:
+    owner = await new_person(gateway)
+    await register(gateway)
+    await register(gateway, phone_number_id="100000000000008", phone="15550008888", waba_id="200000000000008")
     assert (await run_test(owner, waba_id="200000000000008"))["business_account"] is False
-    graph = f"{house.sandbox_url}/v25.0/{WABA}/subscribed_apps"
-    await house.call("DELETE", graph, key=GIVEN["token"])
+    graph = f"{gateway.sandbox_url}/v25.0/{WABA}/subscribed_apps"
+    await gateway.call("DELETE", graph, key=GIVEN["token"])
     found = await run_test(owner)
     assert (found["subscription"], found["ok"]) == (False, True)
 
 
-async def test_an_official_channel_is_created_and_shows_no_secret(house: House) -> None:
-    owner = await new_person(house)
-    await register(house)
+async def test_an_official_channel_is_created_and_shows_no_secret(gateway: Gateway) -> None:
+    owner = await new_person(gateway)
+    await register(gateway)
     wrong = await owner.call("POST", CHANNELS, OFFICIAL | {"token": "dead-token"})
     check_refused(wrong, 422, "invalid_field", "token")
     assert b"dead-token" not in wrong.body
@@ -79,9 +79,9 @@ async def test_an_official_channel_is_created_and_shows_no_secret(house: House) 
     assert (again.body, again.headers["idempotent-replayed"]) == (made.body, "true")
     channel = made.json()["data"]
     assert (channel["phone"], channel["connection"], channel["name"]) == ("15550007777", "connected", "The bakery")
-    assert channel["callback_url"] == f"{house.url}/callbacks/cloud/{channel['id']}"
+    assert channel["callback_url"] == f"{gateway.url}/callbacks/cloud/{channel['id']}"
     assert channel["network"] == {"phone_number_id": GIVEN["phone_number_id"], "waba_id": WABA}
-    await register(house, callback_url=channel["callback_url"], verify_token=channel["verify_token"])
+    await register(gateway, callback_url=channel["callback_url"], verify_token=channel["verify_token"])
     owner.channel = channel["id"]
     sent = await owner.call("POST", "/api/v1/message/send", {"phone": "5511999998888", "body": "Hello"})
     assert sent.status == 200, sent.body
@@ -93,8 +93,8 @@ async def test_an_official_channel_is_created_and_shows_no_secret(house: House) 
     assert channel["verify_token"].encode() not in shown.body
 
 
-async def test_a_qr_channel_is_created(house: House) -> None:
-    owner = await new_person(house)
+async def test_a_qr_channel_is_created(gateway: Gateway) -> None:
+    owner = await new_person(gateway)
     made = await owner.call("POST", CHANNELS, QR | {"limits": {"throughput": 2}})
     channel = made.json()["data"]
     assert (made.status, channel["connection"], channel["limits"]) == (201, "disconnected", {"throughput": 2})
@@ -118,23 +118,23 @@ REFUSED: list[tuple[Any, str]] = [
 ]
 
 
-async def test_what_is_refused_creates_nothing(house: House) -> None:
-    owner, stranger = await new_person(house), await new_person(house, account_id=await house.new_account())
+async def test_what_is_refused_creates_nothing(gateway: Gateway) -> None:
+    owner, stranger = await new_person(gateway), await new_person(gateway, account_id=await gateway.new_account())
     for body, field in REFUSED:
         answer = await owner.call("POST", CHANNELS, body)
         code = "invalid_phone" if "+" in str(body) else "invalid_field"
         check_refused(answer, 422, code, field, body)
-    path = f"{CHANNELS}/{house.channel}"
+    path = f"{CHANNELS}/{gateway.channel}"
     check_refused(await stranger.call("PATCH", path, {"token": "t"}), 404, "not_found")
     assert len(await read(owner, CHANNELS)) == 1
 
 
-async def test_a_new_token_is_tested_and_replaces_a_dead_one(house: House) -> None:
-    owner, agent = await new_person(house), await new_person(house, "agent")
-    path = f"{CHANNELS}/{house.channel}"
+async def test_a_new_token_is_tested_and_replaces_a_dead_one(gateway: Gateway) -> None:
+    owner, agent = await new_person(gateway), await new_person(gateway, "agent")
+    path = f"{CHANNELS}/{gateway.channel}"
     number = "/control/numbers/100000000000001"
-    await house.sandbox("PATCH", number, {"token": "new-token"})
-    message = await house.send(phone="5511999998888", body="Hello")
+    await gateway.sandbox("PATCH", number, {"token": "new-token"})
+    message = await gateway.send(phone="5511999998888", body="Hello")
 
     async def rejected() -> Any:
         found = await read(owner, path)
@@ -150,29 +150,29 @@ async def test_a_new_token_is_tested_and_replaces_a_dead_one(house: House) -> No
     assert changed.status == 200, changed.body
     found = await read(owner, path)
     assert (found["connection"], found["token_rejected_at"], found["name"]) == ("connected", None, "Renamed")
-    await house.until_status(message, "READ")  # the wait of a broken number ends with its new token
+    await gateway.until_status(message, "READ")  # the wait of a broken number ends with its new token
     entry = (await read(owner, LOG + "?action=channel_changed"))[0]
     assert entry["details"] == {"name": "Renamed", "credentials": "replaced"}
     qr = (await owner.call("POST", CHANNELS, QR)).json()["data"]["id"]
     check_refused(await owner.call("PATCH", f"{CHANNELS}/{qr}", {"token": "t"}), 422, "invalid_field", "token")
 
 
-async def test_reading_the_number_finds_a_dead_token(house: House) -> None:
-    owner, path = await new_person(house), f"{CHANNELS}/{house.channel}"
+async def test_reading_the_number_finds_a_dead_token(gateway: Gateway) -> None:
+    owner, path = await new_person(gateway), f"{CHANNELS}/{gateway.channel}"
     number = "/control/numbers/100000000000001"
-    await house.sandbox("PATCH", number, {"token": "other"})
+    await gateway.sandbox("PATCH", number, {"token": "other"})
     check_refused(await owner.call("GET", "/api/v1/channel/health"), 422, "network_refused")
     assert (await read(owner, path))["token_rejected_at"]
-    await house.sandbox("PATCH", number, {"token": "token"})
+    await gateway.sandbox("PATCH", number, {"token": "token"})
     assert (await owner.call("GET", "/api/v1/channel/health")).status == 200
     found = await read(owner, path)
     assert (found["connection"], found["token_rejected_at"]) == ("connected", None)
 
 
-async def test_the_plan_limits_the_channels(house: House) -> None:
-    account = await house.new_account("starter")
-    owner = await new_person(house, account_id=account)
-    limit = house.settings.plans["starter"].channels
+async def test_the_plan_limits_the_channels(gateway: Gateway) -> None:
+    account = await gateway.new_account("starter")
+    owner = await new_person(gateway, account_id=account)
+    limit = gateway.settings.plans["starter"].channels
     assert limit is not None
 
     async def create(number: int) -> Answer:
@@ -187,24 +187,24 @@ async def test_the_plan_limits_the_channels(house: House) -> None:
     first = (await read(owner, CHANNELS))[0]["id"]
     assert (await owner.call("DELETE", f"{CHANNELS}/{first}")).status == 200
     assert (await create(103)).status == 201
-    await accounts.change_plan(house.db, account, "unlimited", plans=house.settings.plans)
+    await accounts.change_plan(gateway.db, account, "unlimited", plans=gateway.settings.plans)
     assert (await create(104)).status == 201
 
 
-async def test_tests_are_limited_by_account(house: House) -> None:
-    owner = await new_person(house)
-    await register(house)
+async def test_tests_are_limited_by_account(gateway: Gateway) -> None:
+    owner = await new_person(gateway)
+    await register(gateway)
     for _ in range(CREDENTIAL_TESTS):
         assert (await owner.call("POST", TEST, GIVEN)).status == 200
     check_refused(await owner.call("POST", TEST, GIVEN), 429, "rate_limited")
     check_refused(await owner.call("POST", CHANNELS, OFFICIAL), 429, "rate_limited")
-    stranger = await new_person(house, account_id=await house.new_account())
+    stranger = await new_person(gateway, account_id=await gateway.new_account())
     assert (await stranger.call("POST", TEST, GIVEN)).status == 200
 
 
 async def test_a_network_that_does_not_answer(parted_database_url: str) -> None:
-    async with running_house(parted_database_url, cloud__base_url="http://127.0.0.1:1") as house:
-        owner = await new_person(house)
+    async with running_gateway(parted_database_url, cloud__base_url="http://127.0.0.1:1") as gateway:
+        owner = await new_person(gateway)
         answer = await owner.call("POST", TEST, GIVEN)
         check_refused(answer, 503, "network_unavailable")
         check_refused(await owner.call("POST", CHANNELS, OFFICIAL), 503, "network_unavailable")

@@ -16,8 +16,8 @@ from gatepost.store.checks import read_time
 from gatepost.store.pool import Database
 from tests.conftest import Receiver
 from tests.gateway.checks import TEXT
-from tests.house import House, running_house
 from tests.patience import PATIENCE
+from tests.running_gateway import Gateway, running_gateway
 
 NOON = datetime(2026, 11, 15, 12, tzinfo=UTC)
 SKEW = 600.0  # seconds: more than any test waits
@@ -34,14 +34,14 @@ class SkewedClock(SystemClock):
 
 
 @asynccontextmanager
-async def two_nodes(url: str, api: float, worker: float) -> AsyncIterator[House]:
+async def two_nodes(url: str, api: float, worker: float) -> AsyncIterator[Gateway]:
     """One that accepts and one that sends, on machines that are so many seconds ahead."""
-    async with running_house(url, role="api", clock=DatabaseClock(SkewedClock(api))) as house:
+    async with running_gateway(url, role="api", clock=DatabaseClock(SkewedClock(api))) as gateway:
         db = await Database.connect(url, connections=4)
-        node = Gatepost(house.settings, db, url, DatabaseClock(SkewedClock(worker)), "worker")
+        node = Gatepost(gateway.settings, db, url, DatabaseClock(SkewedClock(worker)), "worker")
         await node.start()
         try:
-            yield house
+            yield gateway
         finally:
             await node.stop()
             await db.close()
@@ -51,29 +51,29 @@ async def two_nodes(url: str, api: float, worker: float) -> AsyncIterator[House]
 async def test_a_first_message_leaves_at_once_whoever_is_ahead(
     parted_database_url: str, receiver: Receiver, api: float, worker: float
 ) -> None:
-    async with two_nodes(parted_database_url, api, worker) as house:
-        await house.call("POST", "/api/v1/webhooks", {"url": receiver.url + "/hook"})
-        await house.until_status(await house.send(**TEXT), "READ")
+    async with two_nodes(parted_database_url, api, worker) as gateway:
+        await gateway.call("POST", "/api/v1/webhooks", {"url": receiver.url + "/hook"})
+        await gateway.until_status(await gateway.send(**TEXT), "READ")
         await receiver.wait_for(1)
 
 
 @pytest.mark.parametrize("ahead", [SKEW, -SKEW])
 async def test_a_scheduled_message_leaves_at_its_time(parted_database_url: str, ahead: float) -> None:
-    async with two_nodes(parted_database_url, ahead, -ahead) as house:
+    async with two_nodes(parted_database_url, ahead, -ahead) as gateway:
         for seconds in (1, 10, 60):  # later only where a full machine takes longer to accept it
-            at = (await read_time(house.db, SystemClock().now))[1] + timedelta(seconds=seconds)
-            answer = await house.call("POST", "/api/v1/message/send", TEXT | {"send_at": at.isoformat()})
+            at = (await read_time(gateway.db, SystemClock().now))[1] + timedelta(seconds=seconds)
+            answer = await gateway.call("POST", "/api/v1/message/send", TEXT | {"send_at": at.isoformat()})
             if answer.status == 200:
                 break
-        await house.until_status(answer.json()["data"]["key"]["id"], "READ")
-        [entry] = (await house.sandbox("GET", "/control/ledger?kind=accepted"))["entries"]
+        await gateway.until_status(answer.json()["data"]["key"]["id"], "READ")
+        [entry] = (await gateway.sandbox("GET", "/control/ledger?kind=accepted"))["entries"]
         assert datetime.now(UTC) >= at, entry
 
 
 async def test_a_message_shows_the_time_of_the_database(parted_database_url: str) -> None:
-    async with running_house(parted_database_url, clock=DatabaseClock(SkewedClock(SKEW))) as house:
-        sent = (await house.call("POST", "/api/v1/message/send", TEXT)).json()["data"]["key"]["id"]
-        shown = (await house.call("GET", f"/api/v1/messages/{sent}")).json()["data"]["created_at"]
+    async with running_gateway(parted_database_url, clock=DatabaseClock(SkewedClock(SKEW))) as gateway:
+        sent = (await gateway.call("POST", "/api/v1/message/send", TEXT)).json()["data"]["key"]["id"]
+        shown = (await gateway.call("GET", f"/api/v1/messages/{sent}")).json()["data"]["created_at"]
         assert abs(datetime.fromisoformat(shown) - datetime.now(UTC)) < timedelta(seconds=SKEW / 2)
 
 
@@ -117,9 +117,9 @@ def test_it_is_never_further_off_than_the_question_took(skew: float, there: floa
 async def test_the_clock_is_followed_all_the_time(parted_database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gatepost.clock_sync._EVERY", 0.02)
     local = SkewedClock(0)
-    async with running_house(parted_database_url, clock=DatabaseClock(local)) as house:
+    async with running_gateway(parted_database_url, clock=DatabaseClock(local)) as gateway:
         local._ahead = timedelta(seconds=SKEW)
         async with asyncio.timeout(PATIENCE):
-            while abs(house.clock.now() - datetime.now(UTC)) > timedelta(seconds=SKEW / 2):
+            while abs(gateway.clock.now() - datetime.now(UTC)) > timedelta(seconds=SKEW / 2):
                 await asyncio.sleep(0.01)
-        await house.until_status(await house.send(**TEXT), "READ")
+        await gateway.until_status(await gateway.send(**TEXT), "READ")

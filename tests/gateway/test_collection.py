@@ -17,8 +17,8 @@ from gatepost.api.openapi.routes import list_operations
 from tests.conftest import Receiver
 from tests.gateway.checks import until
 from tests.gateway.reference import ITEM
-from tests.house import REVIEW, House
 from tests.node import NODE, installed
+from tests.running_gateway import REVIEW, Gateway
 from tests.thorough import choose
 
 COLLECTION = "/api/v1/collection"
@@ -62,7 +62,9 @@ class Run(msgspec.Struct, frozen=True):
     failures: list[str]
 
 
-async def run_collection(house: House, collection: Any, folder: Path, *, advance: float = 0.0, **variables: str) -> Run:
+async def run_collection(
+    gateway: Gateway, collection: Any, folder: Path, *, advance: float = 0.0, **variables: str
+) -> Run:
     """Runs a collection from top to bottom in stock newman, while the network's clock goes on."""
     for one in collection["variable"]:
         one["value"] = variables.get(one["key"], one["value"])
@@ -75,7 +77,7 @@ async def run_collection(house: House, collection: Any, folder: Path, *, advance
     ended = asyncio.create_task(running.wait())
     while not ended.done():
         if advance:
-            await house.sandbox("POST", "/control/clock", {"advance": advance})
+            await gateway.sandbox("POST", "/control/clock", {"advance": advance})
         await asyncio.wait([ended], timeout=0.2)
     run = msgspec.json.decode((folder / "report.json").read_bytes())["run"]
     sent = [one["item"]["name"] for one in run["executions"] if "assertions" in one]
@@ -85,15 +87,15 @@ async def run_collection(house: House, collection: Any, folder: Path, *, advance
     return Run(sent, [name for name in names if name not in sent], failures)
 
 
-async def _collection(house: House, key: str) -> Any:
-    answer = await house.call("GET", COLLECTION, key=key)
+async def _collection(gateway: Gateway, key: str) -> Any:
+    answer = await gateway.call("GET", COLLECTION, key=key)
     assert answer.status == 200
     assert answer.headers["cache-control"] == "no-store"
     return answer.json()
 
 
-async def test_it_lists_exactly_the_routes_that_take_a_key(house: House) -> None:
-    made = await _collection(house, house.key)
+async def test_it_lists_exactly_the_routes_that_take_a_key(gateway: Gateway) -> None:
+    made = await _collection(gateway, gateway.key)
     there = {(one.method, one.path) for one in list_operations([*ROUTES, *REFERENCE, *HEALTH]) if one.scope}
     listed = set()
     for folder in made["item"]:
@@ -106,69 +108,69 @@ async def test_it_lists_exactly_the_routes_that_take_a_key(house: House) -> None
     assert listed == {(method, re.sub(r"\{\w+\}", "{}", path)) for method, path in there}
 
 
-async def test_it_is_made_for_its_caller(house: House) -> None:
-    made = await _collection(house, house.key)
+async def test_it_is_made_for_its_caller(gateway: Gateway) -> None:
+    made = await _collection(gateway, gateway.key)
     variables = {one["key"]: one["value"] for one in made["variable"]}
-    assert (variables["base_url"], variables["api_key"]) == (house.url, house.key)
+    assert (variables["base_url"], variables["api_key"]) == (gateway.url, gateway.key)
     assert made["info"]["schema"].endswith("/v2.1.0/collection.json")
     used = set(_VARIABLE.findall(msgspec.json.encode(made["item"]).decode()))
     assert {name for name in used if not name.startswith("$") and not name.isdigit()} <= set(variables)
 
 
-async def test_newman_runs_it_on_an_official_channel(house: House, receiver: Receiver, tmp_path: Path) -> None:
-    channel = await house.new_channel(house.account_id, "15550001001", "100000000000101", waba_id="200000000000101")
-    key = await house.new_key(channel.id)
+async def test_newman_runs_it_on_an_official_channel(gateway: Gateway, receiver: Receiver, tmp_path: Path) -> None:
+    channel = await gateway.new_channel(gateway.account_id, "15550001001", "100000000000101", waba_id="200000000000101")
+    key = await gateway.new_key(channel.id)
     order = {"catalog_id": "c", "text": "", "product_items": [ITEM]}
     said = {"from": PERSON, "type": "order", "order": order}
-    await house.sandbox("POST", "/control/numbers/100000000000101/incoming", said)
-    await _until_heard(house, key)
+    await gateway.sandbox("POST", "/control/numbers/100000000000101/incoming", said)
+    await _until_heard(gateway, key)
     for _ in range(RUNS):
-        made = await _collection(house, key)
-        run = await run_collection(house, made, tmp_path, advance=REVIEW, webhook_url=receiver.url)
+        made = await _collection(gateway, key)
+        run = await run_collection(gateway, made, tmp_path, advance=REVIEW, webhook_url=receiver.url)
         assert not run.failures
         assert set(run.skipped) == {"A poll; QR channels", *_OF_QR}
 
 
-async def test_newman_runs_it_on_a_qr_channel(house: House, receiver: Receiver, tmp_path: Path) -> None:
-    channel = await house.new_qr_channel(house.account_id)
-    key = await house.new_key(channel.id)
-    await house.call("POST", "/api/v1/channel/connect", key=key)
-    await _link(house, channel.phone, key)
+async def test_newman_runs_it_on_a_qr_channel(gateway: Gateway, receiver: Receiver, tmp_path: Path) -> None:
+    channel = await gateway.new_qr_channel(gateway.account_id)
+    key = await gateway.new_key(channel.id)
+    await gateway.call("POST", "/api/v1/channel/connect", key=key)
+    await _link(gateway, channel.phone, key)
     items = [{"retailer_id": "rye", "quantity": 1, "price": "4.50", "currency": "USD"}]
     said = {"type": "order", "content": {"order": {"catalog_id": "c", "text": "", "items": items}}}
-    await house.sandbox("POST", f"/control/phones/{channel.phone}/incoming", {"from": {"phone": PERSON}, **said})
-    await _until_heard(house, key)
+    await gateway.sandbox("POST", f"/control/phones/{channel.phone}/incoming", {"from": {"phone": PERSON}, **said})
+    await _until_heard(gateway, key)
     for _ in range(RUNS):
-        run = await run_collection(house, await _collection(house, key), tmp_path, webhook_url=receiver.url)
+        run = await run_collection(gateway, await _collection(gateway, key), tmp_path, webhook_url=receiver.url)
         assert not run.failures
         assert set(run.skipped) == {*_OF_OFFICIAL, *_NEEDS_AN_UNLINKED_PHONE, "Log the channel out"}
 
 
-async def _link(house: House, phone: str, key: str) -> None:
-    code = (await house.call("GET", "/api/v1/channel/qr", key=key)).json()["data"]["code"]
-    await house.sandbox("POST", f"/control/phones/{phone}/scan", {"code": code})
+async def _link(gateway: Gateway, phone: str, key: str) -> None:
+    code = (await gateway.call("GET", "/api/v1/channel/qr", key=key)).json()["data"]["code"]
+    await gateway.sandbox("POST", f"/control/phones/{phone}/scan", {"code": code})
 
     async def connected() -> bool:
-        await house.sandbox("POST", "/control/clock", {"advance": 0.5})
-        state = (await house.call("GET", "/api/v1/channel", key=key)).json()["data"]["connection"]["state"]
+        await gateway.sandbox("POST", "/control/clock", {"advance": 0.5})
+        state = (await gateway.call("GET", "/api/v1/channel", key=key)).json()["data"]["connection"]["state"]
         return bool(state == "connected")
 
     await until(connected)
 
 
-async def _until_heard(house: House, key: str) -> None:
+async def _until_heard(gateway: Gateway, key: str) -> None:
     async def heard() -> Any:
-        return (await house.call("GET", "/api/v1/messages?direction=in", key=key)).json()["data"]
+        return (await gateway.call("GET", "/api/v1/messages?direction=in", key=key)).json()["data"]
 
     await until(heard)
 
 
 async def test_newman_runs_it_where_nobody_has_written_yet(
-    house: House, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    gateway: Gateway, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(collection_scripts, "_PAUSE", 10)  # it waits in vain for each thing that never comes
-    channel = await house.new_qr_channel(house.account_id)
-    key = await house.new_key(channel.id)
-    run = await run_collection(house, await _collection(house, key), tmp_path)
+    channel = await gateway.new_qr_channel(gateway.account_id)
+    key = await gateway.new_key(channel.id)
+    run = await run_collection(gateway, await _collection(gateway, key), tmp_path)
     assert not run.failures
     assert {"Mark as read", "Get an order"} <= set(run.skipped)

@@ -9,8 +9,8 @@ from typing import Any
 
 from gatepost.api.compress import LEAST, GzipSender, accepts_gzip
 from tests.for_each import for_each
-from tests.house import Answer, House
 from tests.patience import PATIENCE
+from tests.running_gateway import Answer, Gateway
 
 GZIP = {"accept-encoding": "gzip"}
 
@@ -131,12 +131,12 @@ async def test_caches_are_told_of_everything_that_matters() -> None:
 # -- over HTTP --------------------------------------------------------------------------------------------------------
 
 
-async def _get(house: House, path: str, accepts: str) -> Answer:
-    """As it comes over the wire: the client of the house unpacks by itself."""
+async def _get(gateway: Gateway, path: str, accepts: str) -> Answer:
+    """As it comes over the wire: the client of the gateway unpacks by itself."""
 
     def ask() -> Answer:
-        connection = http.client.HTTPConnection(house.url.removeprefix("http://"), timeout=PATIENCE)
-        headers = {"authorization": f"Bearer {house.key}", "accept-encoding": accepts}
+        connection = http.client.HTTPConnection(gateway.url.removeprefix("http://"), timeout=PATIENCE)
+        headers = {"authorization": f"Bearer {gateway.key}", "accept-encoding": accepts}
         with contextlib.closing(connection):
             connection.request("GET", path, headers=headers)
             response = connection.getresponse()
@@ -145,14 +145,14 @@ async def _get(house: House, path: str, accepts: str) -> Answer:
     return await asyncio.to_thread(ask)
 
 
-async def test_pages_exports_and_the_reference(house: House) -> None:
+async def test_pages_exports_and_the_reference(gateway: Gateway) -> None:
     sent = []
     for number in range(40):
-        made = await house.call("POST", "/api/v1/contacts", {"phone": f"15557770{number:03}", "name": "Ben Cole"})
+        made = await gateway.call("POST", "/api/v1/contacts", {"phone": f"15557770{number:03}", "name": "Ben Cole"})
         assert made.status == 201
-        sent.append(await house.send(phone=f"15557770{number:03}", body="Hello"))
+        sent.append(await gateway.send(phone=f"15557770{number:03}", body="Hello"))
     for message in sent:
-        await house.until_status(message, "READ")
+        await gateway.until_status(message, "READ")
     for path in (
         "/api/v1/contacts?limit=40",
         "/api/v1/contacts/export?format=ndjson",
@@ -163,7 +163,7 @@ async def test_pages_exports_and_the_reference(house: House) -> None:
         "/docs/page.js",
         "/docs/events/message_notification.json",
     ):
-        bare, packed = await _get(house, path, "identity"), await _get(house, path, "gzip")
+        bare, packed = await _get(gateway, path, "identity"), await _get(gateway, path, "gzip")
         assert (bare.status, packed.status) == (200, 200)
         assert "content-encoding" not in bare.headers
         assert packed.headers["content-encoding"] == "gzip", path
@@ -173,22 +173,22 @@ async def test_pages_exports_and_the_reference(house: House) -> None:
         assert packed.headers["x-request-id"]
 
 
-async def test_what_is_small_secret_or_a_file_comes_bare(house: House) -> None:
+async def test_what_is_small_secret_or_a_file_comes_bare(gateway: Gateway) -> None:
     text = {"content-type": "text/plain"}
-    file = (await house.call("POST", "/api/v1/media", raw=b"Hello " * 2000, headers=text)).json()["data"]["id"]
+    file = (await gateway.call("POST", "/api/v1/media", raw=b"Hello " * 2000, headers=text)).json()["data"]["id"]
     for path in ("/api/v1/labels", "/healthz", "/api/v1/collection", f"/api/v1/media/{file}/content"):
-        answer = await _get(house, path, "gzip")
+        answer = await _get(gateway, path, "gzip")
         assert answer.status == 200, (path, answer.body)
         assert "content-encoding" not in answer.headers, path
     hook = {"url": "http://127.0.0.1:54321/" + "x" * 1500}
-    made = await house.call("POST", "/api/v1/webhooks", hook, headers=GZIP)
+    made = await gateway.call("POST", "/api/v1/webhooks", hook, headers=GZIP)
     assert (made.status, made.headers["cache-control"]) == (201, "no-store")
     assert int(made.headers["content-length"]) == len(made.body) > LEAST  # it came as it is
 
 
-async def test_a_long_answer_keeps_nobody_waiting(house: House) -> None:
+async def test_a_long_answer_keeps_nobody_waiting(gateway: Gateway) -> None:
     """Many large answers at once, and a small one in between."""
-    asked = [house.call("GET", "/openapi.json", headers=GZIP) for _ in range(10)]
-    answers = await asyncio.gather(*asked, house.call("GET", "/healthz"))
+    asked = [gateway.call("GET", "/openapi.json", headers=GZIP) for _ in range(10)]
+    answers = await asyncio.gather(*asked, gateway.call("GET", "/healthz"))
     assert {answer.status for answer in answers} == {200}
     assert len({answer.body for answer in answers[:10]}) == 1

@@ -15,8 +15,8 @@ from gatepost.model.account import Principal
 from gatepost.model.errors import GatepostError, LimitReached
 from tests.gateway.checks import TEXT, check_refused
 from tests.gateway.wire import Wire, request, wired
-from tests.house import House, running_house
 from tests.patience import PATIENCE
+from tests.running_gateway import Gateway, running_gateway
 
 EXPORT = "/api/v1/contacts/export?format=ndjson"
 COSTLY = {
@@ -69,19 +69,19 @@ def test_the_count_itself() -> None:
 
 
 @pytest.fixture
-async def house(parted_database_url: str) -> AsyncIterator[House]:
-    """Give a house whose keys may run two costly requests, of three in all."""
-    async with running_house(parted_database_url, api__costly_per_key=2, api__costly=3) as one:
+async def gateway(parted_database_url: str) -> AsyncIterator[Gateway]:
+    """Give a gateway whose keys may run two costly requests, of three in all."""
+    async with running_gateway(parted_database_url, api__costly_per_key=2, api__costly=3) as one:
         yield one
 
 
-async def fill_contacts(house: House, count: int = 30_000) -> None:
-    async with house.db.connection() as conn:
+async def fill_contacts(gateway: Gateway, count: int = 30_000) -> None:
+    async with gateway.db.connection() as conn:
         await conn.execute(
             """INSERT INTO contacts (channel_id, id, phone, name, created_at, updated_at)
                SELECT $1, gen_random_uuid(), (551100000000 + i)::text, repeat('n', 100), now(), now()
                FROM generate_series(1, $2) i""",
-            UUID(hex=house.channel[3:]),
+            UUID(hex=gateway.channel[3:]),
             count,
         )
 
@@ -91,111 +91,111 @@ def bearer(key: str, **more: str) -> dict[str, str]:
 
 
 @asynccontextmanager
-async def uploading(house: House, key: str = "") -> AsyncIterator[Wire]:
+async def uploading(gateway: Gateway, key: str = "") -> AsyncIterator[Wire]:
     """An upload that has begun, and does not get on."""
-    async with wired(house.url) as wire:
-        headers = bearer(key or house.key, **{"content-type": "image/png", "expect": "100-continue"})
+    async with wired(gateway.url) as wire:
+        headers = bearer(key or gateway.key, **{"content-type": "image/png", "expect": "100-continue"})
         await wire.send(request("POST", "/api/v1/media", headers, length=1000))
         assert (await wire.answer()).status == 100  # it is admitted, and its body is waited for
         yield wire
 
 
-async def until_free(house: House) -> None:
+async def until_free(gateway: Gateway) -> None:
     async with asyncio.timeout(PATIENCE):
-        while (await house.call("GET", "/api/v1/contacts?q=x")).status != 200:
+        while (await gateway.call("GET", "/api/v1/contacts?q=x")).status != 200:
             await asyncio.sleep(0.01)
 
 
 @pytest.mark.parametrize("route", COSTLY)
-async def test_one_more_is_refused_on_every_costly_route(house: House, route: str) -> None:
+async def test_one_more_is_refused_on_every_costly_route(gateway: Gateway, route: str) -> None:
     method, path = route.split()
     path += "?q=x" if COSTLY[route] == "q" else ""
-    async with uploading(house):
-        assert (await house.call(method, path, {})).status != 429
-        async with uploading(house):
-            answer = await house.call(method, path, {})
+    async with uploading(gateway):
+        assert (await gateway.call(method, path, {})).status != 429
+        async with uploading(gateway):
+            answer = await gateway.call(method, path, {})
             assert check_refused(answer, 429, "too_many_requests")["retryable"] is True
             assert int(answer.headers["retry-after"]) >= 1
             assert answer.headers["ratelimit-policy"].startswith('"costly";q=2;')
-            assert (await house.call("GET", "/api/v1/contacts")).status == 200  # not a search
-            assert (await house.call("POST", "/api/v1/message/send", TEXT)).status == 200
+            assert (await gateway.call("GET", "/api/v1/contacts")).status == 200  # not a search
+            assert (await gateway.call("POST", "/api/v1/message/send", TEXT)).status == 200
 
 
-async def test_so_many_with_all_keys_together(house: House) -> None:
-    stranger = await house.new_stranger()
-    third = await house.new_key(UUID(hex=house.channel[3:]))
-    async with uploading(house), uploading(house), uploading(house, stranger):
-        check_refused(await house.call("GET", "/api/v1/contacts?q=x", key=third), 429, "too_many_requests")
-    await until_free(house)
+async def test_so_many_with_all_keys_together(gateway: Gateway) -> None:
+    stranger = await gateway.new_stranger()
+    third = await gateway.new_key(UUID(hex=gateway.channel[3:]))
+    async with uploading(gateway), uploading(gateway), uploading(gateway, stranger):
+        check_refused(await gateway.call("GET", "/api/v1/contacts?q=x", key=third), 429, "too_many_requests")
+    await until_free(gateway)
 
 
-async def test_a_slot_is_free_when_the_request_has_ended(house: House) -> None:
+async def test_a_slot_is_free_when_the_request_has_ended(gateway: Gateway) -> None:
     for _ in range(5):
-        assert (await house.call("GET", EXPORT)).status == 200
-        assert (await house.call("GET", "/api/v1/contacts/export?format=no")).status == 422
-        assert (await house.call("GET", "/api/v1/messages?q=")).status in (200, 422)
-        assert (await house.call("HEAD", EXPORT)).status == 200
-        assert (await house.call("OPTIONS", EXPORT)).status == 204
-        assert (await house.call("POST", "/api/v1/media", raw=b"x", headers={"content-type": "a/b"})).status in (
+        assert (await gateway.call("GET", EXPORT)).status == 200
+        assert (await gateway.call("GET", "/api/v1/contacts/export?format=no")).status == 422
+        assert (await gateway.call("GET", "/api/v1/messages?q=")).status in (200, 422)
+        assert (await gateway.call("HEAD", EXPORT)).status == 200
+        assert (await gateway.call("OPTIONS", EXPORT)).status == 204
+        assert (await gateway.call("POST", "/api/v1/media", raw=b"x", headers={"content-type": "a/b"})).status in (
             415,
             422,
         )
-        assert (await house.call("GET", EXPORT, key="gpk_wrong")).status == 401
+        assert (await gateway.call("GET", EXPORT, key="gpk_wrong")).status == 401
 
 
-async def test_a_slot_is_free_when_the_client_hangs_up(house: House) -> None:
-    await fill_contacts(house)
+async def test_a_slot_is_free_when_the_client_hangs_up(gateway: Gateway) -> None:
+    await fill_contacts(gateway)
     for _ in range(3):
-        async with uploading(house), uploading(house):
-            assert (await house.call("GET", EXPORT)).status == 429
-        await until_free(house)
-        async with wired(house.url) as one, wired(house.url) as two:
+        async with uploading(gateway), uploading(gateway):
+            assert (await gateway.call("GET", EXPORT)).status == 429
+        await until_free(gateway)
+        async with wired(gateway.url) as one, wired(gateway.url) as two:
             for wire in (one, two):  # and nobody reads what comes
-                await wire.send(request("GET", EXPORT, bearer(house.key)))
+                await wire.send(request("GET", EXPORT, bearer(gateway.key)))
                 assert (await wire.answer()).status == 200
-            assert (await house.call("GET", EXPORT)).status == 429
-        await until_free(house)
+            assert (await gateway.call("GET", EXPORT)).status == 429
+        await until_free(gateway)
 
 
 async def test_others_are_served_while_one_key_exports_all_it_can(parted_database_url: str) -> None:
     """With as few connections as a gateway may have."""
     url = parted_database_url
-    async with running_house(url, database__connections=4, api__costly_per_key=8, api__costly=8) as house:
-        stranger = await house.new_stranger()
-        await fill_contacts(house)
-        exports = [asyncio.create_task(export_forever(house)) for _ in range(8)]
+    async with running_gateway(url, database__connections=4, api__costly_per_key=8, api__costly=8) as gateway:
+        stranger = await gateway.new_stranger()
+        await fill_contacts(gateway)
+        exports = [asyncio.create_task(export_forever(gateway)) for _ in range(8)]
         async with asyncio.timeout(PATIENCE):
             for _ in range(3):
-                sent = await house.call("POST", "/api/v1/message/send", TEXT, key=stranger)
+                sent = await gateway.call("POST", "/api/v1/message/send", TEXT, key=stranger)
                 assert sent.status == 200, sent.body
-                while (await house.call("GET", "/readyz", key="")).status != 200:  # its write has a limit of 5 s
+                while (await gateway.call("GET", "/readyz", key="")).status != 200:  # its write has a limit of 5 s
                     await asyncio.sleep(0.02)
                 path = f"/api/v1/messages/{sent.json()['data']['key']['id']}"
-                while (await house.call("GET", path, key=stranger)).json()["data"]["status"] != "READ":
+                while (await gateway.call("GET", path, key=stranger)).json()["data"]["status"] != "READ":
                     await asyncio.sleep(0.02)
         assert not any(task.done() for task in exports)
         for task in exports:
             task.cancel()
 
 
-async def export_forever(house: House) -> None:
+async def export_forever(gateway: Gateway) -> None:
     while True:
-        assert (await house.call("GET", EXPORT)).status == 200
+        assert (await gateway.call("GET", EXPORT)).status == 200
 
 
 async def test_accepting_receiving_and_owning_go_on_without_the_connections_of_the_rest(
     parted_database_url: str,
 ) -> None:
-    async with running_house(parted_database_url) as house, AsyncExitStack() as stack:
-        stranger = await house.new_stranger()
-        assert (await house.call("GET", "/api/v1/channel", key=stranger)).status == 200
+    async with running_gateway(parted_database_url) as gateway, AsyncExitStack() as stack:
+        stranger = await gateway.new_stranger()
+        assert (await gateway.call("GET", "/api/v1/channel", key=stranger)).status == 200
         with suppress(TimeoutError, GatepostError):
             while True:  # all that requests of customers can have
                 async with asyncio.timeout(0.3):
-                    await stack.enter_async_context(house.db.connection())
-        sent = await house.call("POST", "/api/v1/message/send", TEXT, key=stranger)
+                    await stack.enter_async_context(gateway.db.connection())
+        sent = await gateway.call("POST", "/api/v1/message/send", TEXT, key=stranger)
         assert sent.status == 200, sent.body
-        assert (await house.call("GET", "/readyz", key="")).json()["data"]["owner"] is True
+        assert (await gateway.call("GET", "/readyz", key="")).json()["data"]["owner"] is True
         conn = await asyncpg.connect(parted_database_url)
         try:  # it is claimed, sent, and the network's updates are taken in
             async with asyncio.timeout(PATIENCE):

@@ -13,7 +13,7 @@ from gatepost.model import ids
 from gatepost.store.idempotency import LEASE
 from tests.gateway.checks import check_refused
 from tests.gateway.reference import BODIES, Route, Tenant, move_in, routes_of, served
-from tests.house import Answer, House, running_house
+from tests.running_gateway import Answer, Gateway, running_gateway
 
 V1 = "/api/v1"
 ALSO = {
@@ -41,9 +41,9 @@ TABLE = b"phone,name\n15557770001,Ben Cole\n"
 
 
 class Stage(msgspec.Struct):
-    """A running house, somebody in it, and all routes that create."""
+    """A running gateway, somebody in it, and all routes that create."""
 
-    house: House
+    gateway: Gateway
     tenant: Tenant
     document: Any
     routes: list[Route]
@@ -53,12 +53,12 @@ class Stage(msgspec.Struct):
         if route.takes_file:
             return (TABLE, "text/csv") if route.path.endswith("/import") else (b"Hello", "text/plain")
         values = self.tenant.things | {"phone": "5511999990001", "$timestamp": "1794736800"}
-        values["webhook_url"] = self.house.sandbox_url + "/nowhere"
+        values["webhook_url"] = self.gateway.sandbox_url + "/nowhere"
         text = msgspec.json.encode(BODIES[route.key]).decode()
         return _PLACE.sub(lambda hit: values.get(hit.group(1), hit.group(0)), text).encode(), "application/json"
 
     async def ask(self, route: Route, raw: bytes, kind: str, key: str) -> Answer:
-        return await self.house.call(
+        return await self.gateway.call(
             route.method,
             route.at(self.tenant.things),
             raw=raw,
@@ -68,7 +68,7 @@ class Stage(msgspec.Struct):
 
     async def rows(self) -> dict[str, int]:
         """How many rows there are of everything that does not grow by itself."""
-        async with self.house.db.connection() as conn:
+        async with self.gateway.db.connection() as conn:
             tables = await conn.fetch(_TABLES)
             counts = {
                 table["relname"]: await conn.fetchval(
@@ -85,12 +85,12 @@ class Stage(msgspec.Struct):
 
 @pytest.fixture
 async def stage(parted_database_url: str) -> AsyncIterator[Stage]:
-    """Give a house with one of everything."""
-    async with running_house(parted_database_url) as house:
-        document = await served(house)
+    """Give a gateway with one of everything."""
+    async with running_gateway(parted_database_url) as gateway:
+        document = await served(gateway)
         routes = [route for route in routes_of(document) if route.key in ALSO or _creates(route)]
-        tenant = await move_in(house, {name for route in routes for name in route.ids}, 1)
-        yield Stage(house, tenant, document, routes)
+        tenant = await move_in(gateway, {name for route in routes for name in route.ids}, 1)
+        yield Stage(gateway, tenant, document, routes)
 
 
 def _creates(route: Route) -> bool:
@@ -176,12 +176,12 @@ async def test_the_same_key_on_another_address_is_another_key(stage: Stage) -> N
 
 async def _left_behind(stage: Stage, route: Route, age: timedelta) -> None:
     """As a process leaves it that dies halfway: begun, and no answer."""
-    async with stage.house.db.connection() as conn:
+    async with stage.gateway.db.connection() as conn:
         done = await conn.execute(
             "UPDATE idempotency_keys SET answer = NULL, created_at = $3 WHERE channel_id = $1 AND route = $2",
             stage.tenant.channel_id,
             route.key,
-            stage.house.clock.now() - age,
+            stage.gateway.clock.now() - age,
         )
     assert done == "UPDATE 1"
 
@@ -190,7 +190,7 @@ async def test_a_template_that_was_left_halfway_is_not_handed_in_twice(stage: St
     route = stage.route("/templates")
     raw, kind = stage.body(route)
     first = (await stage.ask(route, raw, kind, "one")).json()["data"]
-    async with stage.house.db.connection() as conn:
+    async with stage.gateway.db.connection() as conn:
         forgotten = "UPDATE templates SET network_id = NULL, status = 'PENDING' WHERE channel_id = $1 AND name = $2"
         await conn.execute(forgotten, stage.tenant.channel_id, first["name"])
     await _left_behind(stage, route, timedelta(0))
@@ -209,7 +209,7 @@ async def test_a_template_that_never_left_is_handed_in_later(stage: Stage) -> No
     route = stage.route("/templates")
     raw, kind = stage.body(route)
     first = (await stage.ask(route, raw, kind, "one")).json()["data"]
-    gone = await stage.house.call("DELETE", f"{V1}/templates/{first['id']}", key=stage.tenant.key)
+    gone = await stage.gateway.call("DELETE", f"{V1}/templates/{first['id']}", key=stage.tenant.key)
     assert gone.status == 200
     await _left_behind(stage, route, LEASE)
     again = await stage.ask(route, raw, kind, "one")
@@ -222,11 +222,11 @@ async def test_a_template_that_the_network_refuses_frees_its_key(stage: Stage) -
     route = stage.route("/templates")
     raw, kind = stage.body(route)
     first = (await stage.ask(route, raw, kind, "one")).json()["data"]
-    async with stage.house.db.connection() as conn:
+    async with stage.gateway.db.connection() as conn:
         template_id = ids.parse_id("tpl", first["id"])
         await conn.execute("DELETE FROM templates WHERE id = $1", template_id)
     check_refused(await stage.ask(route, raw, kind, "two"), 422, "network_refused")
-    async with stage.house.db.connection() as conn:
+    async with stage.gateway.db.connection() as conn:
         kept = await conn.fetchval("SELECT count(*) FROM idempotency_keys WHERE key = 'two'")
     assert kept == 0
 
@@ -254,7 +254,7 @@ async def test_a_secret_is_kept_encrypted(stage: Stage) -> None:
     raw, kind = stage.body(route)
     first = await stage.ask(route, raw, kind, "one")
     secret = first.json()["data"]["secret"]
-    async with stage.house.db.connection() as conn:
+    async with stage.gateway.db.connection() as conn:
         kept = await conn.fetchval("SELECT answer FROM idempotency_keys WHERE key = 'one'")
     assert kept
     assert secret.encode() not in kept

@@ -20,12 +20,12 @@ from tests.gateway.failing_webhooks import (
     until_delivery,
     until_logged,
 )
-from tests.house import House
+from tests.running_gateway import Gateway
 
 # -- looking ----------------------------------------------------------------------------------------------------------
 
 
-async def test_what_is_shown_of_a_delivery(standing: House, receiver: Receiver) -> None:
+async def test_what_is_shown_of_a_delivery(standing: Gateway, receiver: Receiver) -> None:
     secret = {"Authorization": "Bearer hush", "X-Api-Key": "hush", "X-Shop": "7"}
     hook = await create_webhook(standing, receiver.url + "/hook", headers=secret)
     short = await failed_delivery(standing, receiver, hook)
@@ -70,7 +70,7 @@ async def test_what_is_shown_of_a_delivery(standing: House, receiver: Receiver) 
     assert (traced["id"], traced["state"]) == (short["id"], short["status"])
 
 
-async def test_a_failure_has_the_same_words_everywhere(standing: House, receiver: Receiver) -> None:
+async def test_a_failure_has_the_same_words_everywhere(standing: Gateway, receiver: Receiver) -> None:
     hook = await create_webhook(standing, receiver.url)
     short = await failed_delivery(standing, receiver, hook)
     words = short["last_attempt"]["error"]
@@ -83,7 +83,7 @@ async def test_a_failure_has_the_same_words_everywhere(standing: House, receiver
     assert [(one["status"], one["error"]) for one in (attempt, traced, shown)] == [(500, words)] * 3
 
 
-async def test_filters(standing: House, receiver: Receiver) -> None:
+async def test_filters(standing: Gateway, receiver: Receiver) -> None:
     one = await create_webhook(standing, receiver.url + "/one")
     two = await create_webhook(standing, receiver.url + "/two", events=dict.fromkeys(TYPES, True))
     receiver.answer = lambda request: BROKEN if request.path == "/one" else Answer()
@@ -132,48 +132,48 @@ async def test_filters(standing: House, receiver: Receiver) -> None:
         check_refused(await standing.call("GET", LOG + query), status, code, field, about=query)
 
 
-async def test_a_batch_shows_the_body_that_was_sent(house: House, receiver: Receiver) -> None:
-    hook = await create_webhook(house, receiver.url, batch={"most": 3, "wait": 1})
+async def test_a_batch_shows_the_body_that_was_sent(gateway: Gateway, receiver: Receiver) -> None:
+    hook = await create_webhook(gateway, receiver.url, batch={"most": 3, "wait": 1})
     for _ in range(3):
-        await house.send(**TEXT)
-    log = await until_logged(house, 3, f"?endpoint={hook}&status=delivered")
+        await gateway.send(**TEXT)
+    log = await until_logged(gateway, 3, f"?endpoint={hook}&status=delivered")
     sent = {request.headers["webhook-id"]: request for request in receiver.requests}
     for short in log:
-        (attempt,) = (await read_log(house, f"/{short['id']}"))["attempts"]
+        (attempt,) = (await read_log(gateway, f"/{short['id']}"))["attempts"]
         request = sent[attempt["request"]["headers"]["webhook-id"]]
         assert attempt["request"]["body"].encode() == request.body
         assert short["event"]["id"] in (attempt["batch"] or [short["event"]["id"]])
 
 
-async def test_strangers_and_unknown_ids(house: House, receiver: Receiver) -> None:
-    hook = await create_webhook(house, receiver.url)
-    await house.send(**TEXT)
-    (mine,) = await until_logged(house, 1)
-    stranger = await house.new_stranger()
-    assert (await house.call("GET", LOG, key=stranger)).json()["data"] == []
-    assert (await house.call("GET", f"{LOG}?endpoint={hook}", key=stranger)).json()["data"] == []
+async def test_strangers_and_unknown_ids(gateway: Gateway, receiver: Receiver) -> None:
+    hook = await create_webhook(gateway, receiver.url)
+    await gateway.send(**TEXT)
+    (mine,) = await until_logged(gateway, 1)
+    stranger = await gateway.new_stranger()
+    assert (await gateway.call("GET", LOG, key=stranger)).json()["data"] == []
+    assert (await gateway.call("GET", f"{LOG}?endpoint={hook}", key=stranger)).json()["data"] == []
     for key, id_ in (
         (stranger, mine["id"]),
-        (house.key, "x"),
-        (house.key, mine["id"][:-1]),
-        (house.key, mine["id"][:35] + "0" * 32),
+        (gateway.key, "x"),
+        (gateway.key, mine["id"][:-1]),
+        (gateway.key, mine["id"][:35] + "0" * 32),
     ):
-        check_refused(await house.call("GET", f"{LOG}/{id_}", key=key), 404, "not_found")
-        check_refused(await house.call("POST", f"{LOG}/{id_}/retry", key=key), 404, "not_found")
-    answer = await house.call("POST", f"{LOG}/retry", {"ids": [mine["id"]]}, key=stranger)
+        check_refused(await gateway.call("GET", f"{LOG}/{id_}", key=key), 404, "not_found")
+        check_refused(await gateway.call("POST", f"{LOG}/{id_}/retry", key=key), 404, "not_found")
+    answer = await gateway.call("POST", f"{LOG}/retry", {"ids": [mine["id"]]}, key=stranger)
     assert answer.json()["data"]["results"][0]["error"]["code"] == "not_found"
-    await until_delivery(house, mine["id"], "delivered")
-    async with house.db.connection() as conn:
+    await until_delivery(gateway, mine["id"], "delivered")
+    async with gateway.db.connection() as conn:
         await conn.execute("DELETE FROM events")
-    check_refused(await house.call("GET", f"{LOG}/{mine['id']}"), 404, "not_found")
-    check_refused(await house.call("POST", f"{LOG}/{mine['id']}/retry"), 404, "not_found")
-    assert await read_log(house) == []
+    check_refused(await gateway.call("GET", f"{LOG}/{mine['id']}"), 404, "not_found")
+    check_refused(await gateway.call("POST", f"{LOG}/{mine['id']}/retry"), 404, "not_found")
+    assert await read_log(gateway) == []
 
 
 # -- once more --------------------------------------------------------------------------------------------------------
 
 
-async def test_what_was_given_up_arrives_when_it_is_asked_for(standing: House, receiver: Receiver) -> None:
+async def test_what_was_given_up_arrives_when_it_is_asked_for(standing: Gateway, receiver: Receiver) -> None:
     hook = await create_webhook(standing, receiver.url)
     short = await failed_delivery(standing, receiver, hook)
     await give_up(standing, hook)
@@ -191,7 +191,7 @@ async def test_what_was_given_up_arrives_when_it_is_asked_for(standing: House, r
     assert [attempt["number"] for attempt in told[0]["attempts"]] == [1, 11]
 
 
-async def test_a_retry_that_fails_begins_the_schedule_anew(standing: House, receiver: Receiver) -> None:
+async def test_a_retry_that_fails_begins_the_schedule_anew(standing: Gateway, receiver: Receiver) -> None:
     hook = await create_webhook(standing, receiver.url)
     short = await failed_delivery(standing, receiver, hook)
     await give_up(standing, hook)
@@ -206,7 +206,7 @@ async def test_a_retry_that_fails_begins_the_schedule_anew(standing: House, rece
     assert (one["status"], timedelta(seconds=3) < wait < timedelta(seconds=7)) == ("pending", True)
 
 
-async def test_what_waits_is_due_now(standing: House, receiver: Receiver) -> None:
+async def test_what_waits_is_due_now(standing: Gateway, receiver: Receiver) -> None:
     """Twice: what was delivered can be had again, too."""
     hook = await create_webhook(standing, receiver.url)
     short = await failed_delivery(standing, receiver, hook)
@@ -218,7 +218,7 @@ async def test_what_waits_is_due_now(standing: House, receiver: Receiver) -> Non
         assert whole["attempt_count"] == count
 
 
-async def test_a_paused_endpoint_is_tried_at_once(standing: House, receiver: Receiver) -> None:
+async def test_a_paused_endpoint_is_tried_at_once(standing: Gateway, receiver: Receiver) -> None:
     hook = await create_webhook(standing, receiver.url)
     short = await failed_delivery(standing, receiver, hook)
     async with standing.db.connection() as conn:
@@ -235,7 +235,7 @@ async def test_a_paused_endpoint_is_tried_at_once(standing: House, receiver: Rec
     await until_delivery(standing, short["id"], "delivered")
 
 
-async def test_disabled_and_deleted_endpoints(standing: House, receiver: Receiver) -> None:
+async def test_disabled_and_deleted_endpoints(standing: Gateway, receiver: Receiver) -> None:
     hook = await create_webhook(standing, receiver.url)
     short = await failed_delivery(standing, receiver, hook)
     path = f"{LOG}/{short['id']}/retry"
@@ -259,7 +259,7 @@ async def test_disabled_and_deleted_endpoints(standing: House, receiver: Receive
     assert len(receiver.requests) == 1
 
 
-async def test_a_selection(standing: House, receiver: Receiver) -> None:
+async def test_a_selection(standing: Gateway, receiver: Receiver) -> None:
     hook = await create_webhook(standing, receiver.url)
     receiver.answer = BROKEN
     for _ in range(3):
@@ -283,5 +283,5 @@ async def test_a_selection(standing: House, receiver: Receiver) -> None:
         check_refused(await standing.call("POST", f"{LOG}/retry", body), 422, "invalid_field", "ids", about=body)
 
 
-async def _attempted(house: House, count: int) -> bool:
-    return len([one for one in await read_log(house) if one["last_attempt"]]) == count
+async def _attempted(gateway: Gateway, count: int) -> bool:
+    return len([one for one in await read_log(gateway) if one["last_attempt"]]) == count

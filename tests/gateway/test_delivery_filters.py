@@ -7,10 +7,10 @@ from gatepost.store.deliveries import figures
 from tests.conftest import Answer, Receiver
 from tests.gateway.checks import TEXT, check_refused
 from tests.gateway.failing_webhooks import HOOKS, LOG, create_webhook, failed_delivery, read_log, until_delivery
-from tests.house import House
+from tests.running_gateway import Gateway
 
 
-async def test_by_http_class_and_message(standing: House, receiver: Receiver) -> None:
+async def test_by_http_class_and_message(standing: Gateway, receiver: Receiver) -> None:
     hook = await create_webhook(standing, receiver.url + "/hook")
     failed = (await failed_delivery(standing, receiver, hook))["id"]
     receiver.answer = Answer(200)
@@ -35,14 +35,14 @@ async def test_by_http_class_and_message(standing: House, receiver: Receiver) ->
     assert {one["id"] for one in await read_log(standing, "?http=none")} == {failed}
 
 
-async def test_bad_filters(house: House) -> None:
+async def test_bad_filters(gateway: Gateway) -> None:
     for query in ("http=6xx", "http=", "http=2xx,x"):
-        check_refused(await house.call("GET", f"{LOG}?{query}"), 422, "invalid_field", "http", query)
+        check_refused(await gateway.call("GET", f"{LOG}?{query}"), 422, "invalid_field", "http", query)
     for message in ("x", ids.message_id(ids.ZERO)):
-        check_refused(await house.call("GET", f"{LOG}?message={message}"), 404, "not_found")
+        check_refused(await gateway.call("GET", f"{LOG}?message={message}"), 404, "not_found")
 
 
-async def test_figures_by_hour(standing: House, receiver: Receiver, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_figures_by_hour(standing: Gateway, receiver: Receiver, monkeypatch: pytest.MonkeyPatch) -> None:
     hook = await create_webhook(standing, receiver.url + "/hook")
     path = f"{HOOKS}/{hook}/figures"
     hours = (await standing.call("GET", path)).json()["data"]

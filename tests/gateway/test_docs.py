@@ -17,7 +17,7 @@ from gatepost.webhooks.signature import signature_headers
 
 SOURCE = Path(gatepost.__file__).parent
 DOCS = Path(__file__).parents[2] / "docs" / "reference"
-INSIDE = {"stale_owner"}  # never leaves the house
+INSIDE = {"stale_owner"}  # never leaves the gateway
 
 
 def _read(name: str) -> str:

@@ -13,7 +13,7 @@ from gatepost.api.openapi.routes import list_operations
 from gatepost.clock import MovableClock
 from gatepost.model import ids
 from tests.gateway.checks import SEND, TEXT
-from tests.house import Answer, House, running_house
+from tests.running_gateway import Answer, Gateway, running_gateway
 
 SINCE = datetime(2030, 1, 1, tzinfo=UTC)
 END = Deprecation(SINCE, SINCE + NOTICE, "https://gateway.example.com/docs/labels")
@@ -48,23 +48,23 @@ def test_an_end_is_told_half_a_year_ahead() -> None:
         check_deprecations({LABEL: END}, {MESSAGE})
 
 
-async def test_no_route_says_so_today(house: House) -> None:
-    _check_silent(await house.call("POST", SEND, TEXT))
-    _check_silent(await house.call("GET", "/api/v1/labels"))
+async def test_no_route_says_so_today(gateway: Gateway) -> None:
+    _check_silent(await gateway.call("POST", SEND, TEXT))
+    _check_silent(await gateway.call("GET", "/api/v1/labels"))
 
 
 async def test_a_route_that_ends_says_so(parted_database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for route in (LABEL, MESSAGE):
         monkeypatch.setitem(DEPRECATIONS, route, END)
-    async with running_house(parted_database_url) as house:
-        label = (await house.call("POST", "/api/v1/labels", {"name": "VIP"})).json()["data"]["id"]
+    async with running_gateway(parted_database_url) as gateway:
+        label = (await gateway.call("POST", "/api/v1/labels", {"name": "VIP"})).json()["data"]["id"]
         for answer in (
-            await house.call("GET", f"/api/v1/labels/{label}"),
-            await house.call("GET", "/api/v1/labels/lb_nothing"),
-            await house.call("GET", f"/api/v1/labels/{label}", key=""),
-            await house.call("POST", SEND, TEXT),
-            await house.call("POST", SEND, {}),
-            await house.call("POST", SEND, TEXT, key=""),
+            await gateway.call("GET", f"/api/v1/labels/{label}"),
+            await gateway.call("GET", "/api/v1/labels/lb_nothing"),
+            await gateway.call("GET", f"/api/v1/labels/{label}", key=""),
+            await gateway.call("POST", SEND, TEXT),
+            await gateway.call("POST", SEND, {}),
+            await gateway.call("POST", SEND, TEXT, key=""),
         ):
             _check_told(answer)
         for method, path in (
@@ -74,13 +74,13 @@ async def test_a_route_that_ends_says_so(parted_database_url: str, monkeypatch: 
             ("GET", "/api/v1/nothing"),
             ("GET", "/healthz"),
         ):
-            _check_silent(await house.call(method, path))
+            _check_silent(await gateway.call(method, path))
 
 
 async def test_a_start_with_too_short_a_notice_fails(parted_database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(DEPRECATIONS, LABEL, Deprecation(SINCE, SINCE + timedelta(days=179), ""))
     with pytest.raises(ValueError, match="180 days"):
-        async with running_house(parted_database_url):
+        async with running_gateway(parted_database_url):
             pass
 
 
@@ -100,19 +100,19 @@ async def test_its_use_is_logged_once_an_hour_per_key(database_url: str, monkeyp
     for route in (LABEL, MESSAGE):
         monkeypatch.setitem(DEPRECATIONS, route, END)
     clock = MovableClock(SINCE)
-    async with running_house(database_url, clock=clock) as house:
-        channel = ids.parse_id("ch", house.channel)
+    async with running_gateway(database_url, clock=clock) as gateway:
+        channel = ids.parse_id("ch", gateway.channel)
         assert channel
-        other = await house.new_key(channel)
+        other = await gateway.new_key(channel)
 
         async def noted() -> list[str]:
             with structlog.testing.capture_logs() as lines:
-                for key in (house.key, house.key, other):
-                    await house.call("GET", "/api/v1/labels/lb_x", key=key)
-                    await house.call("POST", SEND, TEXT, key=key)
+                for key in (gateway.key, gateway.key, other):
+                    await gateway.call("GET", "/api/v1/labels/lb_x", key=key)
+                    await gateway.call("POST", SEND, TEXT, key=key)
             found = [line for line in lines if line["event"] == "deprecated route used"]
             assert all(line["sunset"] == "2030-06-30T00:00:00.000Z" for line in found)
-            assert all(line["channel"] == house.channel for line in found)
+            assert all(line["channel"] == gateway.channel for line in found)
             return [line["route"] for line in found]
 
         assert sorted(await noted()) == [LABEL, LABEL, MESSAGE, MESSAGE]

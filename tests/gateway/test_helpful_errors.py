@@ -6,7 +6,7 @@ import pytest
 
 from tests.gateway.checks import PERSON, SEND, TEXT, check_refused, written
 from tests.gateway.reference import routes_of, served
-from tests.house import Answer, House
+from tests.running_gateway import Answer, Gateway
 
 _LAST_DAYS = (
     "9999-12-31",
@@ -22,21 +22,23 @@ def fields(answer: Answer) -> dict[str, str]:
     return {one["field"]: one["message"] for one in answer.json()["error"]["fields"]}
 
 
-async def test_all_wrong_fields_of_a_send_are_named_at_once(house: House) -> None:
-    before = await written(house)
-    types = await house.call("POST", SEND, {"to": PERSON, "ttl": "60", "priority": "now", "preview_url": 1, "body": 7})
+async def test_all_wrong_fields_of_a_send_are_named_at_once(gateway: Gateway) -> None:
+    before = await written(gateway)
+    types = await gateway.call(
+        "POST", SEND, {"to": PERSON, "ttl": "60", "priority": "now", "preview_url": 1, "body": 7}
+    )
     assert types.status == 422
     assert set(fields(types)) == {"to", "phone", "ttl", "priority", "preview_url", "body"}
-    rules = await house.call("POST", SEND, {"phone": "+55", "body": " ", "ttl": 0, "client_ref": "", "reply_to": "x"})
+    rules = await gateway.call("POST", SEND, {"phone": "+55", "body": " ", "ttl": 0, "client_ref": "", "reply_to": "x"})
     assert set(fields(rules)) == {"phone", "body", "ttl", "client_ref", "reply_to"}
     assert rules.json()["error"]["code"] == "invalid_phone"
     rows = [{"id": "", "title": "x" * 25}, {"title": 7, "colour": "red"}]
-    inner = await house.call("POST", SEND, {"phone": PERSON, "type": "buttons", "body": "", "buttons": rows})
+    inner = await gateway.call("POST", SEND, {"phone": PERSON, "type": "buttons", "body": "", "buttons": rows})
     assert set(fields(inner)) == {"body", "buttons[0].id", "buttons[0].title", "buttons[1].colour", "buttons[1].id"}
-    assert await written(house) == before
+    assert await written(gateway) == before
 
 
-async def test_other_bodies_name_all_their_wrong_fields_too(house: House) -> None:
+async def test_other_bodies_name_all_their_wrong_fields_too(gateway: Gateway) -> None:
     switches = {"message_notification": 1}
     bodies: list[tuple[str, Any, set[str]]] = [
         (
@@ -48,36 +50,36 @@ async def test_other_bodies_name_all_their_wrong_fields_too(house: House) -> Non
         ("/api/v1/labels", {"name": "", "color": "red"}, {"name", "color"}),
     ]
     for path, body, named in bodies:
-        assert set(fields(await house.call("POST", path, body))) == named, path
+        assert set(fields(await gateway.call("POST", path, body))) == named, path
     url = "http://127.0.0.1:9999/hook"
     wrong = {"url": url, "headers": {"a b": "x"}, "batch": {"most": 0, "wait": 9}, "rate_limit": 0}
-    many = await house.call("POST", "/api/v1/webhooks", wrong)
+    many = await gateway.call("POST", "/api/v1/webhooks", wrong)
     assert set(fields(many)) == {"headers", "batch.most", "batch.wait", "rate_limit"}
 
 
-async def test_errors_speak_of_json(house: House) -> None:
+async def test_errors_speak_of_json(gateway: Gateway) -> None:
     wrong = {"phone": 55, "body": "x", "type": "pigeon", "preview_url": "yes", "buttons": {}, "send_at": "soon"}
-    named = fields(await house.call("POST", SEND, wrong))
+    named = fields(await gateway.call("POST", SEND, wrong))
     assert named["phone"] == "must be a string, not an integer"
     assert named["type"].startswith("must be one of text, image, ")
     assert named["preview_url"] == "must be true or false, not a string"
     assert named["buttons"] == "must be an array, not an object"
     assert named["send_at"] == "must be a time such as 2026-11-15T10:00:00Z"
-    whole = await house.call("POST", SEND, [])
+    whole = await gateway.call("POST", SEND, [])
     assert fields(whole) == {"body": "must be an object, not an array"}
 
 
-async def test_a_field_of_another_api_is_translated(house: House) -> None:
-    named = fields(await house.call("POST", SEND, {"to": PERSON, "text": "Hello", "clientref": "x"}))
+async def test_a_field_of_another_api_is_translated(gateway: Gateway) -> None:
+    named = fields(await gateway.call("POST", SEND, {"to": PERSON, "text": "Hello", "clientref": "x"}))
     assert named["to"] == "is not a field of this request; did you mean 'phone'?"
     assert named["text"] == "is not a field of this request; did you mean 'body'?"
     assert named["clientref"].endswith("did you mean 'client_ref'?")
 
 
-async def test_an_error_names_fifty_problems_at_most(house: House) -> None:
+async def test_an_error_names_fifty_problems_at_most(gateway: Gateway) -> None:
     for count in (49, 50, 51, 5000):
         unknown = {f"colour{number}": 1 for number in range(count)}
-        assert len(fields(await house.call("POST", SEND, TEXT | unknown))) == min(50, count)
+        assert len(fields(await gateway.call("POST", SEND, TEXT | unknown))) == min(50, count)
 
 
 @pytest.mark.parametrize(
@@ -90,8 +92,8 @@ async def test_an_error_names_fifty_problems_at_most(house: House) -> None:
         (b"[" * 100_000, "nested too deeply"),
     ],
 )
-async def test_malformed_json_names_the_place(house: House, raw: bytes, where: str) -> None:
-    answer = await house.call("POST", SEND, raw=raw)
+async def test_malformed_json_names_the_place(gateway: Gateway, raw: bytes, where: str) -> None:
+    answer = await gateway.call("POST", SEND, raw=raw)
     check_refused(answer, 400, "malformed_json")
     assert where in answer.json()["message"], answer.body
 
@@ -108,23 +110,23 @@ async def test_malformed_json_names_the_place(house: House, raw: bytes, where: s
         ("GET", "/api/v1/messages/" + "0" * 32 + "/traces", "GET /api/v1/messages/{message_id}/trace"),
     ],
 )
-async def test_a_wrong_address_points_to_the_right_one(house: House, method: str, path: str, meant: str) -> None:
-    answer = await house.call(method, path, {} if method == "POST" else None)
+async def test_a_wrong_address_points_to_the_right_one(gateway: Gateway, method: str, path: str, meant: str) -> None:
+    answer = await gateway.call(method, path, {} if method == "POST" else None)
     assert answer.status in (404, 405)
     assert answer.json()["message"].endswith(f"Did you mean {meant}?")
 
 
 @pytest.mark.parametrize("path", ["/wp-login.php", "/api/v1/" + "contacts" * 1000, "/favicon.ico"])
-async def test_nothing_near_is_suggested_for_nothing_near(house: House, path: str) -> None:
-    answer = await house.call("GET", path)
+async def test_nothing_near_is_suggested_for_nothing_near(gateway: Gateway, path: str) -> None:
+    answer = await gateway.call("GET", path)
     assert answer.status == 404
     assert "Did you mean" not in answer.json()["message"]
 
 
-async def test_the_last_days_of_the_calendar_are_no_error_of_ours(house: House) -> None:
+async def test_the_last_days_of_the_calendar_are_no_error_of_ours(gateway: Gateway) -> None:
     dated = [
         (route.path, name)
-        for route in routes_of(await served(house))
+        for route in routes_of(await served(gateway))
         for name in route.query
         if name in ("from", "to", "since", "until") and route.method == "GET" and not route.ids and route.scope
     ]
@@ -132,17 +134,17 @@ async def test_the_last_days_of_the_calendar_are_no_error_of_ours(house: House) 
     for path, name in dated:
         for day in _LAST_DAYS:
             for more in ("", "&tz=Pacific/Kiritimati", "&tz=Etc/GMT%2B12"):
-                answer = await house.call("GET", f"{path}?{name}={day.replace('+', '%2B')}{more}")
+                answer = await gateway.call("GET", f"{path}?{name}={day.replace('+', '%2B')}{more}")
                 assert answer.status in (200, 422), (path, name, day, answer.body)
     for day in _LAST_DAYS:
-        sent = await house.call("POST", SEND, TEXT | {"send_at": day})
+        sent = await gateway.call("POST", SEND, TEXT | {"send_at": day})
         assert sent.status in (200, 422), (day, sent.body)
-        since = await house.call("POST", "/api/v1/deliveries/retry", {"since": day, "until": day})
+        since = await gateway.call("POST", "/api/v1/deliveries/retry", {"since": day, "until": day})
         assert since.status in (200, 404, 422), (day, since.body)
 
 
-async def test_the_answer_of_a_fallback_shows_the_text_that_is_sent(house: House) -> None:
-    channel = await house.new_qr_channel(house.account_id)
+async def test_the_answer_of_a_fallback_shows_the_text_that_is_sent(gateway: Gateway) -> None:
+    channel = await gateway.new_qr_channel(gateway.account_id)
     body = {
         "phone": PERSON,
         "type": "buttons",
@@ -151,7 +153,7 @@ async def test_the_answer_of_a_fallback_shows_the_text_that_is_sent(house: House
         "footer": "Open until six",
         "fallback": "text",
     }
-    answer = await house.call("POST", SEND, body, key=await house.new_key(channel.id))
+    answer = await gateway.call("POST", SEND, body, key=await gateway.new_key(channel.id))
     data = answer.json()["data"]
     assert data["messageType"] == "conversation"
     assert data["message"] == {"conversation": "Shall we bring it?\n\n1. Yes\n2. No\n\n_Open until six_"}

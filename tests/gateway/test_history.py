@@ -10,124 +10,126 @@ from gatepost.model import ids, times
 from gatepost.services.history_query import TYPES_MAX
 from gatepost.store.search.query import read_indexed_end
 from tests.gateway.checks import PERSON, SEND, check_refused, until
-from tests.house import House
 from tests.patience import PATIENCE
+from tests.running_gateway import Gateway
 
 MESSAGES = "/api/v1/messages"
 OTHER = "5511999997777"
 
 
-async def page(house: House, key: str | None = None, **query: Any) -> Any:
+async def page(gateway: Gateway, key: str | None = None, **query: Any) -> Any:
     names = {name.rstrip("_"): value for name, value in query.items()}
-    answer = await house.call("GET", f"{MESSAGES}?{urlencode(names)}", key=key)
+    answer = await gateway.call("GET", f"{MESSAGES}?{urlencode(names)}", key=key)
     assert answer.status == 200, answer.body
     return answer.json()
 
 
-async def found(house: House, **query: Any) -> list[str]:
+async def found(gateway: Gateway, **query: Any) -> list[str]:
     """The ids of a page that is the last one."""
-    told = await page(house, **query)
+    told = await page(gateway, **query)
     assert told["paging"] == {"next": None}
     return [message["key"]["id"] for message in told["data"]]
 
 
-async def test_the_newest_first_in_pages(house: House) -> None:
-    sent = [await house.send(phone=PERSON, body=f"number {n}") for n in range(5)]
-    first = await page(house, limit=2)
-    late = await house.send(phone=PERSON, body="meanwhile")
-    second = await page(house, limit=2, cursor=first["paging"]["next"])
-    third = await page(house, limit=2, cursor=second["paging"]["next"])
+async def test_the_newest_first_in_pages(gateway: Gateway) -> None:
+    sent = [await gateway.send(phone=PERSON, body=f"number {n}") for n in range(5)]
+    first = await page(gateway, limit=2)
+    late = await gateway.send(phone=PERSON, body="meanwhile")
+    second = await page(gateway, limit=2, cursor=first["paging"]["next"])
+    third = await page(gateway, limit=2, cursor=second["paging"]["next"])
     shown = [message["key"]["id"] for told in (first, second, third) for message in told["data"]]
     assert shown == sent[::-1]
     assert third["paging"] == {"next": None}
-    assert (await found(house))[0] == late
+    assert (await found(gateway))[0] == late
 
 
-async def test_a_page_that_is_just_full_has_an_empty_one_behind_it(house: House) -> None:
-    await house.send(phone=PERSON, body="one")
-    first = await page(house, limit=1)
-    assert (await page(house, limit=1, cursor=first["paging"]["next"]))["paging"] == {"next": None}
+async def test_a_page_that_is_just_full_has_an_empty_one_behind_it(gateway: Gateway) -> None:
+    await gateway.send(phone=PERSON, body="one")
+    first = await page(gateway, limit=1)
+    assert (await page(gateway, limit=1, cursor=first["paging"]["next"]))["paging"] == {"next": None}
 
 
-async def test_a_message_is_shown_as_by_its_id(house: House) -> None:
-    sent = await house.send(phone=PERSON, body="one", client_ref="mine")
-    await house.until_status(sent, "READ")
-    (shown,) = (await page(house))["data"]
-    assert shown == (await house.call("GET", f"{MESSAGES}/{sent}")).json()["data"]
+async def test_a_message_is_shown_as_by_its_id(gateway: Gateway) -> None:
+    sent = await gateway.send(phone=PERSON, body="one", client_ref="mine")
+    await gateway.until_status(sent, "READ")
+    (shown,) = (await page(gateway))["data"]
+    assert shown == (await gateway.call("GET", f"{MESSAGES}/{sent}")).json()["data"]
 
 
-async def test_from_is_in_and_to_is_out(house: House) -> None:
-    first = await house.send(phone=PERSON, body="one")
+async def test_from_is_in_and_to_is_out(gateway: Gateway) -> None:
+    first = await gateway.send(phone=PERSON, body="one")
     await asyncio.sleep(0.002)
-    second = await house.send(phone=PERSON, body="two")
-    (shown, _) = (await page(house))["data"]
+    second = await gateway.send(phone=PERSON, body="two")
+    (shown, _) = (await page(gateway))["data"]
     at = shown["created_at"]
-    assert await found(house, from_=at) == [second]
-    assert await found(house, to=at) == [first]
-    today = house.clock.now().date()
-    assert await found(house, from_=today - timedelta(days=1), to=today + timedelta(days=2)) == [second, first]
-    assert await found(house, to=today - timedelta(days=1), tz="Asia/Tokyo") == []
+    assert await found(gateway, from_=at) == [second]
+    assert await found(gateway, to=at) == [first]
+    today = gateway.clock.now().date()
+    assert await found(gateway, from_=today - timedelta(days=1), to=today + timedelta(days=2)) == [second, first]
+    assert await found(gateway, to=today - timedelta(days=1), tz="Asia/Tokyo") == []
 
 
-async def test_filters_combine(house: House) -> None:
-    mine = await house.send(phone=PERSON, body="one")
-    theirs = await house.send(phone=OTHER, body="two")
-    later = times.format_time(house.clock.now() + timedelta(hours=1))
-    waiting = await house.send(phone=PERSON, body="later", send_at=later)
-    place = await house.send(phone=PERSON, type="location", location={"latitude": 1, "longitude": 2, "name": "Museum"})
+async def test_filters_combine(gateway: Gateway) -> None:
+    mine = await gateway.send(phone=PERSON, body="one")
+    theirs = await gateway.send(phone=OTHER, body="two")
+    later = times.format_time(gateway.clock.now() + timedelta(hours=1))
+    waiting = await gateway.send(phone=PERSON, body="later", send_at=later)
+    place = await gateway.send(
+        phone=PERSON, type="location", location={"latitude": 1, "longitude": 2, "name": "Museum"}
+    )
     for sent in (mine, theirs, place):
-        await house.until_status(sent, "READ")
-    conversation = (await house.call("GET", f"{MESSAGES}/{mine}")).json()["data"]["conversation"]["id"]
-    assert await found(house, phone=PERSON) == [place, waiting, mine]
-    assert await found(house, conversation=conversation) == [place, waiting, mine]
-    assert await found(house, conversation=conversation, phone=OTHER) == []
-    assert await found(house, phone="5511900000000") == []
-    assert await found(house, status="READ") == [place, theirs, mine]
-    assert await found(house, status="SCHEDULED") == [waiting]
-    assert await found(house, status="PENDING,FAILED") == []
-    assert await found(house, status="READ,SCHEDULED", phone=PERSON, type="text") == [waiting, mine]
-    assert await found(house, type="location,image") == [place]
-    assert await found(house, direction="in") == []
-    assert await found(house, direction="out", q="museum") == [place]
+        await gateway.until_status(sent, "READ")
+    conversation = (await gateway.call("GET", f"{MESSAGES}/{mine}")).json()["data"]["conversation"]["id"]
+    assert await found(gateway, phone=PERSON) == [place, waiting, mine]
+    assert await found(gateway, conversation=conversation) == [place, waiting, mine]
+    assert await found(gateway, conversation=conversation, phone=OTHER) == []
+    assert await found(gateway, phone="5511900000000") == []
+    assert await found(gateway, status="READ") == [place, theirs, mine]
+    assert await found(gateway, status="SCHEDULED") == [waiting]
+    assert await found(gateway, status="PENDING,FAILED") == []
+    assert await found(gateway, status="READ,SCHEDULED", phone=PERSON, type="text") == [waiting, mine]
+    assert await found(gateway, type="location,image") == [place]
+    assert await found(gateway, direction="in") == []
+    assert await found(gateway, direction="out", q="museum") == [place]
 
 
-async def test_what_people_write_is_found_too(house: House) -> None:
-    sent = await house.send(phone=PERSON, body="Where are you?")
-    await house.until_status(sent, "READ")
+async def test_what_people_write_is_found_too(gateway: Gateway) -> None:
+    sent = await gateway.send(phone=PERSON, body="Where are you?")
+    await gateway.until_status(sent, "READ")
     said = {"phone_number_id": "100000000000001", "from": PERSON, "text": "À la maison"}
-    await house.sandbox("POST", "/control/say", said)
+    await gateway.sandbox("POST", "/control/say", said)
     async with asyncio.timeout(PATIENCE):
-        while not (heard := await found(house, direction="in", q="a la MAIS")):
+        while not (heard := await found(gateway, direction="in", q="a la MAIS")):
             await asyncio.sleep(0.02)
-    assert heard == await found(house, status="RECEIVED", phone=PERSON)
+    assert heard == await found(gateway, status="RECEIVED", phone=PERSON)
 
 
-async def test_words(house: House) -> None:
-    one = await house.send(phone=PERSON, body="Your order 1234 is on its way")
-    two = await house.send(phone=OTHER, body="Ihre Größe und ein Café, 注文")
-    assert await found(house, q="order") == [one]
-    assert await found(house, q="way ORD") == [one]
-    assert await found(house, q="ord way") == []  # only the last word may be unfinished
-    assert await found(house, q="grosse cafe") == [two]
-    assert await found(house, q="文") == [two]
-    assert await found(house, q="order", phone=OTHER) == []
-    assert await found(house, q="caf", phone=OTHER) == [two]
-    assert await found(house, q="order cafe") == []
+async def test_words(gateway: Gateway) -> None:
+    one = await gateway.send(phone=PERSON, body="Your order 1234 is on its way")
+    two = await gateway.send(phone=OTHER, body="Ihre Größe und ein Café, 注文")
+    assert await found(gateway, q="order") == [one]
+    assert await found(gateway, q="way ORD") == [one]
+    assert await found(gateway, q="ord way") == []  # only the last word may be unfinished
+    assert await found(gateway, q="grosse cafe") == [two]
+    assert await found(gateway, q="文") == [two]
+    assert await found(gateway, q="order", phone=OTHER) == []
+    assert await found(gateway, q="caf", phone=OTHER) == [two]
+    assert await found(gateway, q="order cafe") == []
 
 
-async def test_the_owner_puts_words_into_blocks(house: House) -> None:
+async def test_the_owner_puts_words_into_blocks(gateway: Gateway) -> None:
     sends = [{"phone": f"551190000{n:04}", "body": f"common word{n}"} for n in range(130)]
-    await asyncio.gather(*(house.send(**send) for send in sends))
+    await asyncio.gather(*(gateway.send(**send) for send in sends))
 
     async def closed() -> bool:
-        return await read_indexed_end(house.db, UUID(house.channel[3:])) != ids.ZERO
+        return await read_indexed_end(gateway.db, UUID(gateway.channel[3:])) != ids.ZERO
 
     await until(closed)
-    assert len(await found(house, q="word77")) == 1
-    assert len((await page(house, q="common", limit=100))["data"]) == 100
+    assert len(await found(gateway, q="word77")) == 1
+    assert len((await page(gateway, q="common", limit=100))["data"]) == 100
 
 
-async def test_questions_that_make_no_sense(house: House) -> None:
+async def test_questions_that_make_no_sense(gateway: Gateway) -> None:
     for query, field in (
         ("colour=red", "colour"),
         ("limit=0", "limit"),
@@ -154,43 +156,43 @@ async def test_questions_that_make_no_sense(house: House) -> None:
         ("q=" + "+".join("abcdefghijk"), "q"),
         ("format=csv", "format"),
     ):
-        check_refused(await house.call("GET", f"{MESSAGES}?{query}"), 422, "invalid_field", field, about=query)
+        check_refused(await gateway.call("GET", f"{MESSAGES}?{query}"), 422, "invalid_field", field, about=query)
 
 
-async def test_so_many_types_and_no_more(house: House) -> None:
+async def test_so_many_types_and_no_more(gateway: Gateway) -> None:
     types = [f"type_{chr(97 + n // 26)}{chr(97 + n % 26)}" for n in range(TYPES_MAX + 1)]
-    assert (await house.call("GET", f"{MESSAGES}?type={','.join(types[1:] * 2)}")).status == 200
-    check_refused(await house.call("GET", f"{MESSAGES}?type={','.join(types)}"), 422, "invalid_field", "type")
+    assert (await gateway.call("GET", f"{MESSAGES}?type={','.join(types[1:] * 2)}")).status == 200
+    check_refused(await gateway.call("GET", f"{MESSAGES}?type={','.join(types)}"), 422, "invalid_field", "type")
 
 
-async def test_limits_are_in(house: House) -> None:
-    assert await found(house, limit=100, q="x" * 200) == []
-    assert await found(house, limit=1, q=" ".join("abcdefghij")) == []
+async def test_limits_are_in(gateway: Gateway) -> None:
+    assert await found(gateway, limit=100, q="x" * 200) == []
+    assert await found(gateway, limit=1, q=" ".join("abcdefghij")) == []
 
 
-async def test_other_refusals(house: House) -> None:
-    check_refused(await house.call("GET", f"{MESSAGES}?phone=%2B55"), 422, "invalid_phone", "phone")
+async def test_other_refusals(gateway: Gateway) -> None:
+    check_refused(await gateway.call("GET", f"{MESSAGES}?phone=%2B55"), 422, "invalid_phone", "phone")
     for cursor in ("x", "bnVsbA", "IjEi"):
-        check_refused(await house.call("GET", f"{MESSAGES}?cursor={cursor}"), 400, "invalid_cursor")
+        check_refused(await gateway.call("GET", f"{MESSAGES}?cursor={cursor}"), 400, "invalid_cursor")
     nobody = f"{MESSAGES}?conversation=cv_{'0' * 32}"
-    check_refused(await house.call("GET", nobody), 404, "not_found")
+    check_refused(await gateway.call("GET", nobody), 404, "not_found")
 
 
-async def test_strangers_see_only_their_own(house: House) -> None:
-    stranger = await house.new_stranger()
-    mine = await house.send(phone=PERSON, body="a secret word")
-    theirs = (await house.call("POST", SEND, {"phone": PERSON, "body": "a word"}, key=stranger)).json()["data"]
-    assert await found(house, q="word") == await found(house, phone=PERSON) == [mine]
-    assert await found(house, key=stranger, phone=PERSON) == [theirs["key"]["id"]]
-    assert await found(house, key=stranger, q="secret") == []
-    conversation = (await house.call("GET", f"{MESSAGES}/{mine}")).json()["data"]["conversation"]["id"]
-    answer = await house.call("GET", f"{MESSAGES}?conversation={conversation}", key=stranger)
+async def test_strangers_see_only_their_own(gateway: Gateway) -> None:
+    stranger = await gateway.new_stranger()
+    mine = await gateway.send(phone=PERSON, body="a secret word")
+    theirs = (await gateway.call("POST", SEND, {"phone": PERSON, "body": "a word"}, key=stranger)).json()["data"]
+    assert await found(gateway, q="word") == await found(gateway, phone=PERSON) == [mine]
+    assert await found(gateway, key=stranger, phone=PERSON) == [theirs["key"]["id"]]
+    assert await found(gateway, key=stranger, q="secret") == []
+    conversation = (await gateway.call("GET", f"{MESSAGES}/{mine}")).json()["data"]["conversation"]["id"]
+    answer = await gateway.call("GET", f"{MESSAGES}?conversation={conversation}", key=stranger)
     check_refused(answer, 404, "not_found")
 
 
-async def test_a_key_needs_the_scope_to_read(house: House) -> None:
-    key = await house.new_key(
-        (await house.new_channel(house.account_id, "15550004444", "100000000000004")).id, scopes=["send"]
+async def test_a_key_needs_the_scope_to_read(gateway: Gateway) -> None:
+    key = await gateway.new_key(
+        (await gateway.new_channel(gateway.account_id, "15550004444", "100000000000004")).id, scopes=["send"]
     )
     for path in (MESSAGES, f"{MESSAGES}/export"):
-        check_refused(await house.call("GET", path, key=key), 403, "missing_scope")
+        check_refused(await gateway.call("GET", path, key=key), 403, "missing_scope")

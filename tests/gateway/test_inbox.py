@@ -10,32 +10,32 @@ from gatepost.services.inbox_search import CONTACTS
 from tests.gateway.checks import PERSON, check_refused
 from tests.gateway.people import new_person
 from tests.gateway.test_conversations import CONVERSATIONS, PEOPLE, listed, phones, say, the_one
-from tests.house import House
+from tests.running_gateway import Gateway
 
 COUNTS = f"{CONVERSATIONS}/counts"
 
 
-async def counts(house: House, query: str = "") -> Any:
-    found = await house.call("GET", COUNTS + query)
+async def counts(gateway: Gateway, query: str = "") -> Any:
+    found = await gateway.call("GET", COUNTS + query)
     assert found.status == 200, found.body
     return found.json()["data"]
 
 
-async def set_last_incoming(house: House, phone: str, age: timedelta) -> None:
+async def set_last_incoming(gateway: Gateway, phone: str, age: timedelta) -> None:
     """Make a person's newest message this old."""
-    async with house.db.connection() as conn:
+    async with gateway.db.connection() as conn:
         await conn.execute(
             "UPDATE conversations SET last_in_at = $2 WHERE contact_id = (SELECT id FROM contacts WHERE phone = $1)",
             phone,
-            house.clock.now() - age,
+            gateway.clock.now() - age,
         )
 
 
-async def test_search_by_name_number_and_words(house: House) -> None:
+async def test_search_by_name_number_and_words(gateway: Gateway) -> None:
     ana, bob, cid = PEOPLE[:3]
-    await say(house, "Where is my order?", ana, name="Ana Silva")
-    await say(house, "Bom dia, Ana", bob, later=2, name="Bob")
-    await say(house, "🙂", cid, later=2, name="🙂 Cid")
+    await say(gateway, "Where is my order?", ana, name="Ana Silva")
+    await say(gateway, "Bom dia, Ana", bob, later=2, name="Bob")
+    await say(gateway, "🙂", cid, later=2, name="🙂 Cid")
     for query, expected in {
         "q=ana": [bob, ana],  # a name, and a word of a message
         "q=SILV": [ana],
@@ -53,18 +53,18 @@ async def test_search_by_name_number_and_words(house: House) -> None:
         "q=ana&unread=true": [bob, ana],
         "q=nothing": [],
     }.items():
-        assert await phones(house, f"?{query}") == expected, query
-    first = await listed(house, "?q=ana&limit=1")
-    second = await listed(house, f"?q=ana&limit=1&cursor={first['paging']['next']}")
+        assert await phones(gateway, f"?{query}") == expected, query
+    first = await listed(gateway, "?q=ana&limit=1")
+    second = await listed(gateway, f"?q=ana&limit=1&cursor={first['paging']['next']}")
     assert [one["contact"]["phone"] for one in second["data"]] == [ana]
-    label = (await house.call("POST", "/api/v1/labels", {"name": "VIP"})).json()["data"]["id"]
-    await house.call("PUT", f"{CONVERSATIONS}/{second['data'][0]['id']}/labels/{label}")
-    assert await phones(house, f"?q=ana&label={label}") == [ana]
+    label = (await gateway.call("POST", "/api/v1/labels", {"name": "VIP"})).json()["data"]["id"]
+    await gateway.call("PUT", f"{CONVERSATIONS}/{second['data'][0]['id']}/labels/{label}")
+    assert await phones(gateway, f"?q=ana&label={label}") == [ana]
 
 
-async def test_a_search_is_bounded(house: House) -> None:
-    await house.send(phone=PERSON, body="Hello")
-    async with house.db.connection() as conn:
+async def test_a_search_is_bounded(gateway: Gateway) -> None:
+    await gateway.send(phone=PERSON, body="Hello")
+    async with gateway.db.connection() as conn:
         await conn.execute(
             """WITH made AS (INSERT INTO contacts (channel_id, id, phone, name, created_at, updated_at)
                    SELECT channel_id, gen_random_uuid(), '44' || i, 'Zoe', now(), now()
@@ -75,12 +75,12 @@ async def test_a_search_is_bounded(house: House) -> None:
         )
     found, cursor = 0, ""
     while cursor is not None:
-        page = await listed(house, f"?q=zoe&limit=100{cursor and '&cursor=' + cursor}")
+        page = await listed(gateway, f"?q=zoe&limit=100{cursor and '&cursor=' + cursor}")
         found, cursor = found + len(page["data"]), page["paging"]["next"]
     assert found == CONTACTS
 
 
-async def test_bad_searches(house: House) -> None:
+async def test_bad_searches(gateway: Gateway) -> None:
     for query, field in {
         "q=": "q",
         "q=%20": "q",
@@ -93,18 +93,18 @@ async def test_bad_searches(house: House) -> None:
         "window=closing&closing_hours=0": "closing_hours",
         "window=closing&closing_hours=25": "closing_hours",
     }.items():
-        check_refused(await house.call("GET", f"{CONVERSATIONS}?{query}"), 422, "invalid_field", field, query)
-    check_refused(await house.call("GET", f"{COUNTS}?closing_hours=25"), 422, "invalid_field", "closing_hours")
+        check_refused(await gateway.call("GET", f"{CONVERSATIONS}?{query}"), 422, "invalid_field", field, query)
+    check_refused(await gateway.call("GET", f"{COUNTS}?closing_hours=25"), 422, "invalid_field", "closing_hours")
 
 
-async def test_assignees(house: House) -> None:
+async def test_assignees(gateway: Gateway) -> None:
     for phone in PEOPLE[:3]:
-        await house.send(phone=phone, body="Hello")
-    by_phone = {one["contact"]["phone"]: one["id"] for one in (await listed(house))["data"]}
-    agent = await new_person(house, "agent")
+        await gateway.send(phone=phone, body="Hello")
+    by_phone = {one["contact"]["phone"]: one["id"] for one in (await listed(gateway))["data"]}
+    agent = await new_person(gateway, "agent")
     agent_id = ids.format_id("usr", agent.user.id)
     for phone, assignee in ((PEOPLE[0], agent_id), (PEOPLE[1], "Anna")):
-        changed = await house.call("PATCH", f"{CONVERSATIONS}/{by_phone[phone]}", {"assignee": assignee})
+        changed = await gateway.call("PATCH", f"{CONVERSATIONS}/{by_phone[phone]}", {"assignee": assignee})
         assert changed.json()["data"]["assignee"] == assignee
     for query, expected in {
         f"assignee={agent_id}": [PEOPLE[0]],
@@ -116,8 +116,8 @@ async def test_assignees(house: House) -> None:
         f"assignee=none&phone={PEOPLE[1]}": [],
         f"assignee={ids.format_id('usr', ids.ZERO)}": [],
     }.items():
-        assert await phones(house, f"?{query}") == expected, query
-    assert (await counts(house)) == {
+        assert await phones(gateway, f"?{query}") == expected, query
+    assert (await counts(gateway)) == {
         "open": 3,
         "unread": 0,
         "mine": None,
@@ -126,37 +126,37 @@ async def test_assignees(house: House) -> None:
         "complete": True,
     }
     assert (await agent.call("GET", COUNTS)).json()["data"]["mine"] == 1
-    await house.call("PATCH", f"{CONVERSATIONS}/{by_phone[PEOPLE[0]]}", {"status": "closed"})
-    await house.call("PATCH", f"{CONVERSATIONS}/{by_phone[PEOPLE[2]]}", {"archived": True})
+    await gateway.call("PATCH", f"{CONVERSATIONS}/{by_phone[PEOPLE[0]]}", {"status": "closed"})
+    await gateway.call("PATCH", f"{CONVERSATIONS}/{by_phone[PEOPLE[2]]}", {"archived": True})
     mine = (await agent.call("GET", COUNTS)).json()["data"]
     assert (mine["open"], mine["mine"], mine["unassigned"]) == (1, 0, 0)
 
 
-async def test_an_assignee_is_a_user_of_the_account(house: House) -> None:
-    await say(house)
-    path = f"{CONVERSATIONS}/{(await the_one(house))['id']}"
+async def test_an_assignee_is_a_user_of_the_account(gateway: Gateway) -> None:
+    await say(gateway)
+    path = f"{CONVERSATIONS}/{(await the_one(gateway))['id']}"
     other = await accounts.create_account(
-        house.db, "Other", "free", plans={"free": Plan("Free")}, trial_days=14, now=house.clock.now()
+        gateway.db, "Other", "free", plans={"free": Plan("Free")}, trial_days=14, now=gateway.clock.now()
     )
-    stranger = await new_person(house, account_id=other.id, signed_in=False)
+    stranger = await new_person(gateway, account_id=other.id, signed_in=False)
     for assignee in (ids.format_id("usr", stranger.user.id), ids.format_id("usr", ids.ZERO), "usr_1"):
-        answer = await house.call("PATCH", path, {"assignee": assignee})
+        answer = await gateway.call("PATCH", path, {"assignee": assignee})
         check_refused(answer, 422, "invalid_field", "assignee")
-    assert (await the_one(house))["assignee"] is None
+    assert (await the_one(gateway))["assignee"] is None
 
 
-async def test_windows_that_close_soon(house: House) -> None:
+async def test_windows_that_close_soon(gateway: Gateway) -> None:
     for phone in PEOPLE[:4]:
-        await say(house, phone=phone)
+        await say(gateway, phone=phone)
     hour, second = timedelta(hours=1), timedelta(seconds=30)
-    await set_last_incoming(house, PEOPLE[0], 20 * hour - second)  # closes in a little more than 4 hours
-    await set_last_incoming(house, PEOPLE[1], 20 * hour + second)
-    await set_last_incoming(house, PEOPLE[2], 24 * hour - second)
-    await set_last_incoming(house, PEOPLE[3], 24 * hour + second)  # closed already
-    assert sorted(await phones(house, "?window=closing")) == PEOPLE[1:3]
-    assert await phones(house, "?window=closing&closing_hours=1") == [PEOPLE[2]]
-    assert await phones(house, f"?window=closing&phone={PEOPLE[0]}") == []
-    assert await phones(house, f"?window=closing&phone={PEOPLE[1]}") == [PEOPLE[1]]
-    found = await counts(house)
+    await set_last_incoming(gateway, PEOPLE[0], 20 * hour - second)  # closes in a little more than 4 hours
+    await set_last_incoming(gateway, PEOPLE[1], 20 * hour + second)
+    await set_last_incoming(gateway, PEOPLE[2], 24 * hour - second)
+    await set_last_incoming(gateway, PEOPLE[3], 24 * hour + second)  # closed already
+    assert sorted(await phones(gateway, "?window=closing")) == PEOPLE[1:3]
+    assert await phones(gateway, "?window=closing&closing_hours=1") == [PEOPLE[2]]
+    assert await phones(gateway, f"?window=closing&phone={PEOPLE[0]}") == []
+    assert await phones(gateway, f"?window=closing&phone={PEOPLE[1]}") == [PEOPLE[1]]
+    found = await counts(gateway)
     assert (found["closing"], found["unread"], found["open"]) == (2, 4, 4)
-    assert (await counts(house, "?closing_hours=1"))["closing"] == 1
+    assert (await counts(gateway, "?closing_hours=1"))["closing"] == 1

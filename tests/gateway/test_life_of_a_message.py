@@ -8,7 +8,7 @@ from gatepost.clock import MovableClock
 from gatepost.model import times
 from tests.conftest import Receiver
 from tests.gateway.checks import PERSON, SEND, TEXT, check_refused, feed, statuses, until, written
-from tests.house import House, running_house
+from tests.running_gateway import Gateway, running_gateway
 
 START = datetime(2030, 5, 10, 12, 0, tzinfo=UTC)
 
@@ -17,125 +17,127 @@ def _soon(seconds: float) -> str:
     return times.format_time(datetime.now(UTC) + timedelta(seconds=seconds))
 
 
-async def _accepted_at_network(house: House) -> list[str]:
-    entries = (await house.sandbox("GET", "/control/ledger?kind=accepted"))["entries"]
+async def _accepted_at_network(gateway: Gateway) -> list[str]:
+    entries = (await gateway.sandbox("GET", "/control/ledger?kind=accepted"))["entries"]
     return [entry["content"]["body"] for entry in entries]
 
 
 async def test_a_scheduled_message_leaves_at_its_time(database_url: str) -> None:
     clock = MovableClock(START)
-    async with running_house(database_url, clock=clock) as house:
-        await _schedule_and_send(house, clock, times.format_time(START + timedelta(hours=1)))
+    async with running_gateway(database_url, clock=clock) as gateway:
+        await _schedule_and_send(gateway, clock, times.format_time(START + timedelta(hours=1)))
 
 
-async def _schedule_and_send(house: House, clock: MovableClock, at: str) -> None:
-    answer = (await house.call("POST", SEND, TEXT | {"send_at": at, "body": "Later"})).json()
+async def _schedule_and_send(gateway: Gateway, clock: MovableClock, at: str) -> None:
+    answer = (await gateway.call("POST", SEND, TEXT | {"send_at": at, "body": "Later"})).json()
     assert answer["message"] == "Message scheduled"
     assert answer["data"]["status"] == "SCHEDULED"
     message_id = answer["data"]["key"]["id"]
-    shown = (await house.call("GET", f"/api/v1/messages/{message_id}")).json()["data"]
+    shown = (await gateway.call("GET", f"/api/v1/messages/{message_id}")).json()["data"]
     assert (shown["status"], shown["ack"], shown["send_at"]) == ("SCHEDULED", 0, at)
-    trace = (await house.call("GET", f"/api/v1/messages/{message_id}/trace")).json()["data"]
+    trace = (await gateway.call("GET", f"/api/v1/messages/{message_id}/trace")).json()["data"]
     waiting = {"rule": "scheduled", "because": "It is scheduled", "until": at, "message_id": None}
     assert trace["waiting"] == shown["waiting"] == waiting
-    await house.until_status(await house.send(**TEXT | {"body": "Now"}), "READ")
-    assert await _accepted_at_network(house) == ["Now"]
+    await gateway.until_status(await gateway.send(**TEXT | {"body": "Now"}), "READ")
+    assert await _accepted_at_network(gateway) == ["Now"]
     clock.advance(3600)
-    await house.until_status(message_id, "READ")
-    assert await _accepted_at_network(house) == ["Now", "Later"]
-    sent = (await house.call("GET", f"/api/v1/messages/{message_id}")).json()["data"]
+    await gateway.until_status(message_id, "READ")
+    assert await _accepted_at_network(gateway) == ["Now", "Later"]
+    sent = (await gateway.call("GET", f"/api/v1/messages/{message_id}")).json()["data"]
     assert sent["sent_at"] >= at
-    assert await statuses(house, message_id) == ["SCHEDULED", "SENT", "DELIVERED", "READ"]
-    assert (await written(house))["scheduled_messages"] == 0
+    assert await statuses(gateway, message_id) == ["SCHEDULED", "SENT", "DELIVERED", "READ"]
+    assert (await written(gateway))["scheduled_messages"] == 0
 
 
 async def test_days_pass_before_a_scheduled_message(database_url: str) -> None:
     clock = MovableClock(START)
-    async with running_house(database_url, clock=clock) as house:
-        message_id = await house.send(**TEXT, send_at=times.format_time(START + timedelta(days=3)))
+    async with running_gateway(database_url, clock=clock) as gateway:
+        message_id = await gateway.send(**TEXT, send_at=times.format_time(START + timedelta(days=3)))
         clock.advance(3 * 86_400 - 60)
         await asyncio.sleep(0.3)
-        assert await house.status(message_id) == "SCHEDULED"
+        assert await gateway.status(message_id) == "SCHEDULED"
         clock.advance(61)
-        await house.until_status(message_id, "READ")
-        assert len(await _accepted_at_network(house)) == 1
+        await gateway.until_status(message_id, "READ")
+        assert len(await _accepted_at_network(gateway)) == 1
 
 
-async def test_canceling(house: House) -> None:
-    stranger = await house.new_stranger()
-    message_id = await house.send(**TEXT, send_at=_soon(3600), client_ref="order-1")
+async def test_canceling(gateway: Gateway) -> None:
+    stranger = await gateway.new_stranger()
+    message_id = await gateway.send(**TEXT, send_at=_soon(3600), client_ref="order-1")
     cancel = f"/api/v1/messages/{message_id}/cancel"
-    check_refused(await house.call("POST", cancel, key=stranger), 404, "not_found")
-    assert await house.status(message_id) == "SCHEDULED"
-    answer = await house.call("POST", cancel)
+    check_refused(await gateway.call("POST", cancel, key=stranger), 404, "not_found")
+    assert await gateway.status(message_id) == "SCHEDULED"
+    answer = await gateway.call("POST", cancel)
     assert (answer.status, answer.json()["message"]) == (200, "Message canceled")
     data = answer.json()["data"]
     assert (data["status"], data["ack"]) == ("CANCELED", -1)
-    event = (await feed(house))[-1]
+    event = (await feed(gateway))[-1]
     assert (event["type"], event["action"]) == ("ack_notification", "message")
     assert event["data"]["key"]["id"] == message_id
     assert (event["data"]["status"], event["data"]["ack"]) == ("CANCELED", -1)
     assert event["data"]["client_ref"] == "order-1"
-    before, told = await written(house), await feed(house)
-    check_refused(await house.call("POST", cancel), 409, "wrong_state")
-    assert (await written(house), await feed(house)) == (before, told)
+    before, told = await written(gateway), await feed(gateway)
+    check_refused(await gateway.call("POST", cancel), 409, "wrong_state")
+    assert (await written(gateway), await feed(gateway)) == (before, told)
     assert before["scheduled_messages"] == 0
 
 
-async def test_canceling_what_waits_in_the_queue(house: House) -> None:
-    key = await house.new_key((await house.new_qr_channel(house.account_id)).id)
-    house.key = key
-    message_id = await house.send(**TEXT)
-    assert await house.status(message_id) == "PENDING"
-    assert (await house.call("POST", f"/api/v1/messages/{message_id}/cancel")).json()["data"]["status"] == "CANCELED"
-    assert await statuses(house, message_id) == ["PENDING", "CANCELED"]
-    trace = (await house.call("GET", f"/api/v1/messages/{message_id}/trace")).json()["data"]
+async def test_canceling_what_waits_in_the_queue(gateway: Gateway) -> None:
+    key = await gateway.new_key((await gateway.new_qr_channel(gateway.account_id)).id)
+    gateway.key = key
+    message_id = await gateway.send(**TEXT)
+    assert await gateway.status(message_id) == "PENDING"
+    assert (await gateway.call("POST", f"/api/v1/messages/{message_id}/cancel")).json()["data"]["status"] == "CANCELED"
+    assert await statuses(gateway, message_id) == ["PENDING", "CANCELED"]
+    trace = (await gateway.call("GET", f"/api/v1/messages/{message_id}/trace")).json()["data"]
     assert [step["step"] for step in trace["steps"]] == ["accepted", "canceled"]
     assert trace["waiting"] is None
 
 
-async def test_too_late_to_cancel(house: House) -> None:
-    message_id = await house.send(**TEXT)
-    await house.until_status(message_id, "READ")
-    answer = await house.call("POST", f"/api/v1/messages/{message_id}/cancel")
+async def test_too_late_to_cancel(gateway: Gateway) -> None:
+    message_id = await gateway.send(**TEXT)
+    await gateway.until_status(message_id, "READ")
+    answer = await gateway.call("POST", f"/api/v1/messages/{message_id}/cancel")
     check_refused(answer, 409, "wrong_state")
     assert "READ" in answer.json()["message"]
-    assert await house.status(message_id) == "READ"
+    assert await gateway.status(message_id) == "READ"
 
 
-async def test_ids_that_name_nothing(house: House) -> None:
-    stranger = await house.new_stranger()
-    message_id = await house.send(**TEXT)
+async def test_ids_that_name_nothing(gateway: Gateway) -> None:
+    stranger = await gateway.new_stranger()
+    message_id = await gateway.send(**TEXT)
     for unknown in ("0" * 32, "f" * 32, "x", message_id[1:], message_id + "0", f"msg_{message_id}", "%00", "-1"):
         for method, rest in (("GET", ""), ("GET", "/trace"), ("POST", "/cancel")):
-            answer = await house.call(method, f"/api/v1/messages/{unknown}{rest}")
+            answer = await gateway.call(method, f"/api/v1/messages/{unknown}{rest}")
             check_refused(answer, 404, "not_found", about=(unknown, rest))
     for method, rest in (("GET", ""), ("GET", "/trace"), ("POST", "/cancel")):
-        check_refused(await house.call(method, f"/api/v1/messages/{message_id}{rest}", key=stranger), 404, "not_found")
+        check_refused(
+            await gateway.call(method, f"/api/v1/messages/{message_id}{rest}", key=stranger), 404, "not_found"
+        )
 
 
-async def test_a_message_expires_with_an_event(house: House) -> None:
+async def test_a_message_expires_with_an_event(gateway: Gateway) -> None:
     """The network asks for patience for longer than the message may wait."""
-    await house.sandbox("POST", "/control/faults", {"fault": "refuse", "code": 130429})
-    message_id = await house.send(**TEXT, ttl=1, client_ref="order-1")
-    await house.until_status(message_id, "EXPIRED")
-    last = (await feed(house))[-1]["data"]
+    await gateway.sandbox("POST", "/control/faults", {"fault": "refuse", "code": 130429})
+    message_id = await gateway.send(**TEXT, ttl=1, client_ref="order-1")
+    await gateway.until_status(message_id, "EXPIRED")
+    last = (await feed(gateway))[-1]["data"]
     assert (last["status"], last["ack"], last["client_ref"]) == ("EXPIRED", -1, "order-1")
     assert last["error"]["code"] == "expired"
-    shown = (await house.call("GET", f"/api/v1/messages/{message_id}")).json()["data"]
+    shown = (await gateway.call("GET", f"/api/v1/messages/{message_id}")).json()["data"]
     assert shown["error"] == last["error"]
     assert shown["ended_at"] >= shown["expires_at"]
 
 
-async def test_the_trace_tells_everything(house: House, receiver: Receiver) -> None:
-    await house.call("POST", "/api/v1/webhooks", {"url": receiver.url + "/hook"})
-    await house.sandbox("POST", "/control/faults", {"fault": "refuse", "code": 131000, "times": 1})
-    message_id = await house.send(**TEXT)
-    await house.until_status(message_id, "READ")
+async def test_the_trace_tells_everything(gateway: Gateway, receiver: Receiver) -> None:
+    await gateway.call("POST", "/api/v1/webhooks", {"url": receiver.url + "/hook"})
+    await gateway.sandbox("POST", "/control/faults", {"fault": "refuse", "code": 131000, "times": 1})
+    message_id = await gateway.send(**TEXT)
+    await gateway.until_status(message_id, "READ")
     await receiver.wait_for(4)
 
     async def told() -> Any:
-        found = (await house.call("GET", f"/api/v1/messages/{message_id}/trace")).json()["data"]
+        found = (await gateway.call("GET", f"/api/v1/messages/{message_id}/trace")).json()["data"]
         delivered = [delivery["state"] for event in found["events"] for delivery in event["deliveries"]]
         return found if delivered == ["delivered"] * 4 else None
 
@@ -159,14 +161,14 @@ async def test_the_trace_tells_everything(house: House, receiver: Receiver) -> N
         assert attempt["latency_ms"] > 0
 
 
-async def test_a_failure_has_the_same_words_everywhere(house: House) -> None:
-    await house.sandbox("POST", "/control/faults", {"fault": "refuse", "code": 131051})
-    message_id = await house.send(**TEXT)
-    await house.until_status(message_id, "FAILED")
-    trace = (await house.call("GET", f"/api/v1/messages/{message_id}/trace")).json()["data"]
-    shown = (await house.call("GET", f"/api/v1/messages/{message_id}")).json()["data"]
+async def test_a_failure_has_the_same_words_everywhere(gateway: Gateway) -> None:
+    await gateway.sandbox("POST", "/control/faults", {"fault": "refuse", "code": 131051})
+    message_id = await gateway.send(**TEXT)
+    await gateway.until_status(message_id, "FAILED")
+    trace = (await gateway.call("GET", f"/api/v1/messages/{message_id}/trace")).json()["data"]
+    shown = (await gateway.call("GET", f"/api/v1/messages/{message_id}")).json()["data"]
     reasons = [step["reason"] for step in trace["steps"] if step["step"] in ("attempt_failed", "failed")]
-    told = (await feed(house))[-1]["data"]["error"]
+    told = (await feed(gateway))[-1]["data"]["error"]
     assert reasons == [shown["error"], shown["error"]]
     assert told == shown["error"] == trace["message"]["error"]
     assert shown["error"]["code"] == 131051

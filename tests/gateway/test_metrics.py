@@ -15,7 +15,7 @@ from gatepost.webhooks.delivery_metrics import DeliveryMetrics
 from tests.conftest import Answer, Receiver
 from tests.for_each import for_each
 from tests.gateway.checks import TEXT, check_refused, until
-from tests.house import House, running_house
+from tests.running_gateway import Gateway, running_gateway
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "metrics.md"
 HOOKS = "/api/v1/webhooks"
@@ -32,21 +32,21 @@ def read(text: bytes) -> Samples:
 
 
 @pytest.fixture
-async def house(parted_database_url: str) -> AsyncIterator[House]:
+async def gateway(parted_database_url: str) -> AsyncIterator[Gateway]:
     """Give a running gateway that shows its figures."""
-    async with running_house(parted_database_url, metrics__token=TOKEN) as one:
+    async with running_gateway(parted_database_url, metrics__token=TOKEN) as one:
         yield one
 
 
 @pytest.fixture
-async def bare(parted_database_url: str) -> AsyncIterator[House]:
+async def bare(parted_database_url: str) -> AsyncIterator[Gateway]:
     """Give a running gateway that shows none."""
-    async with running_house(parted_database_url, role="api") as one:
+    async with running_gateway(parted_database_url, role="api") as one:
         yield one
 
 
-async def scrape(house: House) -> Samples:
-    answer = await house.call("GET", "/metrics", key=TOKEN)
+async def scrape(gateway: Gateway) -> Samples:
+    answer = await gateway.call("GET", "/metrics", key=TOKEN)
     assert answer.status == 200, answer.body
     assert answer.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8"
     return read(answer.body)
@@ -126,18 +126,18 @@ def test_what_could_not_be_learned_stays_as_it_was() -> None:
     assert (found["gatepost_webhook_waiting", ""], found["gatepost_channels_owned", ""]) == (7, 1)
 
 
-async def test_a_running_house_counts(house: House, receiver: Receiver) -> None:
+async def test_a_running_gateway_counts(gateway: Gateway, receiver: Receiver) -> None:
     receiver.answer = lambda request: Answer(500 if len(receiver.requests) == 1 else 200)
-    await house.call("POST", HOOKS, {"url": receiver.url})
-    before = await scrape(house)
+    await gateway.call("POST", HOOKS, {"url": receiver.url})
+    before = await scrape(gateway)
     assert before["gatepost_requests_total", "2xx"] >= 1
     key = {"idempotency-key": "one"}
     for _ in range(2):
-        assert (await house.call("POST", "/api/v1/message/send", TEXT, headers=key)).status == 200
-    check_refused(await house.call("GET", "/api/v1/nothing"), 404, "not_found")
-    await house.until_status(await house.send(**TEXT), "READ")
+        assert (await gateway.call("POST", "/api/v1/message/send", TEXT, headers=key)).status == 200
+    check_refused(await gateway.call("GET", "/api/v1/nothing"), 404, "not_found")
+    await gateway.until_status(await gateway.send(**TEXT), "READ")
     await receiver.wait_for(8)
-    found = await until_counted(house, 8)
+    found = await until_counted(gateway, 8)
     assert found["gatepost_messages_accepted_total", ""] == 2
     assert found["gatepost_sends_total", "sent"] == 2
     assert found["gatepost_requests_total", "4xx"] == 1
@@ -152,11 +152,11 @@ async def test_a_running_house_counts(house: House, receiver: Receiver) -> None:
     assert {value for name, value in found if name == "gatepost_sends_total"} == set(SENDS)
 
 
-async def until_counted(house: House, least: float) -> Samples:
+async def until_counted(gateway: Gateway, least: float) -> Samples:
     """The figures, once so many attempts are in them."""
 
     async def enough() -> Samples | None:
-        found = await scrape(house)
+        found = await scrape(gateway)
         done = sum(found["gatepost_webhook_attempts_total", outcome] for outcome in OUTCOMES)
         return found if done >= least else None
 
@@ -167,22 +167,22 @@ async def test_what_waits_is_counted_but_not_for_each_who_asks(database_url: str
     clock = MovableClock(datetime.now(UTC))
     insert = """INSERT INTO delivery_retries (channel_id, endpoint_id, event_id, next_at)
                 SELECT id, gen_random_uuid(), gen_random_uuid(), $1 FROM channels, generate_series(1, $2)"""
-    async with running_house(database_url, clock=clock, role="api", metrics__token=TOKEN) as house:
+    async with running_gateway(database_url, clock=clock, role="api", metrics__token=TOKEN) as gateway:
         wanted = 0.0
         for more, moved, seen in ((3, 0, 3), (4, 9.9, 3), (0, 0.1, 7)):
-            async with house.db.connection() as conn:
+            async with gateway.db.connection() as conn:
                 await conn.execute(insert, clock.now() + timedelta(days=1), more)
             clock.advance(moved)
-            wanted = (await scrape(house))["gatepost_webhook_waiting", ""]
+            wanted = (await scrape(gateway))["gatepost_webhook_waiting", ""]
             assert wanted == seen
 
 
-async def test_a_backlog_is_counted_up_to_a_limit(house: House) -> None:
+async def test_a_backlog_is_counted_up_to_a_limit(gateway: Gateway) -> None:
     insert = """INSERT INTO delivery_retries (channel_id, endpoint_id, event_id, next_at)
                 SELECT id, gen_random_uuid(), gen_random_uuid(), 'infinity' FROM channels, generate_series(1, 3)"""
-    async with house.db.connection() as conn:
+    async with gateway.db.connection() as conn:
         await conn.execute(insert)
-    assert [await count_retries(house.db, most) for most in (2, 3, 4)] == [2, 3, 3]
+    assert [await count_retries(gateway.db, most) for most in (2, 3, 4)] == [2, 3, 3]
 
 
 # -- who may read -----------------------------------------------------------------------------------------------------
@@ -206,7 +206,7 @@ SPELLINGS = (
 
 
 @pytest.mark.parametrize("token", [None, "", "None", "Bearer"])
-async def test_without_a_token_there_is_no_such_address(bare: House, token: str | None) -> None:
+async def test_without_a_token_there_is_no_such_address(bare: Gateway, token: str | None) -> None:
     for path in SPELLINGS:
         for method in ("GET", "HEAD", "OPTIONS", "POST"):
             answer = await bare.call(method, path, key=token, headers={"host": "localhost"})
@@ -217,32 +217,32 @@ async def test_without_a_token_there_is_no_such_address(bare: House, token: str 
 
 
 @for_each("path", SPELLINGS)
-async def test_with_a_token_no_spelling_gets_around_it(house: House, path: str) -> None:
+async def test_with_a_token_no_spelling_gets_around_it(gateway: Gateway, path: str) -> None:
     for method in ("GET", "HEAD"):
         for headers in ({}, {"authorization": "Bearer "}, {"x-forwarded-for": "127.0.0.1"}):
-            answer = await house.call(method, path, key="", headers=headers)
+            answer = await gateway.call(method, path, key="", headers=headers)
             assert answer.status in (401, 404)
             assert b"gatepost_" not in answer.body
 
 
 async def test_with_a_token_only_its_bearer_may_read(parted_database_url: str) -> None:
-    async with running_house(parted_database_url, metrics__token="a-token") as house:
-        assert await scrape(house)
-        for key in ("", "a-toke", "a-token2", house.key):
-            check_refused(await house.call("GET", "/metrics", key=key), 401, "invalid_api_key", about=key)
-        basic = await house.call("GET", "/metrics", key="", headers={"authorization": "a-token"})
+    async with running_gateway(parted_database_url, metrics__token="a-token") as gateway:
+        assert await scrape(gateway)
+        for key in ("", "a-toke", "a-token2", gateway.key):
+            check_refused(await gateway.call("GET", "/metrics", key=key), 401, "invalid_api_key", about=key)
+        basic = await gateway.call("GET", "/metrics", key="", headers={"authorization": "a-token"})
         check_refused(basic, 401, "invalid_api_key")
-        proxied = await house.call("GET", "/metrics", key="a-token", headers={"x-forwarded-for": "10.0.0.1"})
+        proxied = await gateway.call("GET", "/metrics", key="a-token", headers={"x-forwarded-for": "10.0.0.1"})
         assert proxied.status == 200
 
 
-async def test_no_figure_gives_anybody_away(house: House, receiver: Receiver) -> None:
-    hook = (await house.call("POST", HOOKS, {"url": receiver.url + "/canary", "headers": {"X-Key": "canary"}})).json()
-    await house.until_status(await house.send(phone="5511999998888", body="canary"), "READ")
+async def test_no_figure_gives_anybody_away(gateway: Gateway, receiver: Receiver) -> None:
+    hook = (await gateway.call("POST", HOOKS, {"url": receiver.url + "/canary", "headers": {"X-Key": "canary"}})).json()
+    await gateway.until_status(await gateway.send(phone="5511999998888", body="canary"), "READ")
     await receiver.wait_for(6)
-    text = (await house.call("GET", "/metrics", key=TOKEN)).body.decode()
+    text = (await gateway.call("GET", "/metrics", key=TOKEN)).body.decode()
     data = hook["data"]
-    for secret in (house.key, data["secret"], data["secret"].removeprefix("whsec_"), data["id"], house.channel):
+    for secret in (gateway.key, data["secret"], data["secret"].removeprefix("whsec_"), data["id"], gateway.channel):
         assert secret not in text
     for word in ("canary", "5511999998888", "15550001111", "whsec", "gpk_", "127.0.0.1", "app-secret", "verify"):
         assert word not in text
@@ -250,7 +250,7 @@ async def test_no_figure_gives_anybody_away(house: House, receiver: Receiver) ->
     assert set(labels) == {"outcome", "state", "result", "status", "event", "le", "version", "role"}
 
 
-async def test_it_is_no_part_of_the_reference(house: House) -> None:
-    document = (await house.call("GET", "/openapi.json", key="")).json()
+async def test_it_is_no_part_of_the_reference(gateway: Gateway) -> None:
+    document = (await gateway.call("GET", "/openapi.json", key="")).json()
     assert "/metrics" not in document["paths"]
     assert "/healthz" in document["paths"]

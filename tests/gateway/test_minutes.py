@@ -10,7 +10,7 @@ from gatepost.access.sliding_limit import MAX_COUNTED, SlidingLimit
 from gatepost.clock import MovableClock
 from tests.conftest import Receiver
 from tests.gateway.checks import SEND, TEXT, check_refused
-from tests.house import House, running_house
+from tests.running_gateway import Gateway, running_gateway
 
 NOW = datetime(2026, 11, 15, 10, tzinfo=UTC)
 HOOKS, CHANNEL = "/api/v1/webhooks", "/api/v1/channel"
@@ -18,27 +18,27 @@ WRONG = "gpk_" + "0" * 40
 
 
 @pytest.fixture
-async def still(database_url: str) -> AsyncIterator[House]:
-    """Give a house whose clock is moved by hand, and which lets three wrong keys a minute pass."""
-    async with running_house(database_url, clock=MovableClock(NOW), role="api", api__wrong_keys=3) as one:
+async def still(database_url: str) -> AsyncIterator[Gateway]:
+    """Give a gateway whose clock is moved by hand, and which lets three wrong keys a minute pass."""
+    async with running_gateway(database_url, clock=MovableClock(NOW), role="api", api__wrong_keys=3) as one:
         yield one
 
 
-def advance(house: House, seconds: float) -> None:
-    assert isinstance(house.clock, MovableClock)
-    house.clock.advance(seconds)
+def advance(gateway: Gateway, seconds: float) -> None:
+    assert isinstance(gateway.clock, MovableClock)
+    gateway.clock.advance(seconds)
 
 
 # -- test events -------------------------------------------------------------------------------------------------------
 
 
-async def add_hook(house: House, receiver: Receiver) -> str:
-    made = await house.call("POST", HOOKS, {"url": receiver.url + "/hook"})
+async def add_hook(gateway: Gateway, receiver: Receiver) -> str:
+    made = await gateway.call("POST", HOOKS, {"url": receiver.url + "/hook"})
     assert made.status == 201, made.body
     return f"{HOOKS}/{made.json()['data']['id']}/test"
 
 
-async def test_an_endpoint_gets_ten_test_events_in_a_minute(still: House, receiver: Receiver) -> None:
+async def test_an_endpoint_gets_ten_test_events_in_a_minute(still: Gateway, receiver: Receiver) -> None:
     path, other = await add_hook(still, receiver), await add_hook(still, receiver)
     for _ in range(10):
         advance(still, 1)
@@ -52,7 +52,7 @@ async def test_an_endpoint_gets_ten_test_events_in_a_minute(still: House, receiv
     assert (await still.call("POST", other, {})).status == 200
 
 
-async def test_the_next_one_may_go_when_the_first_is_a_minute_ago(still: House, receiver: Receiver) -> None:
+async def test_the_next_one_may_go_when_the_first_is_a_minute_ago(still: Gateway, receiver: Receiver) -> None:
     path = await add_hook(still, receiver)
     for _ in range(10):
         assert (await still.call("POST", path, {})).status == 200
@@ -62,7 +62,7 @@ async def test_the_next_one_may_go_when_the_first_is_a_minute_ago(still: House, 
     assert (await still.call("POST", path, {})).status == 200
 
 
-async def test_what_is_refused_otherwise_counts_nothing(still: House, receiver: Receiver) -> None:
+async def test_what_is_refused_otherwise_counts_nothing(still: Gateway, receiver: Receiver) -> None:
     path = await add_hook(still, receiver)
     for _ in range(11):
         assert (await still.call("POST", path, {"type": "nothing"})).status == 422
@@ -73,7 +73,7 @@ async def test_what_is_refused_otherwise_counts_nothing(still: House, receiver: 
 
 
 @pytest.mark.parametrize(("method", "path"), [("GET", CHANNEL), ("POST", SEND)])
-async def test_an_address_may_fail_so_often_in_a_minute(still: House, method: str, path: str) -> None:
+async def test_an_address_may_fail_so_often_in_a_minute(still: Gateway, method: str, path: str) -> None:
     body = TEXT if method == "POST" else None
     for key in (WRONG, WRONG, ""):
         assert (await still.call(method, path, body, key=key)).status == 401
@@ -84,7 +84,7 @@ async def test_an_address_may_fail_so_often_in_a_minute(still: House, method: st
     assert (await still.call(method, path, body)).status == 200
 
 
-async def test_it_is_heard_again_once_it_has_slowed_down(still: House) -> None:
+async def test_it_is_heard_again_once_it_has_slowed_down(still: Gateway) -> None:
     for _ in range(3):
         assert (await still.call("GET", CHANNEL, key=WRONG)).status == 401
     advance(still, 30)
@@ -96,8 +96,8 @@ async def test_it_is_heard_again_once_it_has_slowed_down(still: House) -> None:
 
 
 async def test_zero_is_no_limit(database_url: str) -> None:
-    async with running_house(database_url, clock=MovableClock(NOW), role="api", api__wrong_keys=0) as house:
-        assert {(await house.call("GET", CHANNEL, key=WRONG)).status for _ in range(70)} == {401}
+    async with running_gateway(database_url, clock=MovableClock(NOW), role="api", api__wrong_keys=0) as gateway:
+        assert {(await gateway.call("GET", CHANNEL, key=WRONG)).status for _ in range(70)} == {401}
 
 
 def test_a_network_of_the_new_kind_counts_as_one_address() -> None:

@@ -3,7 +3,7 @@
 from typing import Any
 
 from tests.gateway.checks import feed, until
-from tests.house import House
+from tests.running_gateway import Gateway
 
 CHANNEL, HEALTH = "/api/v1/channel", "/api/v1/channel/health"
 NUMBER = "100000000000007"
@@ -11,29 +11,29 @@ CONTROL = f"/control/numbers/{NUMBER}"
 FREE = {"pair_seconds": 0, "pair_burst": 10_000, "window": 0}
 
 
-async def known(house: House, at_the_network: dict[str, Any], by_hand: dict[str, Any] | None = None) -> None:
-    """The house's channel is now one that the network knew long before us."""
-    channel = await house.new_channel(house.account_id, "15550007777", NUMBER, FREE | (by_hand or {}))
-    await house.sandbox("PATCH", CONTROL, at_the_network)
-    house.key = await house.new_key(channel.id)
-    await house.until_status(await house.send(phone="5511999990001", body="Hello"), "READ")
+async def known(gateway: Gateway, at_the_network: dict[str, Any], by_hand: dict[str, Any] | None = None) -> None:
+    """The gateway's channel is now one that the network knew long before us."""
+    channel = await gateway.new_channel(gateway.account_id, "15550007777", NUMBER, FREE | (by_hand or {}))
+    await gateway.sandbox("PATCH", CONTROL, at_the_network)
+    gateway.key = await gateway.new_key(channel.id)
+    await gateway.until_status(await gateway.send(phone="5511999990001", body="Hello"), "READ")
 
 
-async def shown(house: House) -> Any:
-    return (await house.call("GET", CHANNEL)).json()["data"]
+async def shown(gateway: Gateway) -> Any:
+    return (await gateway.call("GET", CHANNEL)).json()["data"]
 
 
-async def told(house: House) -> list[tuple[str, str | None]]:
+async def told(gateway: Gateway) -> list[tuple[str, str | None]]:
     """Every state of the connection that was told."""
-    changes = [event["data"] for event in await feed(house) if event["action"] == "connection"]
+    changes = [event["data"] for event in await feed(gateway) if event["action"] == "connection"]
     return [(change["state"], change["reason"]) for change in changes]
 
 
-async def test_a_number_that_was_raised_long_ago_is_used_as_it_is(house: House) -> None:
-    await known(house, {"limits": {"tier": 10_000, "throughput": 1000}, "quality_rating": "YELLOW"})
+async def test_a_number_that_was_raised_long_ago_is_used_as_it_is(gateway: Gateway) -> None:
+    await known(gateway, {"limits": {"tier": 10_000, "throughput": 1000}, "quality_rating": "YELLOW"})
 
     async def found() -> Any:
-        channel = await shown(house)
+        channel = await shown(gateway)
         return channel if channel["quality"] else None
 
     channel = await until(found)
@@ -41,107 +41,107 @@ async def test_a_number_that_was_raised_long_ago_is_used_as_it_is(house: House) 
     assert (channel["limits"]["throughput"], channel["limits"]["tier"]) == (1000, 10_000)
 
     async def in_force() -> Any:
-        now = await shown(house)
+        now = await shown(gateway)
         return now["throughput"]["limit"] == 1000 and now["tier"]["limit"] == 10_000
 
-    await house.send(phone="5511999990002", body="Hello")
+    await gateway.send(phone="5511999990002", body="Hello")
     await until(in_force)
-    assert await told(house) == [], "nothing has happened to its connection"
+    assert await told(gateway) == [], "nothing has happened to its connection"
 
 
-async def test_what_is_set_by_hand_stays(house: House) -> None:
-    await known(house, {"limits": {"tier": 10_000, "throughput": 1000}}, {"tier": 5, "throughput": 20})
-    health = (await house.call("GET", HEALTH)).json()["data"]
+async def test_what_is_set_by_hand_stays(gateway: Gateway) -> None:
+    await known(gateway, {"limits": {"tier": 10_000, "throughput": 1000}}, {"tier": 5, "throughput": 20})
+    health = (await gateway.call("GET", HEALTH)).json()["data"]
     assert (health["tier"], health["throughput"]) == (10_000, 1000)
-    limits = (await shown(house))["limits"]
+    limits = (await shown(gateway))["limits"]
     assert (limits["tier"], limits["throughput"]) == (5, 20)
 
 
-async def test_a_network_without_tiers_leaves_ours(house: House) -> None:
-    await known(house, {})
-    health = (await house.call("GET", HEALTH)).json()["data"]
+async def test_a_network_without_tiers_leaves_ours(gateway: Gateway) -> None:
+    await known(gateway, {})
+    health = (await gateway.call("GET", HEALTH)).json()["data"]
     assert (health["tier"], health["throughput"]) == (None, None)
-    limits = (await shown(house))["limits"]
+    limits = (await shown(gateway))["limits"]
     assert (limits["tier"], limits["throughput"]) == (1000, 80)
 
 
-async def test_a_worse_quality_is_seen_without_being_asked_for(house: House) -> None:
-    await known(house, {"limits": {"tier": 1000}})
-    await house.sandbox("POST", f"{CONTROL}/quality", {"rating": "RED"})
+async def test_a_worse_quality_is_seen_without_being_asked_for(gateway: Gateway) -> None:
+    await known(gateway, {"limits": {"tier": 1000}})
+    await gateway.sandbox("POST", f"{CONTROL}/quality", {"rating": "RED"})
 
     async def red() -> Any:
-        return (await shown(house))["quality"] == "RED"
+        return (await shown(gateway))["quality"] == "RED"
 
     await until(red)
 
 
-async def test_a_tier_that_the_news_told_follows_what_is_read_later(house: House) -> None:
-    await known(house, {"limits": {"tier": 1000}})
-    await house.sandbox("POST", f"{CONTROL}/tier", {"tier": 10_000})
+async def test_a_tier_that_the_news_told_follows_what_is_read_later(gateway: Gateway) -> None:
+    await known(gateway, {"limits": {"tier": 1000}})
+    await gateway.sandbox("POST", f"{CONTROL}/tier", {"tier": 10_000})
 
     async def risen() -> Any:
-        return (await shown(house))["limits"]["tier"] == 10_000
+        return (await shown(gateway))["limits"]["tier"] == 10_000
 
     await until(risen)
-    await house.sandbox("PATCH", CONTROL, {"limits": {"tier": 2000}})  # and no news of it
-    assert (await house.call("GET", HEALTH)).json()["data"]["tier"] == 2000
-    assert (await shown(house))["limits"]["tier"] == 2000
+    await gateway.sandbox("PATCH", CONTROL, {"limits": {"tier": 2000}})  # and no news of it
+    assert (await gateway.call("GET", HEALTH)).json()["data"]["tier"] == 2000
+    assert (await shown(gateway))["limits"]["tier"] == 2000
 
 
-async def test_a_number_that_was_shut_out_in_silence_is_found_out_and_told_once(house: House) -> None:
-    await known(house, {})
-    await house.call("GET", HEALTH)
+async def test_a_number_that_was_shut_out_in_silence_is_found_out_and_told_once(gateway: Gateway) -> None:
+    await known(gateway, {})
+    await gateway.call("GET", HEALTH)
     for status, state in (("BANNED", "banned"), ("BANNED", "banned"), ("CONNECTED", "connected")):
-        await house.sandbox("PATCH", CONTROL, {"status": status})
-        assert (await house.call("GET", HEALTH)).json()["data"]["status"] == status
-        assert (await shown(house))["connection"]["state"] == state
-    assert [state for state, _ in await told(house)] == ["banned", "connected"]
+        await gateway.sandbox("PATCH", CONTROL, {"status": status})
+        assert (await gateway.call("GET", HEALTH)).json()["data"]["status"] == status
+        assert (await shown(gateway))["connection"]["state"] == state
+    assert [state for state, _ in await told(gateway)] == ["banned", "connected"]
 
 
-async def test_an_upgrade_is_waited_for_and_used(house: House) -> None:
-    await known(house, {"limits": {"tier": 0, "throughput": 80}})
-    await house.sandbox("POST", f"{CONTROL}/upgrade", {"seconds": 3600})
-    sent = [await house.send(phone=f"551199999{n:04}", body="Meanwhile") for n in range(5)]
+async def test_an_upgrade_is_waited_for_and_used(gateway: Gateway) -> None:
+    await known(gateway, {"limits": {"tier": 0, "throughput": 80}})
+    await gateway.sandbox("POST", f"{CONTROL}/upgrade", {"seconds": 3600})
+    sent = [await gateway.send(phone=f"551199999{n:04}", body="Meanwhile") for n in range(5)]
 
     async def refused() -> Any:
-        ledger = await house.sandbox("GET", f"/control/ledger?kind=refused&phone_number_id={NUMBER}")
+        ledger = await gateway.sandbox("GET", f"/control/ledger?kind=refused&phone_number_id={NUMBER}")
         return {entry["code"] for entry in ledger["entries"]}
 
     assert await until(refused) == {131057}
-    await house.sandbox("POST", "/control/clock", {"advance": 3600})
+    await gateway.sandbox("POST", "/control/clock", {"advance": 3600})
     for id_ in sent:
-        await house.until_status(id_, "READ")
+        await gateway.until_status(id_, "READ")
 
     async def upgraded() -> Any:
-        return (await shown(house))["limits"]["throughput"] == 1000
+        return (await shown(gateway))["limits"]["throughput"] == 1000
 
     await until(upgraded)
 
 
-async def test_messages_that_fail_for_the_numbers_sake_stop_the_others(house: House) -> None:
-    await known(house, {})
-    await house.sandbox("POST", "/control/faults", {"fault": "fail", "code": 131042, "phone_number_id": NUMBER})
-    await house.until_status(await house.send(phone="5511999990002", body="Unpaid"), "FAILED")
+async def test_messages_that_fail_for_the_numbers_sake_stop_the_others(gateway: Gateway) -> None:
+    await known(gateway, {})
+    await gateway.sandbox("POST", "/control/faults", {"fault": "fail", "code": 131042, "phone_number_id": NUMBER})
+    await gateway.until_status(await gateway.send(phone="5511999990002", body="Unpaid"), "FAILED")
 
     async def limited() -> Any:
-        channel = await shown(house)
+        channel = await shown(gateway)
         return channel["connection"] if channel["connection"]["state"] == "limited" else None
 
     connection = await until(limited)
     assert "cannot be charged" in connection["reason"]
-    waiting = [await house.send(phone=f"55119999900{n}", body="Has to wait") for n in range(10, 15)]
+    waiting = [await gateway.send(phone=f"55119999900{n}", body="Has to wait") for n in range(10, 15)]
 
     async def held() -> Any:
-        return (await shown(house))["waiting"]
+        return (await shown(gateway))["waiting"]
 
     assert (await until(held))["because"] == connection["reason"]
-    assert {await house.status(id_) for id_ in waiting} == {"PENDING"}
+    assert {await gateway.status(id_) for id_ in waiting} == {"PENDING"}
 
 
-async def test_a_failure_of_one_message_stops_nobody(house: House) -> None:
-    await known(house, {})
+async def test_a_failure_of_one_message_stops_nobody(gateway: Gateway) -> None:
+    await known(gateway, {})
     fault = {"fault": "fail", "code": 131026, "phone_number_id": NUMBER, "times": 1}
-    await house.sandbox("POST", "/control/faults", fault)
-    await house.until_status(await house.send(phone="5511999990002", body="Not there"), "FAILED")
-    await house.until_status(await house.send(phone="5511999990003", body="There"), "READ")
-    assert (await shown(house))["connection"]["state"] == "connected"
+    await gateway.sandbox("POST", "/control/faults", fault)
+    await gateway.until_status(await gateway.send(phone="5511999990002", body="Not there"), "FAILED")
+    await gateway.until_status(await gateway.send(phone="5511999990003", body="There"), "READ")
+    assert (await shown(gateway))["connection"]["state"] == "connected"

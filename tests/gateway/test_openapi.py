@@ -20,8 +20,8 @@ from gatepost.model.send_request import TYPES, SendRequest
 from gatepost.networks.kinds import NETWORK_KINDS
 from gatepost.outbound.send_answer import send_answer
 from tests.gateway.reference import Route, routes_of, served
-from tests.house import House
 from tests.model.sends import FULLEST, PHONE, SMALLEST
+from tests.running_gateway import Gateway
 
 OPERATIONS = list_operations([*ROUTES, *REFERENCE, *HEALTH])
 DOCUMENT = msgspec.json.decode(msgspec.json.encode(build_document(OPERATIONS)))
@@ -145,13 +145,13 @@ def test_nothing_is_left_without_a_reference() -> None:
     assert named == there
 
 
-async def test_it_is_served_to_anyone_and_stays_the_same(house: House) -> None:
-    assert await served(house) == DOCUMENT
-    assert await served(house) == DOCUMENT
+async def test_it_is_served_to_anyone_and_stays_the_same(gateway: Gateway) -> None:
+    assert await served(gateway) == DOCUMENT
+    assert await served(gateway) == DOCUMENT
 
 
-async def test_the_page_needs_nothing_from_elsewhere(house: House) -> None:
-    page = await house.call("GET", "/docs", key="")
+async def test_the_page_needs_nothing_from_elsewhere(gateway: Gateway) -> None:
+    page = await gateway.call("GET", "/docs", key="")
     assert page.status == 200
     policy = page.headers["content-security-policy"]
     assert "default-src 'none'" in policy
@@ -160,7 +160,7 @@ async def test_the_page_needs_nothing_from_elsewhere(house: House) -> None:
     parts = [part for part in named if part != "data:,"]
     assert sorted(parts) == ["/docs/events", "/docs/page.css", "/docs/page.js", "/openapi.json"]
     for part in parts:
-        answer = await house.call("GET", part, key="")
+        answer = await gateway.call("GET", part, key="")
         assert answer.status == 200
         assert part.endswith(("json", "/events")) or b"://" not in answer.body
     for script in (b"<script>", b" onclick=", b" style="):

@@ -15,7 +15,7 @@ from gatepost.store.users import get_user
 from tests.gateway.checks import check_refused
 from tests.gateway.people import PASSWORD, SESSION, Person, new_person
 from tests.gateway.test_two_factor import set_up
-from tests.house import Answer, House, running_house
+from tests.running_gateway import Answer, Gateway, running_gateway
 
 LINKS = "/api/v1/one-time-links"
 NEW = "staple of the new horse"
@@ -24,17 +24,17 @@ DAY = 86_400
 
 
 @pytest.fixture
-async def house(parted_database_url: str) -> AsyncIterator[House]:
-    """Give a house whose clock is moved by hand."""
-    async with running_house(
+async def gateway(parted_database_url: str) -> AsyncIterator[Gateway]:
+    """Give a gateway whose clock is moved by hand."""
+    async with running_gateway(
         parted_database_url, clock=MovableClock(NOW), role="api", security__key_cache_seconds=0
     ) as one:
         yield one
 
 
-def advance(house: House, seconds: float) -> None:
-    assert isinstance(house.clock, MovableClock)
-    house.clock.advance(seconds)
+def advance(gateway: Gateway, seconds: float) -> None:
+    assert isinstance(gateway.clock, MovableClock)
+    gateway.clock.advance(seconds)
 
 
 async def change(person: Person, current: str, new: str) -> Answer:
@@ -42,18 +42,18 @@ async def change(person: Person, current: str, new: str) -> Answer:
     return person.keep(await person.call("PUT", f"{SESSION}/password", body))
 
 
-async def use(house: House, token: str, password: str = NEW, name: str | None = None) -> Answer:
+async def use(gateway: Gateway, token: str, password: str = NEW, name: str | None = None) -> Answer:
     body = {"password": password} | ({"name": name} if name else {})
-    return await house.call("POST", f"{LINKS}/{token}", body, key="", headers={"origin": house.url})
+    return await gateway.call("POST", f"{LINKS}/{token}", body, key="", headers={"origin": gateway.url})
 
 
-async def actions(house: House) -> list[str]:
-    return [entry.action for entry in await list_entries(house.db, house.account_id, before=None, limit=100)]
+async def actions(gateway: Gateway) -> list[str]:
+    return [entry.action for entry in await list_entries(gateway.db, gateway.account_id, before=None, limit=100)]
 
 
-async def test_a_person_changes_the_password(house: House) -> None:
-    person = await new_person(house)
-    phone = Person(house, person.user)
+async def test_a_person_changes_the_password(gateway: Gateway) -> None:
+    person = await new_person(gateway)
+    phone = Person(gateway, person.user)
     await phone.sign_in()
     before = (person.cookie, person.csrf)
     check_refused(await change(person, "wrong horse battery", NEW), 401, "invalid_credentials")
@@ -64,19 +64,19 @@ async def test_a_person_changes_the_password(house: House) -> None:
     assert person.csrf != before[1]
     assert (await person.call("GET", SESSION)).status == 200
     check_refused(await phone.call("GET", SESSION), 401, "session_ended")
-    old = Person(house, person.user, *before)
+    old = Person(gateway, person.user, *before)
     check_refused(await old.call("GET", SESSION), 401, "session_ended")
     check_refused(await person.sign_in(), 401, "invalid_credentials")
     assert (await person.sign_in(NEW)).status == 201
-    assert "password_changed" in await actions(house)
+    assert "password_changed" in await actions(gateway)
 
 
-async def test_a_reset_link(house: House) -> None:
-    person = await new_person(house)
-    link = await create_reset_link(house.db, house.account_id, person.user.id, now=house.clock.now())
+async def test_a_reset_link(gateway: Gateway) -> None:
+    person = await new_person(gateway)
+    link = await create_reset_link(gateway.db, gateway.account_id, person.user.id, now=gateway.clock.now())
     assert link.url("https://gw.example.com/") == f"https://gw.example.com/link/{link.token}"
     for _ in range(2):  # looking does not use it up
-        shown = await house.call("GET", f"{LINKS}/{link.token}", key="")
+        shown = await gateway.call("GET", f"{LINKS}/{link.token}", key="")
         assert shown.json()["data"] == {
             "purpose": "password_reset",
             "email": person.user.email,
@@ -84,78 +84,78 @@ async def test_a_reset_link(house: House) -> None:
             "role": "owner",
             "expires_at": "2026-11-16T10:00:10.000Z",
         }
-    check_refused(await use(house, link.token, "short"), 422, "invalid_field", "password")
-    used = await use(house, link.token)
+    check_refused(await use(gateway, link.token, "short"), 422, "invalid_field", "password")
+    used = await use(gateway, link.token)
     assert used.status == 201, used.body
     check_refused(await person.call("GET", SESSION), 401, "session_ended")
     person.keep(used)
     assert (await person.call("GET", SESSION)).status == 200
     check_refused(await person.sign_in(), 401, "invalid_credentials")
-    for answer in (await use(house, link.token), await house.call("GET", f"{LINKS}/{link.token}", key="")):
+    for answer in (await use(gateway, link.token), await gateway.call("GET", f"{LINKS}/{link.token}", key="")):
         check_refused(answer, 404, "link_not_valid")
-    assert {"signed_in", "reset_link_used", "reset_link_created"} <= set(await actions(house))
+    assert {"signed_in", "reset_link_used", "reset_link_created"} <= set(await actions(gateway))
 
 
-async def test_links_end_and_replace_each_other(house: House) -> None:
-    person = await new_person(house, signed_in=False)
+async def test_links_end_and_replace_each_other(gateway: Gateway) -> None:
+    person = await new_person(gateway, signed_in=False)
 
     async def new_link() -> str:
-        made = await create_reset_link(house.db, house.account_id, person.user.id, now=house.clock.now())
+        made = await create_reset_link(gateway.db, gateway.account_id, person.user.id, now=gateway.clock.now())
         return made.token
 
     first, second = await new_link(), await new_link()
-    check_refused(await use(house, first), 404, "link_not_valid")
-    advance(house, DAY - 1)
-    assert (await house.call("GET", f"{LINKS}/{second}", key="")).status == 200
-    advance(house, 1)
-    check_refused(await use(house, second), 404, "link_not_valid")
+    check_refused(await use(gateway, first), 404, "link_not_valid")
+    advance(gateway, DAY - 1)
+    assert (await gateway.call("GET", f"{LINKS}/{second}", key="")).status == 200
+    advance(gateway, 1)
+    check_refused(await use(gateway, second), 404, "link_not_valid")
     third = await new_link()
     await person.sign_in()
     assert (await change(person, PASSWORD, NEW)).status == 200
-    check_refused(await use(house, third), 404, "link_not_valid")
+    check_refused(await use(gateway, third), 404, "link_not_valid")
     for wrong in ("x", "x" * 43, "x" * 200):
-        check_refused(await house.call("GET", f"{LINKS}/{wrong}", key=""), 404, "link_not_valid")
+        check_refused(await gateway.call("GET", f"{LINKS}/{wrong}", key=""), 404, "link_not_valid")
 
 
-async def test_an_invitation(house: House) -> None:
+async def test_an_invitation(gateway: Gateway) -> None:
     link = await invite_user(
-        house.db, house.account_id, "bo@example.com", role="agent", actor=OPERATOR, now=house.clock.now()
+        gateway.db, gateway.account_id, "bo@example.com", role="agent", actor=OPERATOR, now=gateway.clock.now()
     )
     body = {"email": "bo@example.com", "password": ""}
-    check_refused(await house.call("POST", SESSION, body, key=""), 401, "invalid_credentials")
-    advance(house, 7 * DAY - 1)
-    used = await use(house, link.token, name="Bo")
+    check_refused(await gateway.call("POST", SESSION, body, key=""), 401, "invalid_credentials")
+    advance(gateway, 7 * DAY - 1)
+    used = await use(gateway, link.token, name="Bo")
     assert used.status == 201, used.body
     user = used.json()["data"]["user"]
     assert (user["name"], user["role"]) == ("Bo", "agent")
-    assert "invitation_accepted" in await actions(house)
+    assert "invitation_accepted" in await actions(gateway)
 
 
-async def test_two_factor_authentication_survives_a_reset(house: House) -> None:
-    person = await new_person(house)
+async def test_two_factor_authentication_survives_a_reset(gateway: Gateway) -> None:
+    person = await new_person(gateway)
     await set_up(person)
-    link = await create_reset_link(house.db, house.account_id, person.user.id, now=house.clock.now())
-    used = await use(house, link.token)
+    link = await create_reset_link(gateway.db, gateway.account_id, person.user.id, now=gateway.clock.now())
+    used = await use(gateway, link.token)
     assert (used.status, used.json()["data"]) == (200, None)
     assert "set-cookie" not in used.headers
     check_refused(await person.sign_in(NEW), 401, "code_required")
 
 
-async def test_a_link_is_used_by_a_page_of_the_gateway(house: House) -> None:
-    person = await new_person(house, signed_in=False)
-    link = await create_reset_link(house.db, house.account_id, person.user.id, now=house.clock.now())
+async def test_a_link_is_used_by_a_page_of_the_gateway(gateway: Gateway) -> None:
+    person = await new_person(gateway, signed_in=False)
+    link = await create_reset_link(gateway.db, gateway.account_id, person.user.id, now=gateway.clock.now())
     headers = {"origin": "https://evil.example.com"}
-    answer = await house.call("POST", f"{LINKS}/{link.token}", {"password": NEW}, key="", headers=headers)
+    answer = await gateway.call("POST", f"{LINKS}/{link.token}", {"password": NEW}, key="", headers=headers)
     check_refused(answer, 403, "wrong_origin")
-    stored = await get_user(house.db, person.user.id)
+    stored = await get_user(gateway.db, person.user.id)
     assert stored == person.user
 
 
-async def test_the_token_is_in_no_log_even_of_a_fault(house: House) -> None:
-    link = await invite_user(house.db, house.account_id, "ben@example.com", role="agent", actor=OPERATOR, now=NOW)
-    await house.db.execute("ALTER TABLE one_time_links RENAME TO elsewhere")
+async def test_the_token_is_in_no_log_even_of_a_fault(gateway: Gateway) -> None:
+    link = await invite_user(gateway.db, gateway.account_id, "ben@example.com", role="agent", actor=OPERATOR, now=NOW)
+    await gateway.db.execute("ALTER TABLE one_time_links RENAME TO elsewhere")
     with capture_logs() as lines:
-        for answer in (await house.call("GET", f"{LINKS}/{link.token}", key=""), await use(house, link.token)):
+        for answer in (await gateway.call("GET", f"{LINKS}/{link.token}", key=""), await use(gateway, link.token)):
             check_refused(answer, 500, "internal_error")
     failed = [line for line in lines if line["event"] == "request failed"]
     assert [line["path"] for line in failed] == [f"{LINKS}/…"] * 2

@@ -18,34 +18,34 @@ from tests.gateway.account_streams import open_account_stream
 from tests.gateway.checks import check_refused
 from tests.gateway.event_streams import another_node
 from tests.gateway.people import Person, new_person
-from tests.house import House, running_house
+from tests.running_gateway import Gateway, running_gateway
 
 PATH = "/api/v1/account/presence"
 
 
 @pytest.fixture
-async def house(parted_database_url: str) -> AsyncIterator[House]:
+async def gateway(parted_database_url: str) -> AsyncIterator[Gateway]:
     """Yield a gateway that sends nothing."""
-    async with running_house(parted_database_url, role="api") as one:
+    async with running_gateway(parted_database_url, role="api") as one:
         yield one
 
 
-async def new_conversation(house: House) -> str:
-    made = await house.call("POST", "/api/v1/contacts", {"phone": "5511977776666"})
+async def new_conversation(gateway: Gateway) -> str:
+    made = await gateway.call("POST", "/api/v1/contacts", {"phone": "5511977776666"})
     assert made.status == 201
     return "cv_" + str(made.json()["data"]["id"])[3:]
 
 
 async def be(person: Person, conversation: str, state: str = "viewing", more: Mapping[str, Any] = {}) -> Any:
-    body = {"channel": person.house.channel, "conversation": conversation, "state": state} | dict(more)
+    body = {"channel": person.gateway.channel, "conversation": conversation, "state": state} | dict(more)
     return await person.call("PUT", PATH, body)
 
 
-async def test_others_are_told_on_every_node(house: House) -> None:
-    conversation = await new_conversation(house)
-    ana, ben = await new_person(house), await new_person(house, "reader")
+async def test_others_are_told_on_every_node(gateway: Gateway) -> None:
+    conversation = await new_conversation(gateway)
+    ana, ben = await new_person(gateway), await new_person(gateway, "reader")
     async with (
-        another_node(house) as (url, _),
+        another_node(gateway) as (url, _),
         open_account_stream(ana) as own,
         open_account_stream(ben) as here,
         open_account_stream(ben, url=url) as there,
@@ -63,10 +63,10 @@ async def test_others_are_told_on_every_node(house: House) -> None:
         assert (await own.notice("presence"))["user"]["id"] == ids.format_id("usr", ben.user.id)
 
 
-async def test_who_comes_later_is_told_too_and_another_account_is_not(house: House) -> None:
-    conversation = await new_conversation(house)
-    ana, ben = await new_person(house), await new_person(house)
-    stranger = await new_person(house, account_id=await house.new_account())
+async def test_who_comes_later_is_told_too_and_another_account_is_not(gateway: Gateway) -> None:
+    conversation = await new_conversation(gateway)
+    ana, ben = await new_person(gateway), await new_person(gateway)
+    stranger = await new_person(gateway, account_id=await gateway.new_account())
     async with open_account_stream(ben) as stream:
         await stream.notice("ready")
         await be(ana, conversation, "typing")
@@ -77,9 +77,9 @@ async def test_who_comes_later_is_told_too_and_another_account_is_not(house: Hou
         assert [block for block in await stream.end() if block.get("event") == "presence"] == []
 
 
-async def test_what_is_refused(house: House) -> None:
-    conversation, ana = await new_conversation(house), await new_person(house)
-    stranger = await new_person(house, account_id=await house.new_account())
+async def test_what_is_refused(gateway: Gateway) -> None:
+    conversation, ana = await new_conversation(gateway), await new_person(gateway)
+    stranger = await new_person(gateway, account_id=await gateway.new_account())
     check_refused(await be(stranger, conversation), 404, "not_found")
     for changed in ({"conversation": "cv_" + "0" * 32}, {"conversation": "x"}, {"channel": "ch_" + "0" * 32}):
         check_refused(await be(ana, conversation, more=changed), 404, "not_found")
@@ -87,8 +87,8 @@ async def test_what_is_refused(house: House) -> None:
     check_refused(await be(ana, conversation, more={"more": 1}), 422, "invalid_field", "more")
 
 
-async def test_so_often_and_not_more(house: House) -> None:
-    conversation, ana, ben = await new_conversation(house), await new_person(house), await new_person(house)
+async def test_so_often_and_not_more(gateway: Gateway) -> None:
+    conversation, ana, ben = await new_conversation(gateway), await new_person(gateway), await new_person(gateway)
     for _ in range(PRESENCES):
         assert (await be(ana, conversation)).status == 200
     check_refused(await be(ana, conversation), 429, "rate_limited")

@@ -3,47 +3,47 @@
 from typing import Any
 
 from tests.gateway.checks import PERSON, TEXT, check_refused, feed, until
-from tests.house import House
+from tests.running_gateway import Gateway
 
 PROFILE = "/api/v1/channel/profile"
 HEALTH = "/api/v1/channel/health"
 NUMBER = "100000000000001"
 
 
-async def heard(house: House, text: str = "Hello?") -> Any:
+async def heard(gateway: Gateway, text: str = "Hello?") -> Any:
     """The event of a message that a person has just written."""
-    await house.sandbox("POST", "/control/say", {"phone_number_id": NUMBER, "from": PERSON, "text": text})
+    await gateway.sandbox("POST", "/control/say", {"phone_number_id": NUMBER, "from": PERSON, "text": text})
 
     async def there() -> Any:
-        found = [e["data"] for e in await feed(house) if e["data"].get("content") == {"body": text}]
+        found = [e["data"] for e in await feed(gateway) if e["data"].get("content") == {"body": text}]
         return found[-1] if found else None
 
     return await until(there)
 
 
-async def marks(house: House) -> list[Any]:
+async def marks(gateway: Gateway) -> list[Any]:
     """The read marks that the network has got."""
-    entries: list[Any] = (await house.sandbox("GET", "/control/ledger?kind=read"))["entries"]
+    entries: list[Any] = (await gateway.sandbox("GET", "/control/ledger?kind=read"))["entries"]
     return entries
 
 
 # -- profile ----------------------------------------------------------------------------------------------------------
 
 
-async def test_a_profile_is_changed_piece_by_piece(house: House) -> None:
+async def test_a_profile_is_changed_piece_by_piece(gateway: Gateway) -> None:
     change = {"about": "Fresh bread", "email": "hello@example.com", "websites": ["https://example.com"]}
-    changed = await house.call("PATCH", PROFILE, change)
+    changed = await gateway.call("PATCH", PROFILE, change)
     assert changed.status == 200, changed.body
     data = changed.json()["data"]
     assert {name: data[name] for name in change} == change
     assert data["address"] is None
-    more = (await house.call("PATCH", PROFILE, {"vertical": "GROCERY", "email": ""})).json()["data"]
+    more = (await gateway.call("PATCH", PROFILE, {"vertical": "GROCERY", "email": ""})).json()["data"]
     assert (more["about"], more["vertical"], more["email"]) == ("Fresh bread", "GROCERY", None)
-    assert (await house.call("GET", PROFILE)).json()["data"] == more
+    assert (await gateway.call("GET", PROFILE)).json()["data"] == more
 
 
-async def test_what_a_profile_refuses(house: House) -> None:
-    await house.call("PATCH", PROFILE, {"about": "x" * 139})
+async def test_what_a_profile_refuses(gateway: Gateway) -> None:
+    await gateway.call("PATCH", PROFILE, {"about": "x" * 139})
     wrong: list[tuple[dict[str, Any], str]] = [
         ({"about": "x" * 140}, "about"),
         ({"websites": ["https://a.example", "https://b.example", "https://c.example"]}, "websites"),
@@ -52,78 +52,78 @@ async def test_what_a_profile_refuses(house: House) -> None:
         ({"colour": "red"}, "colour"),
     ]
     for change, field in wrong:
-        check_refused(await house.call("PATCH", PROFILE, change), 422, "invalid_field", field, about=change)
-    refused = await house.call("PATCH", PROFILE, {"vertical": "WIZARDRY"})
+        check_refused(await gateway.call("PATCH", PROFILE, change), 422, "invalid_field", field, about=change)
+    refused = await gateway.call("PATCH", PROFILE, {"vertical": "WIZARDRY"})
     assert check_refused(refused, 422, "network_refused")["network"]["code"] == 100
-    assert (await house.call("GET", PROFILE)).json()["data"]["about"] == "x" * 139
+    assert (await gateway.call("GET", PROFILE)).json()["data"]["about"] == "x" * 139
 
 
-async def test_health_is_asked_and_noted(house: House) -> None:
-    health = (await house.call("GET", HEALTH)).json()["data"]
+async def test_health_is_asked_and_noted(gateway: Gateway) -> None:
+    health = (await gateway.call("GET", HEALTH)).json()["data"]
     assert (health["status"], health["quality"]) == ("CONNECTED", "GREEN")
     assert health["name"] == "Sandbox Business"
-    await house.sandbox("PATCH", f"/control/numbers/{NUMBER}", {"quality_rating": "RED"})
-    assert (await house.call("GET", HEALTH)).json()["data"]["quality"] == "RED"
-    async with house.db.connection() as conn:
+    await gateway.sandbox("PATCH", f"/control/numbers/{NUMBER}", {"quality_rating": "RED"})
+    assert (await gateway.call("GET", HEALTH)).json()["data"]["quality"] == "RED"
+    async with gateway.db.connection() as conn:
         noted = await conn.fetchval("SELECT state->>'quality' FROM channels WHERE kind = 'official'")
     assert noted == "RED"
 
 
-async def test_a_linked_phone_has_no_profile(house: House) -> None:
-    key = await house.new_key((await house.new_qr_channel(house.account_id)).id)
+async def test_a_linked_phone_has_no_profile(gateway: Gateway) -> None:
+    key = await gateway.new_key((await gateway.new_qr_channel(gateway.account_id)).id)
     for method, path, body in (("GET", PROFILE, None), ("PATCH", PROFILE, {"about": "x"}), ("GET", HEALTH, None)):
-        check_refused(await house.call(method, path, body, key=key), 422, "unsupported_on_channel", about=path)
+        check_refused(await gateway.call(method, path, body, key=key), 422, "unsupported_on_channel", about=path)
 
 
 # -- reading and typing -----------------------------------------------------------------------------------------------
 
 
-async def test_a_message_is_marked_as_read(house: House) -> None:
-    message = await heard(house)
-    read = await house.call("POST", f"/api/v1/messages/{message['key']['id']}/read")
+async def test_a_message_is_marked_as_read(gateway: Gateway) -> None:
+    message = await heard(gateway)
+    read = await gateway.call("POST", f"/api/v1/messages/{message['key']['id']}/read")
     assert read.status == 200, read.body
     shown = read.json()["data"]
     assert shown["key"] == message["key"]
-    (mark,) = await marks(house)
+    (mark,) = await marks(gateway)
     assert (mark["message_id"], mark["typing"]) == (shown["network_id"], False)
 
 
-async def test_only_what_came_in_can_be_read(house: House) -> None:
-    ours = await house.send(**TEXT)
-    check_refused(await house.call("POST", f"/api/v1/messages/{ours}/read"), 409, "wrong_state")
-    message = await heard(house)
+async def test_only_what_came_in_can_be_read(gateway: Gateway) -> None:
+    ours = await gateway.send(**TEXT)
+    check_refused(await gateway.call("POST", f"/api/v1/messages/{ours}/read"), 409, "wrong_state")
+    message = await heard(gateway)
     path = f"/api/v1/messages/{message['key']['id']}/read"
-    check_refused(await house.call("POST", path, key=await house.new_stranger()), 404, "not_found")
-    check_refused(await house.call("POST", "/api/v1/messages/nonsense/read"), 404, "not_found")
-    assert await marks(house) == []
+    check_refused(await gateway.call("POST", path, key=await gateway.new_stranger()), 404, "not_found")
+    check_refused(await gateway.call("POST", "/api/v1/messages/nonsense/read"), 404, "not_found")
+    assert await marks(gateway) == []
 
 
-async def test_typing_is_shown_under_the_newest_message(house: House) -> None:
-    await heard(house, "First")
-    message = await heard(house, "Second")
+async def test_typing_is_shown_under_the_newest_message(gateway: Gateway) -> None:
+    await heard(gateway, "First")
+    message = await heard(gateway, "Second")
     path = f"/api/v1/conversations/{message['conversation']['id']}/typing"
-    typed = await house.call("POST", path)
+    typed = await gateway.call("POST", path)
     assert typed.status == 200, typed.body
-    newest = (await house.call("GET", f"/api/v1/messages/{message['key']['id']}")).json()["data"]["network_id"]
-    (mark,) = await marks(house)
+    newest = (await gateway.call("GET", f"/api/v1/messages/{message['key']['id']}")).json()["data"]["network_id"]
+    (mark,) = await marks(gateway)
     assert (mark["message_id"], mark["typing"]) == (newest, True)
-    check_refused(await house.call("POST", path, key=await house.new_stranger()), 404, "not_found")
+    check_refused(await gateway.call("POST", path, key=await gateway.new_stranger()), 404, "not_found")
 
 
-async def test_typing_needs_a_message_of_the_person(house: House) -> None:
-    ours = await house.send(**TEXT)
-    silent = (await house.call("GET", f"/api/v1/messages/{ours}")).json()["data"]["conversation"]["id"]
-    check_refused(await house.call("POST", f"/api/v1/conversations/{silent}/typing"), 409, "wrong_state")
+async def test_typing_needs_a_message_of_the_person(gateway: Gateway) -> None:
+    ours = await gateway.send(**TEXT)
+    silent = (await gateway.call("GET", f"/api/v1/messages/{ours}")).json()["data"]["conversation"]["id"]
+    check_refused(await gateway.call("POST", f"/api/v1/conversations/{silent}/typing"), 409, "wrong_state")
     for nobody in ("cv_" + "0" * 32, "nonsense"):
-        check_refused(await house.call("POST", f"/api/v1/conversations/{nobody}/typing"), 404, "not_found")
+        check_refused(await gateway.call("POST", f"/api/v1/conversations/{nobody}/typing"), 404, "not_found")
 
 
-async def test_a_channel_without_a_link_cannot_show_anything(house: House) -> None:
-    qr = await house.new_qr_channel(house.account_id)
-    message = await heard(house)
-    async with house.db.connection() as conn:
+async def test_a_channel_without_a_link_cannot_show_anything(gateway: Gateway) -> None:
+    qr = await gateway.new_qr_channel(gateway.account_id)
+    message = await heard(gateway)
+    async with gateway.db.connection() as conn:
         for table in ("messages", "conversations"):
             await conn.execute(f"UPDATE {table} SET channel_id = $1", qr.id)
-    key = await house.new_key(qr.id)
+    key = await gateway.new_key(qr.id)
     for path in (f"messages/{message['key']['id']}/read", f"conversations/{message['conversation']['id']}/typing"):
-        check_refused(await house.call("POST", f"/api/v1/{path}", key=key), 409, "channel_not_connected", about=path)
+        check_refused(await gateway.call("POST", f"/api/v1/{path}", key=key), 409, "channel_not_connected", about=path)

@@ -12,23 +12,23 @@ from gatepost.clock import MovableClock
 from gatepost.model import times
 from gatepost.store.quota import used_in_month
 from tests.gateway.checks import SEND, TEXT, check_refused, feed, written
-from tests.house import Answer, House, running_house
+from tests.running_gateway import Answer, Gateway, running_gateway
 
 SMALL: dict[str, Any] = {"plans__small__title": "Small", "plans__small__messages_per_month": 5}
 
 
-async def _tenant(house: House, channels: int = 1) -> tuple[UUID, list[str]]:
+async def _tenant(gateway: Gateway, channels: int = 1) -> tuple[UUID, list[str]]:
     """An account on the small plan, with a key for each of its channels."""
-    account_id = await house.new_account("small")
+    account_id = await gateway.new_account("small")
     made = [
-        await house.new_channel(account_id, f"1555100000{number}", f"20000000000000{number}")
+        await gateway.new_channel(account_id, f"1555100000{number}", f"20000000000000{number}")
         for number in range(channels)
     ]
-    return account_id, [await house.new_key(channel.id) for channel in made]
+    return account_id, [await gateway.new_key(channel.id) for channel in made]
 
 
-async def _used(house: House, account_id: UUID) -> int:
-    return await used_in_month(house.db, account_id, times.month_of(house.clock.now()))
+async def _used(gateway: Gateway, account_id: UUID) -> int:
+    return await used_in_month(gateway.db, account_id, times.month_of(gateway.clock.now()))
 
 
 def _check_over(answer: Answer, now: datetime) -> None:
@@ -42,66 +42,69 @@ def _check_over(answer: Answer, now: datetime) -> None:
 
 async def test_one_unit_left_and_two_hundred_who_want_it(parted_database_url: str) -> None:
     clock = MovableClock(datetime.now(UTC))
-    async with running_house(parted_database_url, clock=clock, **SMALL) as house:
-        account_id, (key,) = await _tenant(house)
+    async with running_gateway(parted_database_url, clock=clock, **SMALL) as gateway:
+        account_id, (key,) = await _tenant(gateway)
         for _ in range(4):
-            assert (await house.call("POST", SEND, TEXT, key=key)).status == 200
+            assert (await gateway.call("POST", SEND, TEXT, key=key)).status == 200
         answers = await asyncio.gather(
-            *(house.call("POST", SEND, {"phone": f"55119{number:08}", "body": "Me"}, key=key) for number in range(200))
+            *(
+                gateway.call("POST", SEND, {"phone": f"55119{number:08}", "body": "Me"}, key=key)
+                for number in range(200)
+            )
         )
         assert Counter(answer.status for answer in answers) == {200: 1, 429: 199}
         for answer in answers:
             if answer.status == 429:
                 _check_over(answer, clock.now())
-        counts = await written(house)
+        counts = await written(gateway)
         assert (counts["messages"], counts["contacts"], counts["used"]) == (5, 2, 5)
-        assert await _used(house, account_id) == 5
-        house.key = key
-        for event in [event for event in await feed(house) if event["type"] == "message_notification"]:
-            await house.until_status(event["data"]["key"]["id"], "READ")
-        assert (await house.sandbox("GET", "/control/ledger/summary"))["total"]["accepted"] == 5
+        assert await _used(gateway, account_id) == 5
+        gateway.key = key
+        for event in [event for event in await feed(gateway) if event["type"] == "message_notification"]:
+            await gateway.until_status(event["data"]["key"]["id"], "READ")
+        assert (await gateway.sandbox("GET", "/control/ledger/summary"))["total"]["accepted"] == 5
 
 
 async def test_two_channels_share_the_accounts_plan(parted_database_url: str) -> None:
-    async with running_house(parted_database_url, **SMALL) as house:
-        account_id, both = await _tenant(house, channels=2)
-        assert (await house.call("POST", SEND, TEXT)).status == 200
-        answers = await asyncio.gather(*(house.call("POST", SEND, TEXT, key=both[i % 2]) for i in range(100)))
+    async with running_gateway(parted_database_url, **SMALL) as gateway:
+        account_id, both = await _tenant(gateway, channels=2)
+        assert (await gateway.call("POST", SEND, TEXT)).status == 200
+        answers = await asyncio.gather(*(gateway.call("POST", SEND, TEXT, key=both[i % 2]) for i in range(100)))
         assert Counter(answer.status for answer in answers) == {200: 5, 429: 95}
-        assert await _used(house, account_id) == 5
-        assert (await written(house))["messages"] == 6
-        assert (await house.call("POST", SEND, TEXT)).status == 200
+        assert await _used(gateway, account_id) == 5
+        assert (await written(gateway))["messages"] == 6
+        assert (await gateway.call("POST", SEND, TEXT)).status == 200
 
 
 async def test_a_refused_send_takes_nothing_of_the_plan(parted_database_url: str) -> None:
-    async with running_house(parted_database_url, **SMALL) as house:
-        account_id, (key,) = await _tenant(house)
+    async with running_gateway(parted_database_url, **SMALL) as gateway:
+        account_id, (key,) = await _tenant(gateway)
         for bad in ({"phone": "x", "body": "Hello"}, TEXT | {"body": ""}, TEXT | {"reply_to": "0" * 32}):
-            assert (await house.call("POST", SEND, bad, key=key)).status == 422
-        assert await _used(house, account_id) == 0
+            assert (await gateway.call("POST", SEND, bad, key=key)).status == 422
+        assert await _used(gateway, account_id) == 0
 
 
 async def test_a_new_month_begins_anew(database_url: str) -> None:
     clock = MovableClock(datetime(2030, 1, 31, 23, 59, 50, tzinfo=UTC))
-    async with running_house(database_url, clock=clock, **SMALL) as house:
-        account_id, (key,) = await _tenant(house)
+    async with running_gateway(database_url, clock=clock, **SMALL) as gateway:
+        account_id, (key,) = await _tenant(gateway)
         for _ in range(5):
-            assert (await house.call("POST", SEND, TEXT, key=key)).status == 200
-        over = await house.call("POST", SEND, TEXT, key=key)
+            assert (await gateway.call("POST", SEND, TEXT, key=key)).status == 200
+        over = await gateway.call("POST", SEND, TEXT, key=key)
         _check_over(over, clock.now())
         clock.advance(int(over.headers["retry-after"]))
         assert clock.now().month == 2
-        assert await _used(house, account_id) == 0
-        assert (await house.call("POST", SEND, TEXT, key=key)).status == 200
-        assert await _used(house, account_id) == 1
+        assert await _used(gateway, account_id) == 0
+        assert (await gateway.call("POST", SEND, TEXT, key=key)).status == 200
+        assert await _used(gateway, account_id) == 1
 
 
 async def test_a_larger_plan_helps_at_once(parted_database_url: str) -> None:
     clock = MovableClock(datetime.now(UTC))
-    async with running_house(parted_database_url, clock=clock, security__key_cache_seconds=0, **SMALL) as house:
-        account_id, (key,) = await _tenant(house)
-        answers = [await house.call("POST", SEND, TEXT, key=key) for _ in range(6)]
+    async with running_gateway(parted_database_url, clock=clock, security__key_cache_seconds=0, **SMALL) as gateway:
+        account_id, (key,) = await _tenant(gateway)
+        answers = [await gateway.call("POST", SEND, TEXT, key=key) for _ in range(6)]
         _check_over(answers[-1], clock.now())
-        await accounts.change_plan(house.db, account_id, "starter", plans=house.settings.plans)
-        assert (await house.call("POST", SEND, TEXT, key=key)).status == 200
-        assert await _used(house, account_id) == 6
+        await accounts.change_plan(gateway.db, account_id, "starter", plans=gateway.settings.plans)
+        assert (await gateway.call("POST", SEND, TEXT, key=key)).status == 200
+        assert await _used(gateway, account_id) == 6

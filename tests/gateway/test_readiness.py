@@ -14,8 +14,8 @@ from gatepost.readiness import WRITE_AGAIN, WRITE_EVERY, Readiness
 from gatepost.store.checks import check_writes
 from gatepost.store.pool import Database
 from tests.conftest import PostgresServer, administer
-from tests.house import House, running_house
 from tests.patience import PATIENCE
+from tests.running_gateway import Gateway, running_gateway
 
 NOW = datetime(2026, 11, 15, 10, 0, tzinfo=UTC)
 READY = ReadyChecks(database=True, writes=True, migrations=True, owner=True)
@@ -34,9 +34,9 @@ async def read_only(url: str, *, on: bool) -> None:
     await conn.close()
 
 
-async def until(house: House, status: int) -> dict[str, object]:
+async def until(gateway: Gateway, status: int) -> dict[str, object]:
     async with asyncio.timeout(PATIENCE):
-        while (answer := await house.call("GET", "/readyz", key="")).status != status:
+        while (answer := await gateway.call("GET", "/readyz", key="")).status != status:
             await asyncio.sleep(0.05)
     body: dict[str, object] = answer.json()
     return body
@@ -46,15 +46,15 @@ async def test_a_database_that_takes_no_writes_is_not_ready_and_says_so(
     parted_database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("gatepost.readiness.WRITE_EVERY", 0.2)
-    async with running_house(parted_database_url, role="api") as house:
-        assert await until(house, 200) == {"success": True, "message": "Ready", "data": asdict(READY)}
+    async with running_gateway(parted_database_url, role="api") as gateway:
+        assert await until(gateway, 200) == {"success": True, "message": "Ready", "data": asdict(READY)}
         await read_only(parted_database_url, on=True)
         expected = {"success": False, "message": "Not ready: writes", "data": asdict(replace(READY, writes=False))}
         async with asyncio.timeout(PATIENCE):  # at first its connections are cut, and the database seems to be gone
-            while await until(house, 503) != expected:
+            while await until(gateway, 503) != expected:
                 await asyncio.sleep(0.05)
         await read_only(parted_database_url, on=False)
-        assert (await until(house, 200))["success"] is True
+        assert (await until(gateway, 200))["success"] is True
 
 
 async def test_many_callers_share_one_write(database_url: str) -> None:

@@ -5,15 +5,15 @@ from datetime import timedelta
 from gatepost.api.contract.deliveries import Recovery
 from gatepost.model import ids
 from gatepost.store.deliveries.recover import RecoveryRow
-from tests.house import House
 from tests.outbound.stage import NOW
+from tests.running_gateway import Gateway
 
 HOOKS = "/api/v1/webhooks"
 
 
-async def test_a_channel_without_events(house: House) -> None:
-    hook = (await house.call("POST", HOOKS, {"url": "http://127.0.0.1:54321/"})).json()["data"]["id"]
-    made = await house.call("POST", f"{HOOKS}/{hook}/recover", {"since": "2026-01-01T00:00:00Z"})
+async def test_a_channel_without_events(gateway: Gateway) -> None:
+    hook = (await gateway.call("POST", HOOKS, {"url": "http://127.0.0.1:54321/"})).json()["data"]["id"]
+    made = await gateway.call("POST", f"{HOOKS}/{hook}/recover", {"since": "2026-01-01T00:00:00Z"})
     assert made.status == 201, made.body
     assert made.json()["data"]["until"] is None
 

@@ -21,8 +21,8 @@ from tests.gateway import test_account_stream
 from tests.gateway.checks import TEXT, check_refused, until
 from tests.gateway.event_streams import open_stream
 from tests.gateway.wire import Wire, request
-from tests.house import House, running_house
 from tests.patience import PATIENCE
+from tests.running_gateway import Gateway, running_gateway
 
 CONTACTS, MEDIA, EVENTS, CHANNEL = "/api/v1/contacts", "/api/v1/media", "/api/v1/events", "/api/v1/channel"
 LASTING = {  # the routes that last, with the test of each
@@ -57,15 +57,15 @@ def source_of(handler: Any) -> str:
 
 
 class Short(msgspec.Struct, frozen=True):
-    """A house, and a key of it that is about to be revoked."""
+    """A gateway, and a key of it that is about to be revoked."""
 
-    house: House
+    gateway: Gateway
     key: str
     key_id: UUID
     channel_id: UUID
 
     async def revoke(self) -> None:
-        await keys.revoke_key(self.house.db, self.channel_id, self.key_id, self.house.clock.now())
+        await keys.revoke_key(self.gateway.db, self.channel_id, self.key_id, self.gateway.clock.now())
 
     @property
     def headers(self) -> dict[str, str]:
@@ -74,15 +74,15 @@ class Short(msgspec.Struct, frozen=True):
 
 @pytest.fixture
 async def short(parted_database_url: str) -> AsyncIterator[Short]:
-    """Give a house that looks every key up, and a key."""
+    """Give a gateway that looks every key up, and a key."""
     cached = {"security__key_cache_seconds": 0.0, "api__heartbeat": 0.05}
-    async with running_house(parted_database_url, role="api", **cached) as house:  # type: ignore[arg-type]
-        yield await shorten(house, UUID(hex=house.channel[3:]))
+    async with running_gateway(parted_database_url, role="api", **cached) as gateway:  # type: ignore[arg-type]
+        yield await shorten(gateway, UUID(hex=gateway.channel[3:]))
 
 
-async def shorten(house: House, channel_id: UUID) -> Short:
-    made = await keys.create_key(house.db, channel_id, "short", now=house.clock.now())
-    return Short(house, made.text, made.key.id, channel_id)
+async def shorten(gateway: Gateway, channel_id: UUID) -> Short:
+    made = await keys.create_key(gateway.db, channel_id, "short", now=gateway.clock.now())
+    return Short(gateway, made.text, made.key.id, channel_id)
 
 
 @asynccontextmanager
@@ -104,11 +104,11 @@ async def slowly(url: str) -> AsyncIterator[Wire]:
 
 
 async def test_a_long_poll(short: Short) -> None:
-    waiting = asyncio.create_task(short.house.call("GET", f"{EVENTS}?wait=30", key=short.key))
+    waiting = asyncio.create_task(short.gateway.call("GET", f"{EVENTS}?wait=30", key=short.key))
     await asyncio.sleep(0.2)
     assert not waiting.done()
     await short.revoke()
-    await short.house.send(**TEXT)
+    await short.gateway.send(**TEXT)
     await add_event(short)
     async with asyncio.timeout(PATIENCE):
         check_refused(await waiting, 401, "invalid_api_key")
@@ -116,27 +116,27 @@ async def test_a_long_poll(short: Short) -> None:
 
 async def add_event(short: Short) -> None:
     """Something that is told in the feed; a node that only accepts tells nothing of itself."""
-    made = await short.house.call("POST", CONTACTS, {"phone": "5511977776666"})
+    made = await short.gateway.call("POST", CONTACTS, {"phone": "5511977776666"})
     assert made.status == 201, made.body
 
 
 async def linking(short: Short) -> Short:
     """A key of a channel whose phone is to be linked; nobody owns it, so that nothing shows a code but the test."""
-    qr = await short.house.new_qr_channel(short.house.account_id)
-    linked = await shorten(short.house, qr.id)
-    assert (await short.house.call("POST", f"{CHANNEL}/connect", key=linked.key)).status == 200
+    qr = await short.gateway.new_qr_channel(short.gateway.account_id)
+    linked = await shorten(short.gateway, qr.id)
+    assert (await short.gateway.call("POST", f"{CHANNEL}/connect", key=linked.key)).status == 200
     return linked
 
 
 async def show(short: Short, columns: str) -> None:
-    async with short.house.db.connection() as conn:
+    async with short.gateway.db.connection() as conn:
         await conn.execute(f"UPDATE channel_links SET {columns} WHERE channel_id = $1", short.channel_id)
 
 
 async def test_a_code_to_scan(short: Short) -> None:
     linked = await linking(short)
     for format_, type_ in (("json", "application/json"), ("svg", "image/svg+xml")):
-        waiting = asyncio.create_task(short.house.call("GET", f"{CHANNEL}/qr?format={format_}", key=linked.key))
+        waiting = asyncio.create_task(short.gateway.call("GET", f"{CHANNEL}/qr?format={format_}", key=linked.key))
         await asyncio.sleep(0.2)
         if format_ == "svg":
             await linked.revoke()
@@ -152,7 +152,7 @@ async def test_a_code_to_scan(short: Short) -> None:
 async def test_a_pairing_code(short: Short) -> None:
     linked = await linking(short)
     for revoked in (False, True):
-        waiting = asyncio.create_task(short.house.call("POST", f"{CHANNEL}/pairing-code", {}, key=linked.key))
+        waiting = asyncio.create_task(short.gateway.call("POST", f"{CHANNEL}/pairing-code", {}, key=linked.key))
         await asyncio.sleep(0.2)
         if revoked:
             await linked.revoke()
@@ -167,7 +167,7 @@ async def test_a_pairing_code(short: Short) -> None:
 
 
 async def test_an_event_stream(short: Short) -> None:
-    async with open_stream(short.house, key=short.key) as stream:
+    async with open_stream(short.gateway, key=short.key) as stream:
         await short.revoke()
         await add_event(short)
         blocks = await stream.end()
@@ -175,9 +175,9 @@ async def test_an_event_stream(short: Short) -> None:
     assert not any("data" in block for block in blocks)
 
 
-async def fill(house: House, channel_id: UUID) -> None:
+async def fill(gateway: Gateway, channel_id: UUID) -> None:
     """20,000 contacts and messages: far more than fits between a server and a client that reads slowly."""
-    async with house.db.connection() as conn:
+    async with gateway.db.connection() as conn:
         await conn.execute(
             """INSERT INTO contacts (channel_id, id, phone, name, created_at, updated_at)
                SELECT $1, gen_random_uuid(), (551100000000 + i)::text, repeat('n', 1000), now(), now()
@@ -199,8 +199,8 @@ async def fill(house: House, channel_id: UUID) -> None:
 @pytest.mark.parametrize("of", ["contacts", "messages"])
 @pytest.mark.parametrize("format_", ["csv", "ndjson"])
 async def test_an_export(short: Short, of: str, format_: str) -> None:
-    await fill(short.house, short.channel_id)
-    async with slowly(short.house.url) as wire:
+    await fill(short.gateway, short.channel_id)
+    async with slowly(short.gateway.url) as wire:
         await wire.send(request("GET", f"/api/v1/{of}/export?format={format_}", short.headers))
         assert (await wire.answer()).status == 200
         assert (b"nnnn" if of == "contacts" else b"bbbb") in await wire.take(100_000)
@@ -213,9 +213,9 @@ async def test_an_export(short: Short, of: str, format_: str) -> None:
 async def test_a_download(short: Short) -> None:
     size = 20_000_000
     headers = {"content-type": "application/pdf"}
-    made = await short.house.call("POST", MEDIA, raw=b"%PDF-1.4".ljust(size), headers=headers)
+    made = await short.gateway.call("POST", MEDIA, raw=b"%PDF-1.4".ljust(size), headers=headers)
     assert made.status == 201, made.body
-    async with slowly(short.house.url) as wire:
+    async with slowly(short.gateway.url) as wire:
         path = f"{MEDIA}/{made.json()['data']['id']}/content"
         await wire.send(request("GET", path, short.headers))
         with pytest.raises(asyncio.IncompleteReadError):
@@ -225,8 +225,8 @@ async def test_a_download(short: Short) -> None:
 # -- bodies -----------------------------------------------------------------------------------------------------------
 
 
-async def count(house: House, table: str) -> int:
-    async with house.db.connection() as conn:
+async def count(gateway: Gateway, table: str) -> int:
+    async with gateway.db.connection() as conn:
         return int(await conn.fetchval(f"SELECT count(*) FROM {table}"))
 
 
@@ -248,33 +248,33 @@ async def test_a_body(short: Short, kind: str, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(hot_routes, "_PROMPT", 0.0)
     content_type, path, body, table = BODIES[kind]
     headers = short.headers | {"content-type": content_type, "expect": "100-continue"}
-    async with slowly(short.house.url) as wire:
+    async with slowly(short.gateway.url) as wire:
         await wire.send(request("POST", path, headers, length=len(body)))
         assert (await wire.answer()).status == 100  # the key was good
         await wire.send(body[:100_000])
         await short.revoke()
         await wire.flood(body[100_000:], 1)
         check_refused(await wire.answer(), 401, "invalid_api_key", about=kind)
-    assert await count(short.house, table) == 0
+    assert await count(short.gateway, table) == 0
 
 
 async def test_an_import(short: Short) -> None:
     """The third batch of six waits for a contact that somebody else holds."""
     phones = [str(5511970000000 + number) for number in range(1500)]
-    made = await short.house.call("POST", CONTACTS, {"phone": phones[700]})
+    made = await short.gateway.call("POST", CONTACTS, {"phone": phones[700]})
     assert made.status == 201, made.body
-    conn = await asyncpg.connect(short.house.settings.database.url)
+    conn = await asyncpg.connect(short.gateway.settings.database.url)
     held = conn.transaction()
     await held.start()
     await conn.execute("SELECT 1 FROM contacts WHERE phone = $1 FOR UPDATE", phones[700])
     raw = "phone,name\n" + "".join(f"{phone},Ada\n" for phone in phones)
     importing = asyncio.create_task(
-        short.house.call(
+        short.gateway.call(
             "POST", f"{CONTACTS}/import", raw=raw.encode(), key=short.key, headers={"content-type": "text/csv"}
         )
     )
     try:
-        await until(lambda: waits_for_lock(short.house))
+        await until(lambda: waits_for_lock(short.gateway))
         await short.revoke()
     finally:
         await held.rollback()
@@ -284,11 +284,11 @@ async def test_an_import(short: Short) -> None:
     last = msgspec.json.decode(answer.body.splitlines()[-1])
     assert last["error"]["code"] == "invalid_api_key"
     assert sum(last["summary"].get(result, 0) for result in ("created", "updated", "unchanged")) == 750
-    assert await count(short.house, "contacts") == 750
+    assert await count(short.gateway, "contacts") == 750
 
 
-async def waits_for_lock(house: House) -> Any:
-    async with house.db.connection() as conn:
+async def waits_for_lock(gateway: Gateway) -> Any:
+    async with gateway.db.connection() as conn:
         return await conn.fetchval(
             "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
         )
@@ -296,11 +296,11 @@ async def waits_for_lock(house: House) -> Any:
 
 async def test_a_key_that_expires_ends_an_export_too(parted_database_url: str) -> None:
     clock = MovableClock(datetime.now(UTC))
-    house_of = running_house(parted_database_url, clock=clock, role="api", security__key_cache_seconds=0.0)
-    async with house_of as house, slowly(house.url) as wire:
-        channel_id = UUID(hex=house.channel[3:])
-        await fill(house, channel_id)
-        key = await house.new_key(channel_id, expires_at=clock.now() + timedelta(seconds=10))
+    gateway_of = running_gateway(parted_database_url, clock=clock, role="api", security__key_cache_seconds=0.0)
+    async with gateway_of as gateway, slowly(gateway.url) as wire:
+        channel_id = UUID(hex=gateway.channel[3:])
+        await fill(gateway, channel_id)
+        key = await gateway.new_key(channel_id, expires_at=clock.now() + timedelta(seconds=10))
         await wire.send(request("GET", f"{CONTACTS}/export", {"authorization": f"Bearer {key}"}))
         assert (await wire.answer()).status == 200
         clock.advance(10)

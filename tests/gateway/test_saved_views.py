@@ -4,7 +4,7 @@ from typing import Any
 
 from tests.gateway.checks import check_refused
 from tests.gateway.people import Person, new_person
-from tests.house import House
+from tests.running_gateway import Gateway
 
 PATH = "/api/v1/session/views"
 EMPTY: dict[str, Any] = {"view": "open", "channel": None, "label": None, "assignee": None, "q": None}
@@ -14,8 +14,8 @@ async def put(person: Person, *views: Any) -> Any:
     return await person.call("PUT", PATH, {"views": views})
 
 
-async def test_everybody_keeps_their_own(house: House) -> None:
-    people = [await new_person(house, role) for role in ("owner", "agent", "reader")]
+async def test_everybody_keeps_their_own(gateway: Gateway) -> None:
+    people = [await new_person(gateway, role) for role in ("owner", "agent", "reader")]
     for person in people:
         assert (await person.call("GET", PATH)).json()["data"] == []
         views = [{"name": f"{person.user.role} ü", "view": "mine"}, {"name": "VIP", "label": "VIP", "q": "bread"}]
@@ -29,9 +29,9 @@ async def test_everybody_keeps_their_own(house: House) -> None:
     assert len((await people[1].call("GET", PATH)).json()["data"]) == 2
 
 
-async def test_limits(house: House) -> None:
-    person = await new_person(house, "agent")
-    channel = house.channel
+async def test_limits(gateway: Gateway) -> None:
+    person = await new_person(gateway, "agent")
+    channel = gateway.channel
     longest = {"name": "n" * 64, "q": "q" * 200, "label": "l" * 64, "assignee": "a" * 256, "channel": channel}
     good = [[{"name": f"View {i}"} for i in range(50)], [longest], [{"name": "x"}, {"name": "y"}]]
     for views in good:

@@ -22,8 +22,8 @@ from schemathesis.checks import (
 )
 
 from tests.gateway.reference import Tenant, move_in, routes_of, served
-from tests.house import House
 from tests.patience import PATIENCE
+from tests.running_gateway import Gateway
 
 EXAMPLES = 4
 AGREED = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
@@ -39,11 +39,11 @@ STEADY = settings(
 
 # The generator of schemathesis draws from `random` for some schemas, and hypothesis warns of it.
 @pytest.mark.filterwarnings("ignore:Do not use the `random` module:hypothesis.errors.HypothesisDeprecationWarning")
-async def test_the_gateway_keeps_to_its_reference(house: House) -> None:
-    document = await served(house)
+async def test_the_gateway_keeps_to_its_reference(gateway: Gateway) -> None:
+    document = await served(gateway)
     wanted = {name for route in routes_of(document) if route.scope for name in route.ids}
-    tenant = await move_in(house, wanted, 1)
-    broken = await asyncio.to_thread(_try_all, document, house.url, tenant)
+    tenant = await move_in(gateway, wanted, 1)
+    broken = await asyncio.to_thread(_try_all, document, gateway.url, tenant)
     assert not broken, "\n\n".join(broken)
 
 

@@ -8,45 +8,45 @@ from gatepost.model import ids
 from gatepost.model.account import SCOPES
 from tests.gateway.checks import check_refused
 from tests.gateway.reference import Route, routes_of, served
-from tests.house import Answer, House
+from tests.running_gateway import Answer, Gateway
 
 NOTHING = "0" * 32
 API = Path(__file__).parents[2] / "docs" / "reference" / "api.md"
 
 
-async def _call(house: House, route: Route, key: str) -> Answer:
+async def _call(gateway: Gateway, route: Route, key: str) -> Answer:
     path = route.at(dict.fromkeys(route.ids, NOTHING))
-    return await house.call(route.method, path, {} if "requestBody" in route.spec else None, key=key)
+    return await gateway.call(route.method, path, {} if "requestBody" in route.spec else None, key=key)
 
 
-async def test_a_key_without_the_scope_gets_nowhere(house: House) -> None:
-    channel = ids.parse_id("ch", house.channel)
+async def test_a_key_without_the_scope_gets_nowhere(gateway: Gateway) -> None:
+    channel = ids.parse_id("ch", gateway.channel)
     assert channel
     lacking = {
-        scope: await house.new_key(channel, scopes=tuple(other for other in SCOPES if other != scope))
+        scope: await gateway.new_key(channel, scopes=tuple(other for other in SCOPES if other != scope))
         for scope in SCOPES
     }
-    routes = [route for route in routes_of(await served(house)) if route.scope]
+    routes = [route for route in routes_of(await served(gateway)) if route.scope]
     assert len(routes) > 30
-    answers = await asyncio.gather(*(_call(house, route, lacking[route.scope or ""]) for route in routes))
+    answers = await asyncio.gather(*(_call(gateway, route, lacking[route.scope or ""]) for route in routes))
     for route, answer in zip(routes, answers, strict=True):
         check_refused(answer, 403, "missing_scope", about=route.key)
 
 
-async def test_a_key_with_only_the_scope_gets_in(house: House) -> None:
-    channel = ids.parse_id("ch", house.channel)
+async def test_a_key_with_only_the_scope_gets_in(gateway: Gateway) -> None:
+    channel = ids.parse_id("ch", gateway.channel)
     assert channel
-    having = {scope: await house.new_key(channel, scopes=(scope,)) for scope in SCOPES}
-    for route in routes_of(await served(house)):
+    having = {scope: await gateway.new_key(channel, scopes=(scope,)) for scope in SCOPES}
+    for route in routes_of(await served(gateway)):
         if route.scope:
-            answer = await _call(house, route, having[route.scope])
+            answer = await _call(gateway, route, having[route.scope])
             assert answer.status not in (401, 403), (route.key, answer.body)
 
 
-async def test_no_key_gets_in_nowhere_but_where_none_is_needed(house: House) -> None:
+async def test_no_key_gets_in_nowhere_but_where_none_is_needed(gateway: Gateway) -> None:
     public = set()
-    for route in routes_of(await served(house)):
-        answer = await _call(house, route, "")
+    for route in routes_of(await served(gateway)):
+        answer = await _call(gateway, route, "")
         if route.scope:
             check_refused(answer, 401, "missing_api_key", about=route.key)
         elif route.secured:
@@ -68,8 +68,8 @@ async def test_no_key_gets_in_nowhere_but_where_none_is_needed(house: House) -> 
     }
 
 
-async def test_the_docs_name_the_same_scopes(house: House) -> None:
-    needed = {re.sub(r"\{\w+\}", "{id}", route.key): route.scope for route in routes_of(await served(house))}
+async def test_the_docs_name_the_same_scopes(gateway: Gateway) -> None:
+    needed = {re.sub(r"\{\w+\}", "{id}", route.key): route.scope for route in routes_of(await served(gateway))}
     told = {
         key: scope
         for row, scope in re.findall(r"^\| (.+?) \| (`\w+`|no key) \|", API.read_text(), re.MULTILINE)

@@ -4,11 +4,11 @@ import time
 from datetime import datetime
 
 from tests.gateway.checks import PERSON, SEND, TEXT, feed, written
-from tests.house import House
+from tests.running_gateway import Gateway
 
 
-async def test_official_channel_answers_as_the_seed_shows(house: House) -> None:
-    answer = await house.call("POST", SEND, TEXT)
+async def test_official_channel_answers_as_the_seed_shows(gateway: Gateway) -> None:
+    answer = await gateway.call("POST", SEND, TEXT)
     assert answer.status == 200
     assert answer.headers["content-type"] == "application/json"
     assert answer.headers["x-request-id"].startswith("req_")
@@ -24,16 +24,16 @@ async def test_official_channel_answers_as_the_seed_shows(house: House) -> None:
     assert data["contacts"] == [{"input": PERSON, "wa_id": PERSON}]
     assert data["messages"] == [{"id": message_id, "message_status": "accepted"}]
     assert not {"message", "messageType", "messageTimestamp"} & set(data)
-    await house.until_status(message_id, "READ")
-    accepted = (await house.sandbox("GET", "/control/ledger?kind=accepted"))["entries"]
+    await gateway.until_status(message_id, "READ")
+    accepted = (await gateway.sandbox("GET", "/control/ledger?kind=accepted"))["entries"]
     assert [(entry["to"], entry["content"]["body"]) for entry in accepted] == [(PERSON, "Hello")]
 
 
-async def test_qr_channel_queues_and_tells_why_nothing_left(house: House) -> None:
-    channel = await house.new_qr_channel(house.account_id)
-    key = await house.new_key(channel.id)
+async def test_qr_channel_queues_and_tells_why_nothing_left(gateway: Gateway) -> None:
+    channel = await gateway.new_qr_channel(gateway.account_id)
+    key = await gateway.new_key(channel.id)
     before = int(time.time())
-    data = (await house.call("POST", SEND, TEXT | {"ttl": 1}, key=key)).json()["data"]
+    data = (await gateway.call("POST", SEND, TEXT | {"ttl": 1}, key=key)).json()["data"]
     message_id = data["key"]["id"]
     assert data["key"] == {"remoteJid": f"{PERSON}@s.whatsapp.net", "fromMe": True, "id": message_id}
     assert data["status"] == "PENDING"
@@ -41,11 +41,11 @@ async def test_qr_channel_queues_and_tells_why_nothing_left(house: House) -> Non
     assert data["messageType"] == "conversation"
     assert before <= data["messageTimestamp"] <= time.time()
     assert not {"messaging_product", "contacts", "messages"} & set(data)
-    trace = (await house.call("GET", f"/api/v1/messages/{message_id}/trace", key=key)).json()["data"]
+    trace = (await gateway.call("GET", f"/api/v1/messages/{message_id}/trace", key=key)).json()["data"]
     assert trace["waiting"]["rule"] in ("not_connected", "queue")
-    house.key = key
-    await house.until_status(message_id, "EXPIRED")
-    last = (await feed(house))[-1]
+    gateway.key = key
+    await gateway.until_status(message_id, "EXPIRED")
+    last = (await feed(gateway))[-1]
     assert last["type"] == "ack_notification"
     assert (last["data"]["status"], last["data"]["ack"], last["data"]["previous"]) == ("EXPIRED", -1, "PENDING")
     assert last["data"]["error"]["code"] == "expired"
@@ -53,10 +53,10 @@ async def test_qr_channel_queues_and_tells_why_nothing_left(house: House) -> Non
     assert last["channel"]["kind"] == "qr"
 
 
-async def test_a_send_writes_each_thing_once(house: House) -> None:
-    await house.send(**TEXT)
-    await house.send(**TEXT)
-    assert await written(house) | {"events": 0} == {
+async def test_a_send_writes_each_thing_once(gateway: Gateway) -> None:
+    await gateway.send(**TEXT)
+    await gateway.send(**TEXT)
+    assert await written(gateway) | {"events": 0} == {
         "messages": 2,
         "events": 0,
         "contacts": 1,
@@ -67,13 +67,13 @@ async def test_a_send_writes_each_thing_once(house: House) -> None:
     }
 
 
-async def test_every_field_is_kept_and_shown(house: House) -> None:
-    first = await house.send(**TEXT)
-    await house.until_status(first, "READ")
+async def test_every_field_is_kept_and_shown(gateway: Gateway) -> None:
+    first = await gateway.send(**TEXT)
+    await gateway.until_status(first, "READ")
     fields = {"type": "text", "preview_url": True, "client_ref": "order-7", "ttl": 60, "priority": "bulk"}
-    second = await house.send(**TEXT, **fields, reply_to=first, on_unknown="fail")
-    await house.until_status(second, "READ")
-    message = (await house.call("GET", f"/api/v1/messages/{second}")).json()["data"]
+    second = await gateway.send(**TEXT, **fields, reply_to=first, on_unknown="fail")
+    await gateway.until_status(second, "READ")
+    message = (await gateway.call("GET", f"/api/v1/messages/{second}")).json()["data"]
     assert message["content"] == {"body": "Hello", "preview_url": True}
     assert (message["client_ref"], message["priority"], message["reply_to"]) == ("order-7", "bulk", first)
     assert (message["direction"], message["type"], message["ack"]) == ("out", "text", 3)
@@ -82,26 +82,26 @@ async def test_every_field_is_kept_and_shown(house: House) -> None:
     lifetime = _time(message["expires_at"]) - _time(message["created_at"])
     assert lifetime.total_seconds() == 60
     assert message["created_at"] <= message["sent_at"] <= message["delivered_at"] <= message["read_at"]
-    accepted = (await house.sandbox("GET", "/control/ledger?kind=accepted"))["entries"]
+    accepted = (await gateway.sandbox("GET", "/control/ledger?kind=accepted"))["entries"]
     assert accepted[1]["content"] == {"body": "Hello", "preview_url": True}
-    assert accepted[1]["context"] == accepted[0]["wamid"] == await _network_id(house, first)
+    assert accepted[1]["context"] == accepted[0]["wamid"] == await _network_id(gateway, first)
 
 
-async def test_a_refusal_of_the_network_ends_in_failed(house: House) -> None:
+async def test_a_refusal_of_the_network_ends_in_failed(gateway: Gateway) -> None:
     rule = {"fault": "refuse", "code": 131026, "details": "Not on the network", "to": PERSON}
-    await house.sandbox("POST", "/control/faults", rule)
-    message_id = await house.send(**TEXT, client_ref="order-8")
-    await house.until_status(message_id, "FAILED")
-    message = (await house.call("GET", f"/api/v1/messages/{message_id}")).json()["data"]
+    await gateway.sandbox("POST", "/control/faults", rule)
+    message_id = await gateway.send(**TEXT, client_ref="order-8")
+    await gateway.until_status(message_id, "FAILED")
+    message = (await gateway.call("GET", f"/api/v1/messages/{message_id}")).json()["data"]
     assert message["error"]["code"] == 131026
     assert message["error"]["details"] == "Not on the network"
-    last = (await feed(house))[-1]["data"]
+    last = (await feed(gateway))[-1]["data"]
     assert (last["status"], last["ack"], last["client_ref"]) == ("FAILED", -1, "order-8")
     assert last["error"] == message["error"]
 
 
-async def _network_id(house: House, message_id: str) -> str:
-    network_id: str = (await house.call("GET", f"/api/v1/messages/{message_id}")).json()["data"]["network_id"]
+async def _network_id(gateway: Gateway, message_id: str) -> str:
+    network_id: str = (await gateway.call("GET", f"/api/v1/messages/{message_id}")).json()["data"]["network_id"]
     return network_id
 
 

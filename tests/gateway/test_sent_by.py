@@ -7,7 +7,7 @@ from gatepost.model.account import Principal
 from gatepost.model.sender import LABEL_MAX, PHONE, Sender, read_sender, sender_text
 from tests.gateway.checks import PERSON, SEND
 from tests.gateway.people import new_person
-from tests.house import House
+from tests.running_gateway import Gateway
 
 ONE, TWO = UUID(int=1), UUID(int=2)
 
@@ -27,19 +27,19 @@ def test_the_stored_form() -> None:
     assert read_sender(None) is None
 
 
-async def test_keys_and_people(house: House) -> None:
-    by_key = await house.send(phone=PERSON, body="Hello")
-    person = await new_person(house, "agent")
+async def test_keys_and_people(gateway: Gateway) -> None:
+    by_key = await gateway.send(phone=PERSON, body="Hello")
+    person = await new_person(gateway, "agent")
     answer = await person.call("POST", SEND, {"phone": PERSON, "body": "Hello"})
     by_person = answer.json()["data"]["key"]["id"]
-    key = (await house.call("GET", f"/api/v1/messages/{by_key}")).json()["data"]["sent_by"]
+    key = (await gateway.call("GET", f"/api/v1/messages/{by_key}")).json()["data"]["sent_by"]
     assert (key["kind"], key["id"][:4]) == ("key", "key_")
-    listed = (await house.call("GET", "/api/v1/messages?direction=out")).json()["data"]
+    listed = (await gateway.call("GET", "/api/v1/messages?direction=out")).json()["data"]
     assert {message["key"]["id"]: message["sent_by"] for message in listed} == {
         by_key: key,
         by_person: {"kind": "user", "id": ids.format_id("usr", person.user.id), "label": person.user.email},
     }
     batch = {"messages": [{"phone": PERSON, "body": "Hello"}]}
-    made = (await house.call("POST", "/api/v1/messages/batch", batch)).json()["data"]["results"][0]
-    found = await house.call("GET", f"/api/v1/messages/{made['data']['key']['id']}")
+    made = (await gateway.call("POST", "/api/v1/messages/batch", batch)).json()["data"]["results"][0]
+    found = await gateway.call("GET", f"/api/v1/messages/{made['data']['key']['id']}")
     assert found.json()["data"]["sent_by"] == key

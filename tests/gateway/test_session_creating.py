@@ -8,30 +8,30 @@ from tests.gateway.checks import check_refused
 from tests.gateway.people import Person, new_person
 from tests.gateway.reference import Route, routes_of, served
 from tests.gateway.test_account_keys import create
-from tests.house import Answer, House
+from tests.running_gateway import Answer, Gateway
 
 _TABLES = ("channels", "api_keys", "users", "one_time_links", "account_log", "labels")
 
 
-async def creating(house: House) -> list[Route]:
+async def creating(gateway: Gateway) -> list[Route]:
     """Return the routes of sessions only that create something."""
     return [
         route
-        for route in routes_of(await served(house))
+        for route in routes_of(await served(gateway))
         if route.method == "POST" and route.secured and not route.scope and "201" in route.spec["responses"]
     ]
 
 
-async def rows(house: House) -> dict[str, int]:
-    async with house.db.connection() as conn:
+async def rows(gateway: Gateway) -> dict[str, int]:
+    async with gateway.db.connection() as conn:
         return {table: await conn.fetchval(f"SELECT count(*) FROM {table}") for table in _TABLES}
 
 
 async def things_of(person: Person) -> dict[str, str]:
     """Return the ids of a key and of a colleague."""
-    colleague = await new_person(person.house, "agent", signed_in=False)
+    colleague = await new_person(person.gateway, "agent", signed_in=False)
     return {
-        "channel_id": person.house.channel,
+        "channel_id": person.gateway.channel,
         "key_id": (await create(person))["id"],
         "user_id": f"usr_{colleague.user.id.hex}",
     }
@@ -42,8 +42,8 @@ async def ask(person: Person, route: Route, things: dict[str, str], body: Any, k
     return await person.call(route.method, route.at(things), given, headers={"idempotency-key": key})
 
 
-async def test_each_is_done_once(house: House) -> None:
-    owner, routes = await new_person(house), await creating(house)
+async def test_each_is_done_once(gateway: Gateway) -> None:
+    owner, routes = await new_person(gateway), await creating(gateway)
     assert len(routes) >= 5
     things = await things_of(owner)
     for route in routes:
@@ -54,7 +54,7 @@ async def test_each_is_done_once(house: House) -> None:
         first = await ask(owner, route, things, route.example, "one")
         assert first.status == 201, (route.key, first.body)
         assert "idempotent-replayed" not in first.headers
-        before = await rows(house)
+        before = await rows(gateway)
         again = await ask(owner, route, things, route.example, "one")
         assert (again.status, again.body) == (201, first.body), route.key
         assert again.headers["idempotent-replayed"] == "true", route.key
@@ -63,14 +63,14 @@ async def test_each_is_done_once(house: House) -> None:
             raw = msgspec.json.encode(route.example) + b" "
             other = await owner.call("POST", route.at(things), raw=raw, headers={"idempotency-key": "one"})
             check_refused(other, 422, "idempotency_key_reused", about=route.key)
-        assert await rows(house) == before, route.key
+        assert await rows(gateway) == before, route.key
 
 
-async def test_an_agent_and_another_account_do_not_get_the_answer_of_an_owner(house: House) -> None:
-    owner, agent = await new_person(house), await new_person(house, "agent")
-    stranger = await new_person(house, account_id=await house.new_account())
+async def test_an_agent_and_another_account_do_not_get_the_answer_of_an_owner(gateway: Gateway) -> None:
+    owner, agent = await new_person(gateway), await new_person(gateway, "agent")
+    stranger = await new_person(gateway, account_id=await gateway.new_account())
     things = await things_of(owner)
-    for route in await creating(house):
+    for route in await creating(gateway):
         first = await ask(owner, route, things, route.example, "one")
         assert first.status == 201, (route.key, first.body)
         check_refused(await ask(agent, route, things, route.example, "one"), 403, "missing_role", about=route.key)
@@ -79,10 +79,10 @@ async def test_an_agent_and_another_account_do_not_get_the_answer_of_an_owner(ho
         assert theirs.body != first.body, route.key
 
 
-async def test_a_session_and_a_key_share_the_keys_of_a_channel(house: House) -> None:
-    owner, once = await new_person(house), {"idempotency-key": "one"}
+async def test_a_session_and_a_key_share_the_keys_of_a_channel(gateway: Gateway) -> None:
+    owner, once = await new_person(gateway), {"idempotency-key": "one"}
     made = await owner.call("POST", "/api/v1/labels", {"name": "VIP"}, headers=once)
     assert made.status == 201
-    again = await house.call("POST", "/api/v1/labels", {"name": "VIP"}, headers=once)
+    again = await gateway.call("POST", "/api/v1/labels", {"name": "VIP"}, headers=once)
     assert (again.body, again.headers["idempotent-replayed"]) == (made.body, "true")
-    assert (await rows(house))["labels"] == 1
+    assert (await rows(gateway))["labels"] == 1

@@ -14,16 +14,16 @@ from gatepost.clock import MovableClock
 from gatepost.model.errors import LimitReached, NotAuthenticated, Unavailable
 from tests.gateway.checks import check_refused
 from tests.gateway.people import PASSWORD, new_person, post_session
-from tests.house import House, running_house
+from tests.running_gateway import Gateway, running_gateway
 
 NOW = datetime(2026, 11, 15, 10, tzinfo=UTC)
 
 
 @pytest.fixture
-async def house(parted_database_url: str) -> AsyncIterator[House]:
-    """Give a house behind a proxy, whose clock is moved by hand, and which lets three wrong keys a minute pass."""
+async def gateway(parted_database_url: str) -> AsyncIterator[Gateway]:
+    """Give a gateway behind a proxy, whose clock is moved by hand, and which lets three wrong keys a minute pass."""
     clock = MovableClock(NOW)
-    async with running_house(
+    async with running_gateway(
         parted_database_url, clock=clock, role="api", server__trusted_proxies=["127.0.0.1/32"], api__wrong_keys=3
     ) as one:
         yield one
@@ -41,8 +41,8 @@ def refused(throttle: SignInThrottle, email: str, address: str) -> float:
     return caught.value.retry_after
 
 
-async def test_the_sixth_try_waits(house: House) -> None:
-    person = await new_person(house, signed_in=False)
+async def test_the_sixth_try_waits(gateway: Gateway) -> None:
+    person = await new_person(gateway, signed_in=False)
     for _ in range(PER_EMAIL_MINUTE):
         check_refused(await person.sign_in("wrong horse battery"), 401, "invalid_credentials")
     late = await person.sign_in()
@@ -50,36 +50,36 @@ async def test_the_sixth_try_waits(house: House) -> None:
     assert error["retryable"] is True
     assert late.headers["retry-after"] == "60"
     assert late.headers["ratelimit-policy"] == '"sign-in";q=5;w=60'
-    shouted = await post_session(house, {"email": person.user.email.upper(), "password": PASSWORD})
+    shouted = await post_session(gateway, {"email": person.user.email.upper(), "password": PASSWORD})
     check_refused(shouted, 429, "rate_limited")
-    other = await new_person(house, signed_in=False)
+    other = await new_person(gateway, signed_in=False)
     assert (await other.sign_in()).status == 201, "another e-mail address from the same place"
-    assert isinstance(house.clock, MovableClock)
-    house.clock.advance(60)
+    assert isinstance(gateway.clock, MovableClock)
+    gateway.clock.advance(60)
     assert (await person.sign_in()).status == 201
 
 
-async def test_unknown_addresses_wait_too(house: House) -> None:
+async def test_unknown_addresses_wait_too(gateway: Gateway) -> None:
     body = {"email": "nobody@example.com", "password": PASSWORD}
     for _ in range(PER_EMAIL_MINUTE):
-        check_refused(await post_session(house, body), 401, "invalid_credentials")
-    check_refused(await post_session(house, body), 429, "rate_limited")
+        check_refused(await post_session(gateway, body), 401, "invalid_credentials")
+    check_refused(await post_session(gateway, body), 429, "rate_limited")
 
 
-async def test_many_at_once_are_not_more(house: House) -> None:
-    person = await new_person(house, signed_in=False)
+async def test_many_at_once_are_not_more(gateway: Gateway) -> None:
+    person = await new_person(gateway, signed_in=False)
     answers = await asyncio.gather(*(person.sign_in("wrong horse battery") for _ in range(12)))
     assert sorted(answer.status for answer in answers) == [401] * 5 + [429] * 7
 
 
-async def test_success_does_not_count(house: House) -> None:
-    person = await new_person(house, signed_in=False)
+async def test_success_does_not_count(gateway: Gateway) -> None:
+    person = await new_person(gateway, signed_in=False)
     for _ in range(PER_EMAIL_MINUTE + 2):
         assert (await person.sign_in()).status == 201
 
 
-async def test_the_password_of_a_session_counts_too(house: House) -> None:
-    person = await new_person(house)
+async def test_the_password_of_a_session_counts_too(gateway: Gateway) -> None:
+    person = await new_person(gateway)
     body = {"current_password": "wrong horse battery", "new_password": PASSWORD}
     for _ in range(PER_EMAIL_MINUTE):
         check_refused(await person.call("PUT", "/api/v1/session/password", body), 401, "invalid_credentials")
@@ -154,23 +154,23 @@ def test_the_last_address_that_is_not_trusted(
     assert TrustedProxies(trusted).client_of(peer, forwarded) == client
 
 
-async def test_people_behind_a_proxy_are_counted_apart(house: House) -> None:
+async def test_people_behind_a_proxy_are_counted_apart(gateway: Gateway) -> None:
     for path in ("/api/v1/channel", "/api/v1/channel", "/api/v1/channel"):
-        answer = await house.call("GET", path, key="", headers={"x-forwarded-for": "6.6.6.6, 1.2.3.4"})
+        answer = await gateway.call("GET", path, key="", headers={"x-forwarded-for": "6.6.6.6, 1.2.3.4"})
         check_refused(answer, 401, "missing_api_key")
-    again = await house.call("GET", "/api/v1/channel", key="", headers={"x-forwarded-for": "7.7.7.7, 1.2.3.4"})
+    again = await gateway.call("GET", "/api/v1/channel", key="", headers={"x-forwarded-for": "7.7.7.7, 1.2.3.4"})
     check_refused(again, 429, "rate_limited")
-    other = await house.call("GET", "/api/v1/channel", key="", headers={"x-forwarded-for": "1.2.3.5"})
+    other = await gateway.call("GET", "/api/v1/channel", key="", headers={"x-forwarded-for": "1.2.3.5"})
     check_refused(other, 401, "missing_api_key")
     cookie = {"cookie": f"gatepost_session={'x' * 43}", "x-forwarded-for": "1.2.3.6"}
     for _ in range(3):
-        check_refused(await house.call("GET", "/api/v1/session", key="", headers=cookie), 401, "session_ended")
-    check_refused(await house.call("GET", "/api/v1/session", key="", headers=cookie), 429, "rate_limited")
+        check_refused(await gateway.call("GET", "/api/v1/session", key="", headers=cookie), 401, "session_ended")
+    check_refused(await gateway.call("GET", "/api/v1/session", key="", headers=cookie), 429, "rate_limited")
     link = "/api/v1/one-time-links/" + "x" * 43
     for _ in range(3):
-        answer = await house.call("GET", link, key="", headers={"x-forwarded-for": "1.2.3.7"})
+        answer = await gateway.call("GET", link, key="", headers={"x-forwarded-for": "1.2.3.7"})
         check_refused(answer, 404, "link_not_valid")
-    check_refused(await house.call("GET", link, key="", headers={"x-forwarded-for": "1.2.3.7"}), 429, "rate_limited")
+    check_refused(await gateway.call("GET", link, key="", headers={"x-forwarded-for": "1.2.3.7"}), 429, "rate_limited")
 
 
 # -- hashing ----------------------------------------------------------------------------------------------------------

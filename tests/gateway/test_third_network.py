@@ -20,7 +20,7 @@ from gatepost.networks.kind import Callbacks, Connector, NetworkChannel, Network
 from gatepost.networks.kinds import NETWORK_KINDS
 from gatepost.store.channels import ChannelConfig, insert_channel
 from tests.gateway.checks import PERSON, SEND, TEXT, check_refused
-from tests.house import House
+from tests.running_gateway import Gateway
 
 
 class Pigeons:
@@ -94,7 +94,7 @@ def seal(ring: str, body: bytes) -> str:
     return hmac.new(ring.encode(), body, hashlib.sha256).hexdigest()
 
 
-# The network is registered before the house opens and until it has closed, because a closing house checks its events.
+# The network is registered before the gateway opens until it has closed, because a closing gateway checks its events.
 pytestmark = pytest.mark.usefixtures("pigeons")
 
 
@@ -116,12 +116,12 @@ def pigeons(monkeypatch: pytest.MonkeyPatch) -> NetworkKind:
 
 
 @pytest.fixture
-async def channel_id(house: House, pigeons: NetworkKind) -> UUID:
-    """Create a channel of the network, whose key the house uses from now on."""
-    now = house.clock.now()
+async def channel_id(gateway: Gateway, pigeons: NetworkKind) -> UUID:
+    """Create a channel of the network, whose key the gateway uses from now on."""
+    now = gateway.clock.now()
     channel = ChannelConfig(
         id=ids.new_id(now),
-        account_id=house.account_id,
+        account_id=gateway.account_id,
         kind=pigeons.name,
         phone="15550004444",
         name="Pigeons",
@@ -131,19 +131,21 @@ async def channel_id(house: House, pigeons: NetworkKind) -> UUID:
         connection="connected",
         reason=None,
     )
-    assert await insert_channel(house.db, channel, now, new_entry(house.account_id, OPERATOR, "channel_created", now))
-    house.key = await house.new_key(channel.id)
+    assert await insert_channel(
+        gateway.db, channel, now, new_entry(gateway.account_id, OPERATOR, "channel_created", now)
+    )
+    gateway.key = await gateway.new_key(channel.id)
     return channel.id
 
 
-async def test_a_registered_network_carries_messages(house: House, channel_id: UUID) -> None:
-    answer = (await house.call("POST", SEND, TEXT)).json()["data"]
+async def test_a_registered_network_carries_messages(gateway: Gateway, channel_id: UUID) -> None:
+    answer = (await gateway.call("POST", SEND, TEXT)).json()["data"]
     message_id = answer["key"]["id"]
     assert answer == {"key": {"remoteJid": jid(PERSON), "fromMe": True, "id": message_id}, "status": "PENDING"}
-    await house.until_status(message_id, "SENT")
+    await gateway.until_status(message_id, "SENT")
     assert Pigeons.sent == [("north", PERSON)]
 
-    view = (await house.call("GET", "/api/v1/channel")).json()["data"]
+    view = (await gateway.call("GET", "/api/v1/channel")).json()["data"]
     assert (view["kind"], view["capabilities"]["types"]) == ("pigeons", ["text"])
     poll = {"phone": PERSON, "type": "poll", "poll": {"question": "?", "options": ["a", "b"]}}
     for method, path, body in (
@@ -154,35 +156,35 @@ async def test_a_registered_network_carries_messages(house: House, channel_id: U
         ("POST", "/api/v1/contacts/check", {"phones": [PERSON]}),
         ("DELETE", f"/api/v1/messages/{message_id}", None),
     ):
-        refused = await house.call(method, path, body)
+        refused = await gateway.call(method, path, body)
         assert (refused.status, refused.json()["error"]["code"]) == (422, "unsupported_on_channel"), path
 
 
-async def test_a_registered_network_is_in_the_event_schema(house: House) -> None:
-    document = (await house.call("GET", "/docs/events/message_notification.json", key="")).json()
+async def test_a_registered_network_is_in_the_event_schema(gateway: Gateway) -> None:
+    document = (await gateway.call("GET", "/docs/events/message_notification.json", key="")).json()
     assert document["$defs"]["ChannelRef"]["properties"]["kind"]["enum"] == ["official", "qr", "pigeons"]
 
 
-async def test_a_registered_network_calls_back(house: House, channel_id: UUID) -> None:
+async def test_a_registered_network_calls_back(gateway: Gateway, channel_id: UUID) -> None:
     address = f"/callbacks/pigeons/{ids.format_id('ch', channel_id)}"
-    handshake = await house.call("GET", address + "?ring=red", key="")
+    handshake = await gateway.call("GET", address + "?ring=red", key="")
     assert (handshake.status, handshake.body) == (200, b"coo")
-    check_refused(await house.call("GET", address + "?ring=blue", key=""), 401, "invalid_signature")
+    check_refused(await gateway.call("GET", address + "?ring=blue", key=""), 401, "invalid_signature")
 
-    at = times.format_time(house.clock.now())
+    at = times.format_time(gateway.clock.now())
     body = msgspec.json.encode([{"id": "note-1", "phone": PERSON, "text": "Oi", "at": at}])
     for headers in ({}, {"x-pigeon-seal": seal("blue", body)}):
-        answer = await house.call("POST", address, raw=body, key="", headers=headers)
+        answer = await gateway.call("POST", address, raw=body, key="", headers=headers)
         check_refused(answer, 401, "invalid_signature")
     sealed = {"x-pigeon-seal": seal("red", b"{")}
-    check_refused(await house.call("POST", address, raw=b"{", key="", headers=sealed), 400, "malformed_json")
+    check_refused(await gateway.call("POST", address, raw=b"{", key="", headers=sealed), 400, "malformed_json")
 
     sealed = {"x-pigeon-seal": seal("red", body)}
-    assert (await house.call("POST", address, raw=body, key="", headers=sealed)).status == 200
-    events = (await house.call("GET", "/api/v1/events")).json()["data"]
+    assert (await gateway.call("POST", address, raw=body, key="", headers=sealed)).status == 200
+    events = (await gateway.call("GET", "/api/v1/events")).json()["data"]
     (event,) = [event for event in events if event["type"] == "message_notification"]
     assert (event["channel"]["kind"], event["data"]["content"]["body"]) == ("pigeons", "Oi")
 
-    for other in (f"/callbacks/cloud/{ids.format_id('ch', channel_id)}", f"/callbacks/pigeons/{house.channel}"):
-        answer = await house.call("POST", other, raw=body, key="", headers=sealed)
+    for other in (f"/callbacks/cloud/{ids.format_id('ch', channel_id)}", f"/callbacks/pigeons/{gateway.channel}"):
+        answer = await gateway.call("POST", other, raw=body, key="", headers=sealed)
         check_refused(answer, 404, "not_found", about=other)

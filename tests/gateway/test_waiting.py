@@ -7,71 +7,71 @@ import pytest
 
 from tests.gateway.checks import TEXT, check_refused, feed
 from tests.gateway.event_streams import another_node
-from tests.house import House
 from tests.patience import PATIENCE
+from tests.running_gateway import Gateway
 
 EVENTS = "/api/v1/events"
 
 
-async def _wait(house: House, query: str, url: str = "") -> Any:
-    answer = await house.call("GET", f"{url}{EVENTS}?wait=30{query}")
+async def _wait(gateway: Gateway, query: str, url: str = "") -> Any:
+    answer = await gateway.call("GET", f"{url}{EVENTS}?wait=30{query}")
     assert answer.status == 200, answer.body
     return answer.json()
 
 
-async def test_what_is_there_comes_at_once(house: House) -> None:
-    await house.until_status(await house.send(**TEXT), "READ")
-    page = await _wait(house, "&limit=2")
+async def test_what_is_there_comes_at_once(gateway: Gateway) -> None:
+    await gateway.until_status(await gateway.send(**TEXT), "READ")
+    page = await _wait(gateway, "&limit=2")
     assert [event["sequence"] for event in page["data"]] == [1, 2]
     assert page["paging"]["next"] == page["data"][-1]["id"]
 
 
-async def test_what_comes_ends_the_waiting(house: House) -> None:
-    waiting = asyncio.create_task(_wait(house, ""))
+async def test_what_comes_ends_the_waiting(gateway: Gateway) -> None:
+    waiting = asyncio.create_task(_wait(gateway, ""))
     await asyncio.sleep(0.2)
     assert not waiting.done()
-    await house.send(**TEXT)
+    await gateway.send(**TEXT)
     async with asyncio.timeout(PATIENCE):
         assert (await waiting)["data"][0]["sequence"] == 1
 
 
-async def test_what_another_node_writes_ends_it_too(house: House) -> None:
-    async with another_node(house) as (url, _):
-        waiting = asyncio.create_task(_wait(house, "", url))
+async def test_what_another_node_writes_ends_it_too(gateway: Gateway) -> None:
+    async with another_node(gateway) as (url, _):
+        waiting = asyncio.create_task(_wait(gateway, "", url))
         await asyncio.sleep(0.2)
-        await house.send(**TEXT)
+        await gateway.send(**TEXT)
         async with asyncio.timeout(PATIENCE):
             assert (await waiting)["data"][0]["sequence"] == 1
 
 
-async def test_other_types_do_not_end_it_and_are_not_looked_through_again(house: House) -> None:
+async def test_other_types_do_not_end_it_and_are_not_looked_through_again(gateway: Gateway) -> None:
     for seconds in (1, 10, 30):  # longer only where a full machine takes longer to send a message
-        waiting = asyncio.create_task(house.call("GET", f"{EVENTS}?wait={seconds}&types=order_notifications"))
-        await house.until_status(await house.send(**TEXT), "READ")
+        waiting = asyncio.create_task(gateway.call("GET", f"{EVENTS}?wait={seconds}&types=order_notifications"))
+        await gateway.until_status(await gateway.send(**TEXT), "READ")
         if not waiting.done():
             break
     assert not waiting.done()
     page = (await waiting).json()
-    assert (page["data"], page["paging"]["next"]) == ([], (await feed(house))[-1]["id"])
+    assert (page["data"], page["paging"]["next"]) == ([], (await feed(gateway))[-1]["id"])
 
 
-async def test_nothing_comes(house: House) -> None:
+async def test_nothing_comes(gateway: Gateway) -> None:
     shorter = asyncio.create_task(asyncio.sleep(0.9))
-    page = (await house.call("GET", f"{EVENTS}?wait=1")).json()
+    page = (await gateway.call("GET", f"{EVENTS}?wait=1")).json()
     assert (page["data"], page["paging"]["next"]) == ([], None)
     assert shorter.done(), "it did not wait its second"
-    await house.until_status(await house.send(**TEXT), "READ")
-    last = (await feed(house))[-1]["id"]
-    page = (await house.call("GET", f"{EVENTS}?wait=1&after={last}")).json()
+    await gateway.until_status(await gateway.send(**TEXT), "READ")
+    last = (await feed(gateway))[-1]["id"]
+    page = (await gateway.call("GET", f"{EVENTS}?wait=1&after={last}")).json()
     assert (page["data"], page["paging"]["next"]) == ([], last)
 
 
 @pytest.mark.parametrize("wait", ["31", "-1", "", "1.5", "1e1", "0030", "x"])
-async def test_too_long_and_nonsense(house: House, wait: str) -> None:
-    check_refused(await house.call("GET", f"{EVENTS}?wait={wait}"), 422, "invalid_field", "wait")
+async def test_too_long_and_nonsense(gateway: Gateway, wait: str) -> None:
+    check_refused(await gateway.call("GET", f"{EVENTS}?wait={wait}"), 422, "invalid_field", "wait")
 
 
 @pytest.mark.parametrize("wait", ["0", "30", "030"])
-async def test_as_long_as_may_be(house: House, wait: str) -> None:
-    await house.send(**TEXT)
-    assert (await house.call("GET", f"{EVENTS}?wait={wait}")).status == 200
+async def test_as_long_as_may_be(gateway: Gateway, wait: str) -> None:
+    await gateway.send(**TEXT)
+    assert (await gateway.call("GET", f"{EVENTS}?wait={wait}")).status == 200

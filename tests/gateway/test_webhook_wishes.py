@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.gateway.checks import check_refused
-from tests.house import House
+from tests.running_gateway import Gateway
 
 HOOKS = "/api/v1/webhooks"
 URL = "http://127.0.0.1:54321/"
@@ -58,14 +58,14 @@ def wishes_of(hook: dict[str, Any]) -> dict[str, Any]:
     return {name: hook[name] for name in PLAIN}
 
 
-async def make(house: House, **fields: Any) -> Any:
-    answer = await house.call("POST", HOOKS, {"url": URL, **fields})
+async def make(gateway: Gateway, **fields: Any) -> Any:
+    answer = await gateway.call("POST", HOOKS, {"url": URL, **fields})
     assert answer.status == 201, answer.body
     return answer.json()["data"]
 
 
-async def test_without_wishes_each_event_comes_alone_and_at_once(house: House) -> None:
-    hook = await make(house)
+async def test_without_wishes_each_event_comes_alone_and_at_once(gateway: Gateway) -> None:
+    hook = await make(gateway)
     assert wishes_of(hook) == PLAIN
     assert (hook["failing_since"], hook["failures"], hook["succeeded_at"], hook["next_probe_at"]) == (
         None,
@@ -75,44 +75,44 @@ async def test_without_wishes_each_event_comes_alone_and_at_once(house: House) -
     )
 
 
-async def test_wishes_within_their_limits_are_granted(house: House) -> None:
-    hooks = [(await make(house))["id"], (await make(house, **FULL))["id"]]
+async def test_wishes_within_their_limits_are_granted(gateway: Gateway) -> None:
+    hooks = [(await make(gateway))["id"], (await make(gateway, **FULL))["id"]]
     for before, hook in zip((PLAIN, FULL), hooks, strict=True):
         for wish, shown in GOOD:
-            assert (await house.call("PATCH", f"{HOOKS}/{hook}", before)).status == 200
-            answer = await house.call("PATCH", f"{HOOKS}/{hook}", wish)
+            assert (await gateway.call("PATCH", f"{HOOKS}/{hook}", before)).status == 200
+            answer = await gateway.call("PATCH", f"{HOOKS}/{hook}", wish)
             assert answer.status == 200, (wish, answer.body)
             assert wishes_of(answer.json()["data"]) == before | shown, wish
     for wish, shown in GOOD:
-        made = await make(house, **wish)
+        made = await make(gateway, **wish)
         assert wishes_of(made) == PLAIN | shown, wish
-        await house.call("DELETE", f"{HOOKS}/{made['id']}")
+        await gateway.call("DELETE", f"{HOOKS}/{made['id']}")
 
 
-async def test_wishes_beyond_their_limits_change_nothing(house: House) -> None:
-    hook = (await make(house, **FULL))["id"]
-    before = (await house.call("GET", f"{HOOKS}/{hook}")).json()["data"]
+async def test_wishes_beyond_their_limits_change_nothing(gateway: Gateway) -> None:
+    hook = (await make(gateway, **FULL))["id"]
+    before = (await gateway.call("GET", f"{HOOKS}/{hook}")).json()["data"]
     for wish, field in BAD:
-        check_refused(await house.call("POST", HOOKS, {"url": URL, **wish}), 422, "invalid_field", field, about=wish)
+        check_refused(await gateway.call("POST", HOOKS, {"url": URL, **wish}), 422, "invalid_field", field, about=wish)
         change = {"url": URL + "other", "headers": {"X-A": "1"}, "active": False, **wish}
-        answer = await house.call("PATCH", f"{HOOKS}/{hook}", change)
+        answer = await gateway.call("PATCH", f"{HOOKS}/{hook}", change)
         check_refused(answer, 422, "invalid_field", field, about=wish)
-    assert (await house.call("GET", HOOKS)).json()["data"] == [before]
+    assert (await gateway.call("GET", HOOKS)).json()["data"] == [before]
 
 
 @pytest.mark.parametrize("change", [{"url": URL + "new"}, {"headers": {"X-A": "1"}}, {"active": False}, {}])
-async def test_what_is_not_named_stays(house: House, change: dict[str, Any]) -> None:
-    hook = await make(house, **FULL, events={"order_notifications": False})
-    changed = (await house.call("PATCH", f"{HOOKS}/{hook['id']}", change)).json()["data"]
+async def test_what_is_not_named_stays(gateway: Gateway, change: dict[str, Any]) -> None:
+    hook = await make(gateway, **FULL, events={"order_notifications": False})
+    changed = (await gateway.call("PATCH", f"{HOOKS}/{hook['id']}", change)).json()["data"]
     assert wishes_of(changed) == FULL
     assert changed["events"] == hook["events"]
 
 
-async def test_a_state_set_by_hand_is_in_the_feed(house: House) -> None:
-    hook = await make(house)
+async def test_a_state_set_by_hand_is_in_the_feed(gateway: Gateway) -> None:
+    hook = await make(gateway)
     for active in (False, False, True):
-        await house.call("PATCH", f"{HOOKS}/{hook['id']}", {"active": active})
-    told = (await house.call("GET", "/api/v1/events?types=endpoint_notification")).json()["data"]
+        await gateway.call("PATCH", f"{HOOKS}/{hook['id']}", {"active": active})
+    told = (await gateway.call("GET", "/api/v1/events?types=endpoint_notification")).json()["data"]
     assert [(event["action"], event["data"]["id"], event["data"]["state"]) for event in told] == [
         ("disabled", hook["id"], "disabled"),
         ("enabled", hook["id"], "active"),

@@ -3,14 +3,14 @@
 from standardwebhooks.webhooks import Webhook
 
 from tests.conftest import Receiver
-from tests.house import running_house
+from tests.running_gateway import running_gateway
 
 
 async def test_message_goes_all_the_way(parted_database_url: str, receiver: Receiver) -> None:
-    async with running_house(parted_database_url) as house:
-        made = await house.call("POST", "/api/v1/webhooks", {"url": receiver.url + "/hook"})
-        message_id = await house.send(phone="5511999998888", body="Hello", client_ref="order-1")
-        await house.until_status(message_id, "READ")
+    async with running_gateway(parted_database_url) as gateway:
+        made = await gateway.call("POST", "/api/v1/webhooks", {"url": receiver.url + "/hook"})
+        message_id = await gateway.send(phone="5511999998888", body="Hello", client_ref="order-1")
+        await gateway.until_status(message_id, "READ")
         requests = await receiver.wait_for(6)
         verifier = Webhook(made.json()["data"]["secret"])
         events = [verifier.verify(request.body, request.headers) for request in requests]

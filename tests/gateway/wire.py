@@ -6,8 +6,8 @@ from contextlib import asynccontextmanager, suppress
 
 import msgspec
 
-from tests.house import Answer
 from tests.patience import PATIENCE
+from tests.running_gateway import Answer
 
 HOST = b"Host: gateway\r\n"
 

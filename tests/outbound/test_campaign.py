@@ -1,7 +1,7 @@
 """A campaign to people who never wrote: as many a day as the tier allows, to the last, and nobody else waits for it.
 
 5,000 on a number of 1,000 a day: the sender over a real database, with a clock that is moved
-60 on a number of 20 a day: the whole house, at a network that counts for itself
+60 on a number of 20 a day: the whole gateway, at a network that counts for itself
 """
 
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""A campaign through the whole house: the network counts the conversations for itself, and never has to say no.
+"""A campaign through the whole gateway: the network counts the conversations for itself, and never has to say no.
 
     60 people, 20 a day ─► 20 ─► half a day later the network tells of 40 ─► 20 more ─► the next day, the rest
 
@@ -15,9 +15,9 @@ import pytest
 
 from gatepost.clock import SystemClock
 from gatepost_sandbox import SandboxSettings
-from tests.house import FAST_NETWORK, House, running_house
 from tests.outbound.test_campaign import most_in_a_day, people
 from tests.patience import PATIENCE
+from tests.running_gateway import FAST_NETWORK, Gateway, running_gateway
 
 WABA, NUMBER = "200000000000001", "100000000000007"
 HALF_DAY = 12 * 3600
@@ -44,9 +44,9 @@ class ShiftedClock(SystemClock):
 
 
 @pytest.fixture
-async def house(database_url: str) -> AsyncIterator[House]:
+async def gateway(database_url: str) -> AsyncIterator[Gateway]:
     """Give a gateway whose number may open twenty conversations a day, at a network that holds it to that."""
-    async with running_house(database_url, clock=ShiftedClock(), sandbox=NETWORK) as one:
+    async with running_gateway(database_url, clock=ShiftedClock(), sandbox=NETWORK) as one:
         limits = FAST_NETWORK | {"tier": 20, "window": 1}
         channel = await one.new_channel(one.account_id, "15550007777", NUMBER, limits=limits, waba_id=WABA)
         one.key = await one.new_key(channel.id)
@@ -55,16 +55,16 @@ async def house(database_url: str) -> AsyncIterator[House]:
         yield one
 
 
-async def half_a_day_later(house: House) -> None:
+async def half_a_day_later(gateway: Gateway) -> None:
     """Time moves on, at the network first: all that it tells meanwhile has come in."""
-    await house.sandbox("POST", "/control/clock", {"advance": HALF_DAY + 5, "ordered": False})
-    assert isinstance(house.clock, ShiftedClock)
-    house.clock.shift += timedelta(seconds=HALF_DAY + 5)
+    await gateway.sandbox("POST", "/control/clock", {"advance": HALF_DAY + 5, "ordered": False})
+    assert isinstance(gateway.clock, ShiftedClock)
+    gateway.clock.shift += timedelta(seconds=HALF_DAY + 5)
 
 
-async def accepted(house: House) -> list[Any]:
+async def accepted(gateway: Gateway) -> list[Any]:
     """What the network took from the number."""
-    found = await house.sandbox("GET", f"/control/ledger?kind=accepted&phone_number_id={NUMBER}")
+    found = await gateway.sandbox("GET", f"/control/ledger?kind=accepted&phone_number_id={NUMBER}")
     entries: list[Any] = found["entries"]
     return entries
 
@@ -75,54 +75,54 @@ async def until(check: Callable[[], Awaitable[bool]]) -> None:
             await asyncio.sleep(0.05)
 
 
-async def until_sent(house: House, count: int) -> None:
+async def until_sent(gateway: Gateway, count: int) -> None:
     """Waits for so many messages at the network, and a moment longer: there are to be no more."""
 
     async def there() -> bool:
-        return len(await accepted(house)) >= count
+        return len(await accepted(gateway)) >= count
 
     await until(there)
     await asyncio.sleep(0.7)  # a whole round of those who wait
-    assert len(await accepted(house)) == count
+    assert len(await accepted(gateway)) == count
 
 
-async def shown(house: House) -> Any:
-    return (await house.call("GET", "/api/v1/channel")).json()["data"]
+async def shown(gateway: Gateway) -> Any:
+    return (await gateway.call("GET", "/api/v1/channel")).json()["data"]
 
 
-async def test_the_network_counts_as_we_do_and_its_word_on_the_tier_is_taken(house: House) -> None:
+async def test_the_network_counts_as_we_do_and_its_word_on_the_tier_is_taken(gateway: Gateway) -> None:
     phones = people(60)
     campaign = {"type": "template", "template": TEMPLATE, "priority": "bulk", "ttl": 7 * 86_400}
-    ids = await asyncio.gather(*(house.send(phone=phone, **campaign) for phone in phones))
-    await until_sent(house, 20)
-    assert (await shown(house))["waiting"]["because"] == "The number may open no more conversations within 24 hours"
+    ids = await asyncio.gather(*(gateway.send(phone=phone, **campaign) for phone in phones))
+    await until_sent(gateway, 20)
+    assert (await shown(gateway))["waiting"]["because"] == "The number may open no more conversations within 24 hours"
 
-    await house.sandbox("POST", "/control/say", {"phone_number_id": NUMBER, "from": "447700900123", "text": "Hello?"})
-    await until_open(house, "447700900123")
-    reply = await house.send(phone="447700900123", body="Good morning")
-    await house.until_status(reply, "READ")
+    await gateway.sandbox("POST", "/control/say", {"phone_number_id": NUMBER, "from": "447700900123", "text": "Hello?"})
+    await until_open(gateway, "447700900123")
+    reply = await gateway.send(phone="447700900123", body="Good morning")
+    await gateway.until_status(reply, "READ")
 
-    await half_a_day_later(house)
-    await until_sent(house, 20 + 1 + 20)
-    seen = await shown(house)
+    await half_a_day_later(gateway)
+    await until_sent(gateway, 20 + 1 + 20)
+    seen = await shown(gateway)
     assert (seen["limits"]["tier"], seen["tier"]["used"], seen["tier"]["free"]) == (40, 40, 0)
 
-    await half_a_day_later(house)
-    await until_sent(house, 60 + 1)
-    taken = [entry for entry in await accepted(house) if entry["type"] == "template"]
+    await half_a_day_later(gateway)
+    await until_sent(gateway, 60 + 1)
+    taken = [entry for entry in await accepted(gateway) if entry["type"] == "template"]
     assert sorted(entry["to"] for entry in taken) == phones, "each of them once"
     assert most_in_a_day([entry["at"] for entry in taken]) == 40
-    refused = await house.sandbox("GET", f"/control/ledger?kind=refused&phone_number_id={NUMBER}")
+    refused = await gateway.sandbox("GET", f"/control/ledger?kind=refused&phone_number_id={NUMBER}")
     assert refused["entries"] == [], "we never asked for more than the network allows"
     for id_ in (ids[0], ids[-1]):
-        await house.until_status(id_, "READ")
+        await gateway.until_status(id_, "READ")
 
 
-async def until_open(house: House, phone: str) -> None:
+async def until_open(gateway: Gateway, phone: str) -> None:
     """Waits until what a person wrote has come in."""
 
     async def there() -> bool:
-        async with house.db.connection() as conn:
+        async with gateway.db.connection() as conn:
             return bool(await conn.fetchval("SELECT 1 FROM contacts WHERE phone = $1", phone))
 
     await until(there)

@@ -14,9 +14,9 @@ from standardwebhooks import Webhook, WebhookVerificationError
 from gatepost.model.signing import new_secret, public_key
 from gatepost.webhooks.signature import signature_headers
 from tests.conftest import Received, Receiver
-from tests.house import House, running_house
 from tests.node import PACKAGES, installed, run_node
 from tests.patience import PATIENCE
+from tests.running_gateway import Gateway, running_gateway
 
 HOOKS = "/api/v1/webhooks"
 BODY = '{"text":"Olá, 你好 👋"}'.encode()
@@ -127,17 +127,17 @@ class LateClock:
 # -- through two rotations, under load --------------------------------------------------------------------------------
 
 
-async def rotate(house: House, hook: str, **wishes: Any) -> str:
-    answer = await house.call("POST", f"{HOOKS}/{hook}/rotate-secret", wishes)
+async def rotate(gateway: Gateway, hook: str, **wishes: Any) -> str:
+    answer = await gateway.call("POST", f"{HOOKS}/{hook}/rotate-secret", wishes)
     assert answer.status == 200, answer.body
     secret: str = answer.json()["data"]["secret"]
     return secret
 
 
-async def load(house: House, receiver: Receiver, count: int) -> list[Received]:
+async def load(gateway: Gateway, receiver: Receiver, count: int) -> list[Received]:
     """So many messages, and the deliveries that came until each is read."""
     first = len(receiver.requests)
-    sent = await asyncio.gather(*(house.send(phone=f"55119999{i:05}", body="Hello") for i in range(count)))
+    sent = await asyncio.gather(*(gateway.send(phone=f"55119999{i:05}", body="Hello") for i in range(count)))
     async with asyncio.timeout(PATIENCE):
         while {one for request in receiver.requests[first:] if (one := read_message(request))} < set(sent):
             await asyncio.sleep(0.02)
@@ -164,17 +164,17 @@ async def test_every_delivery_verifies_through_two_rotations(
 ) -> None:
     # The libraries look at the real clock and bear five minutes: the gateway's is set back, and moved within them.
     clock = LateClock(150)
-    async with running_house(database_url, clock=clock) as house:
-        made = (await house.call("POST", HOOKS, {"url": receiver.url, "signing": first})).json()["data"]
-        flood = asyncio.create_task(load(house, receiver, 40))
+    async with running_gateway(database_url, clock=clock) as gateway:
+        made = (await gateway.call("POST", HOOKS, {"url": receiver.url, "signing": first})).json()["data"]
+        flood = asyncio.create_task(load(gateway, receiver, 40))
         await receiver.wait_for(5)
-        secrets = [made["secret"], await rotate(house, made["id"], overlap=OVERLAP, signing=then)]
+        secrets = [made["secret"], await rotate(gateway, made["id"], overlap=OVERLAP, signing=then)]
         await receiver.wait_for(len(receiver.requests) + 20)
-        secrets.append(await rotate(house, made["id"], overlap=OVERLAP))
+        secrets.append(await rotate(gateway, made["id"], overlap=OVERLAP))
         during = await flood
-        both = await until_signed(house, receiver, 3)
+        both = await until_signed(gateway, receiver, 3)
         clock.ahead += OVERLAP
-        after = await load(house, receiver, 5)
+        after = await load(gateway, receiver, 5)
     assert len(during) >= 200
     assert all(map(any, verified_by(libraries, secrets, during)))
     assert verified_by(libraries, secrets, both) == [[True, True, True]] * len(both)
@@ -182,10 +182,10 @@ async def test_every_delivery_verifies_through_two_rotations(
     assert {len(request.headers["webhook-signature"].split()) for request in after} == {1}
 
 
-async def until_signed(house: House, receiver: Receiver, count: int) -> list[Received]:
+async def until_signed(gateway: Gateway, receiver: Receiver, count: int) -> list[Received]:
     """Deliveries with so many signatures: the owner of the channel learns of a new secret within a moment."""
     async with asyncio.timeout(PATIENCE):
         while True:
-            requests = await load(house, receiver, 2)
+            requests = await load(gateway, receiver, 2)
             if all(len(request.headers["webhook-signature"].split()) == count for request in requests):
                 return requests

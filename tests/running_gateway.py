@@ -1,8 +1,8 @@
 """A complete gateway in a test: the real app over HTTP, a real sandbox, a real database.
 
-async with running_house(database_url) as house:
-    sent = await house.send(phone="5511999998888", body="Hello")
-    await house.until_status(sent, "READ")
+async with running_gateway(database_url) as gateway:
+    sent = await gateway.send(phone="5511999998888", body="Hello")
+    await gateway.until_status(sent, "READ")
 """
 
 import asyncio
@@ -58,7 +58,7 @@ class Answer(msgspec.Struct, frozen=True):
         return msgspec.json.decode(self.body)
 
 
-class House:
+class Gateway:
     """A running gateway, with methods to use it."""
 
     def __init__(
@@ -220,14 +220,14 @@ async def _sandbox(settings: SandboxSettings) -> AsyncIterator[tuple[str, Callab
 
 
 @asynccontextmanager
-async def running_house(
+async def running_gateway(
     database_url: str,
     *,
     clock: Clock | None = None,
     role: str = "all",
     sandbox: SandboxSettings | None = None,
     **overrides: Any,
-) -> AsyncIterator[House]:
+) -> AsyncIterator[Gateway]:
     """Run a gateway with one account, one official channel at the sandbox, and one key. Overrides: server__port=…"""
     network = sandbox or _quick_sandbox()
     with tempfile.TemporaryDirectory() as folder, _looking_often():
@@ -243,12 +243,12 @@ async def running_house(
             await gatepost.start()
             client = ClientBuilder().no_proxy().build()
             try:
-                async with serve_config(house_config(gatepost, settings)) as url, client:
-                    house = House(url, sandbox_url, db, gatepost.vault, settings, client, time)
-                    house.account_id = await house.new_account()
-                    channel = await house.new_channel(house.account_id)
-                    house.channel, house.key = ids.format_id("ch", channel.id), await house.new_key(channel.id)
-                    yield house
+                async with serve_config(gateway_config(gatepost, settings)) as url, client:
+                    gateway = Gateway(url, sandbox_url, db, gatepost.vault, settings, client, time)
+                    gateway.account_id = await gateway.new_account()
+                    channel = await gateway.new_channel(gateway.account_id)
+                    gateway.channel, gateway.key = ids.format_id("ch", channel.id), await gateway.new_key(channel.id)
+                    yield gateway
                     gatepost.end_streams()
                     await release()
                 await check_all_events(db)
@@ -257,7 +257,7 @@ async def running_house(
                 await db.close()
 
 
-def house_config(gatepost: Gatepost, settings: Settings) -> uvicorn.Config:
+def gateway_config(gatepost: Gatepost, settings: Settings) -> uvicorn.Config:
     """Return the gateway's server configuration, with a short wait for clients that do not disconnect."""
     config = serving.server_config(gatepost, settings)
     config.timeout_graceful_shutdown = 1
