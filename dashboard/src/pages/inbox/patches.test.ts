@@ -1,8 +1,11 @@
 import { QueryClient } from "@tanstack/react-query";
-import { expect, test } from "vitest";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { GatewayEvent } from "../../shared/live/follow";
 import { applyEvent } from "./events";
 import { type Conversation, type ConversationPages, keys, type Message, type MessagePages } from "./queries";
+
+beforeEach(() => void vi.stubGlobal("document", { hidden: false }));
+afterEach(() => void vi.unstubAllGlobals());
 
 const CHANNEL = "ch_1";
 const FILTER = { status: "open" as const };
