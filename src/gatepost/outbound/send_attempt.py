@@ -187,7 +187,7 @@ class SendAttempt:
             end.error,
             send_at=message.send_at,
             alias=alias,
-            told=details,
+            details=details,
             unopened=unopened,
             waits=waits,
         )

@@ -17,7 +17,7 @@ from gatepost.model.errors import Unavailable, database_unavailable
 from gatepost.store.pool import DRIVER_ERRORS, Database
 from gatepost.store.presence import NOTIFICATION, Presence, read_presence
 
-_CHANNEL = "gatepost_bell"
+_CHANNEL = "gatepost_channels"
 _GATHER = 0.02
 _MAX = 200  # ids in one notification: its payload may have 8,000 bytes
 
@@ -26,12 +26,16 @@ class ChannelNotifier:
     """Notifies other nodes, and listens for their notifications."""
 
     def __init__(
-        self, db: Database, dsn: str, heard: Callable[[UUID], None], met: Callable[[Presence], None] = lambda _: None
+        self,
+        db: Database,
+        dsn: str,
+        on_channel: Callable[[UUID], None],
+        on_presence: Callable[[Presence], None] = lambda _: None,
     ) -> None:
         self._db = db
         self._dsn = dsn
-        self._heard = heard
-        self._met = met
+        self._on_channel = on_channel
+        self._on_presence = on_presence
         self._gathered: set[UUID] = set()
         self._sending: asyncio.Task[None] | None = None
 
@@ -54,8 +58,8 @@ class ChannelNotifier:
             lost = asyncio.Event()
             try:
                 conn.add_termination_listener(lambda _: lost.set())
-                await conn.add_listener(_CHANNEL, self._on_notify)
-                await conn.add_listener(NOTIFICATION, self._on_presence)
+                await conn.add_listener(_CHANNEL, self._read_channels)
+                await conn.add_listener(NOTIFICATION, self._read_presence)
                 await lost.wait()
             finally:
                 conn.terminate()
@@ -63,15 +67,15 @@ class ChannelNotifier:
             raise database_unavailable() from error
         raise Unavailable("The connection that notifications come over was lost.", "database_unavailable")
 
-    def _on_notify(self, _conn: Any, _pid: int, _channel: str, payload: Any) -> None:
+    def _read_channels(self, _conn: Any, _pid: int, _channel: str, payload: Any) -> None:
         for text in str(payload).split(","):
             with contextlib.suppress(ValueError):
-                self._heard(UUID(hex=text))
+                self._on_channel(UUID(hex=text))
 
-    def _on_presence(self, _conn: Any, _pid: int, _channel: str, payload: Any) -> None:
+    def _read_presence(self, _conn: Any, _pid: int, _channel: str, payload: Any) -> None:
         presence = read_presence(str(payload))
         if presence is not None:
-            self._met(presence)
+            self._on_presence(presence)
 
 
 async def notify_now(db: Database, channels: Sequence[UUID]) -> None:

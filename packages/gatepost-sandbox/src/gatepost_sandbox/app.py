@@ -107,12 +107,12 @@ def _route_line(route: Any) -> str:
 def front(request: Request[Any, Any, Any]) -> Response[Any]:
     """Show what the sandbox can do: a page for browsers, text for other clients."""
     if page.wants_page(request.headers.get("accept", "")):
-        told: Response[Any] = page.show("index.html")
+        response: Response[Any] = page.show("index.html")
     else:
         listed = _FRONT + "".join(_route_line(route) for route in control.ROUTES)
-        told = Response(listed, media_type=MediaType.TEXT)
-    told.headers["vary"] = "accept"
-    return told
+        response = Response(listed, media_type=MediaType.TEXT)
+    response.headers["vary"] = "accept"
+    return response
 
 
 @get("/healthz", sync_to_thread=False)

@@ -102,9 +102,9 @@ class NetworkState:
 
     def announce(self, waba_id: str, field: str, value: dict[str, Any]) -> None:
         """Send an account-level update once to each callback address of an account."""
-        update, told = wire.account_update(field, value, self.clock.now()), set()
+        update, notified = wire.account_update(field, value, self.clock.now()), set()
         for number in self.numbers.values():
             address = self.accounts.address(number.spec, field)
-            if number.spec.waba_id == waba_id and address not in told:
-                told.add(address)
+            if number.spec.waba_id == waba_id and address not in notified:
+                notified.add(address)
                 self.emit(number, update)

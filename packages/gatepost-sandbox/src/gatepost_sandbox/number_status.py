@@ -142,8 +142,8 @@ def _retune(network: NetworkState, number: Number, **changes: Any) -> None:
 
 def _tell_number(network: NetworkState, number: Number, value: dict[str, Any]) -> None:
     tier = tier_name(number.limits.tier)
-    told = {"display_phone_number": number.spec.phone, **value, "max_daily_conversations_per_business": tier}
-    network.announce(number.spec.waba_id, NUMBER_NEWS, told)
+    update = {"display_phone_number": number.spec.phone, **value, "max_daily_conversations_per_business": tier}
+    network.announce(number.spec.waba_id, NUMBER_NEWS, update)
 
 
 def _version(number: Number) -> int:

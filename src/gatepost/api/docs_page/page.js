@@ -35,7 +35,7 @@ function kind(schema) {
   return schema.type || "anything";
 }
 
-function told(schema) {
+function description(schema) {
   const notes = [schema.description || (schema.anyOf || []).map((one) => one.description || "").join(" ").trim()];
   if (schema.default !== undefined && schema.default !== null) notes.push(`Without it: ${JSON.stringify(schema.default)}.`);
   return notes.filter(Boolean).join(" ");
@@ -52,7 +52,7 @@ function fields(schema) {
   const whole = follow(schema);
   const needed = new Set(whole.required || []);
   return Object.entries(whole.properties || {}).map(([name, field]) =>
-    [[make("code", {}, name), needed.has(name) ? " required" : ""], kind(field), words(told(field))]);
+    [[make("code", {}, name), needed.has(name) ? " required" : ""], kind(field), words(description(field))]);
 }
 
 function parameters(operation) {

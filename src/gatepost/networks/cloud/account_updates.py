@@ -82,14 +82,14 @@ def _reason(value: Value) -> str | None:
     """Return the network's reason of a rejection or a pause."""
     rejection, other = as_dict(value.get("rejection_info")), as_dict(value.get("other_info"))
     reason = _word(value.get("reason"))
-    told = [
+    reasons = [
         None if reason == "NONE" else reason,
         as_str(rejection.get("reason"), 1000),
         as_str(rejection.get("recommendation"), 1000),
         _word(other.get("title")),
         as_str(other.get("description"), 1000),
     ]
-    return ": ".join(dict.fromkeys(word for word in told if word)) or None
+    return ": ".join(dict.fromkeys(word for word in reasons if word)) or None
 
 
 def _template_quality(field: str, value: Value) -> list[Update]:

@@ -27,11 +27,11 @@ class CallbackContacts:
 
 def known(contact: dict[str, Any], number: str | None, user: str | None) -> Person:
     """Return a person with a phone number or user id."""
-    told = contact.get("user_id")
+    given = contact.get("user_id")
     profile = as_dict(contact.get("profile"))
     person = Person(
         phone=number or as_phone(contact.get("wa_id")),
-        user_id=user or (as_id(told) if isinstance(told, str) else None),
+        user_id=user or (as_id(given) if isinstance(given, str) else None),
         name=as_str(profile.get("name"), _NAME_MAX),
         username=as_str(profile.get("username"), _NAME_MAX),
     )

@@ -68,10 +68,10 @@ def _as_it_came(message: dict[str, Any], found: Any) -> dict[str, Any]:
 
 def _unsupported(type_: str, message: dict[str, Any]) -> IncomingContent:
     error = parse_error(message.get("errors"))
-    told = as_str(as_dict(message.get("unsupported")).get("type"), _TYPE_MAX)
+    reported = as_str(as_dict(message.get("unsupported")).get("type"), _TYPE_MAX)
     other = type_[:_TYPE_MAX] if type_ not in ("unsupported", "unknown") else None
     about = without_none(
-        type=told or other,
+        type=reported or other,
         code=error.code if error else None,
         title=error.title if error else None,
         details=error.details if error else None,

@@ -87,10 +87,10 @@ def _incoming(event: frames.MessageFrame) -> Incoming:
 
 def _context(event: frames.MessageFrame) -> dict[str, Any] | None:
     """Return the context of a message for events. `chat` is set for a group."""
-    told = event.context or {}
-    context: dict[str, Any] = {name: True for name in _FLAGS if told.get(name) is True}
-    if isinstance(told.get("referral"), dict):
-        context["referral"] = told["referral"]
+    reported = event.context or {}
+    context: dict[str, Any] = {name: True for name in _FLAGS if reported.get(name) is True}
+    if isinstance(reported.get("referral"), dict):
+        context["referral"] = reported["referral"]
     if event.chat:
         context["chat"] = {name: str(event.chat[name]) for name in ("kind", "id", "name") if event.chat.get(name)}
     return context or None

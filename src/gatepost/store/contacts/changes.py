@@ -7,6 +7,7 @@ from uuid import UUID
 
 import msgspec
 
+from gatepost.compute import in_parts
 from gatepost.model import ids, times
 from gatepost.model.contact import contact_exists, merge_custom
 from gatepost.model.errors import GatepostError
@@ -61,7 +62,7 @@ async def add_contact(
         known = await find_people(conn, channel_id, [line.phone])
         if known:
             raise contact_exists(ids.format_id("ct", known[line.phone].id))
-        row = new_row(line, now)
+        row = new_row(line, ids.new_id(now), now)
         await _insert(conn, channel_id, [row], now)
         _emit_created(event_buffer, row)
         await once.keep(conn, row, now)
@@ -151,50 +152,56 @@ async def put_contacts(
     """Insert or change the contacts of many lines in one commit; a number that occurs twice is changed twice."""
     async with channel_transaction(db, channel, channel_id, now) as change:
         conn, event_buffer = change.conn, change.event_buffer
-        known = await find_people(conn, channel_id, [line.phone for line in lines])
-        made: dict[UUID, ContactRow] = {}
-        changed: dict[UUID, tuple[ContactRow, ContactRow]] = {}  # before, and after
-        results = [_put(line, known, made, changed, now) for line in lines]
-        await _insert(conn, channel_id, list(made.values()), now)
-        await _update(conn, channel_id, [after for _, after in changed.values()])
-        for row in made.values():
+        people = _People(await find_people(conn, channel_id, [line.phone for line in lines]))
+        new_ids = ids.next_ids(ids.ZERO, now, len(lines))  # in the order of the table
+        results = await in_parts(lambda line, new_id: people.put(line, new_id, now), lines, new_ids)
+        made, changed = people.made(), people.changed()
+        await _insert(conn, channel_id, made, now)
+        await _update(conn, channel_id, [after for _, after in changed])
+        for row in made:
             _emit_created(event_buffer, row)
-        for before, after in changed.values():
+        for before, after in changed:
             _emit_updated(event_buffer, after, changed_fields(before, after))
     return results
 
 
-def _put(
-    line: ImportLine,
-    known: dict[str, ContactRow],
-    made: dict[UUID, ContactRow],
-    changed: dict[UUID, tuple[ContactRow, ContactRow]],
-    now: datetime,
-) -> ImportResult:
-    """Apply one line in memory; nothing is written yet."""
-    before = known.get(line.phone)
-    try:
-        after = new_row(line, now) if before is None else with_changes(before, line.fields, now)
-    except GatepostError as error:
-        return ImportResult("refused", refusal=error)
-    if before is not None and not changed_fields(before, after):
-        return ImportResult("unchanged", before.id)
-    forms = forms_of(line.phone) if before is None else (line.phone,)
-    for address in [*forms, *(a for a, row in known.items() if row.id == after.id)]:
-        known[address] = after
-    if before is None or after.id in made:
-        made[after.id] = after
-    else:
-        changed[after.id] = (changed[after.id][0] if after.id in changed else before, after)
-    return ImportResult("created" if before is None else "updated", after.id)
+class _People:
+    """The contacts of an import, before and after its lines. Nothing is written yet."""
+
+    def __init__(self, known: Mapping[str, ContactRow]) -> None:
+        self._ids = {address: row.id for address, row in known.items()}
+        self._before = {row.id: row for row in known.values()}
+        self._after: dict[UUID, ContactRow] = {}
+
+    def put(self, line: ImportLine, new_id: UUID, now: datetime) -> ImportResult:
+        """Apply one line. A contact that it creates gets the new id."""
+        id_ = self._ids.get(line.phone)
+        row = None if id_ is None else self._after.get(id_) or self._before[id_]
+        try:
+            after = new_row(line, new_id, now) if row is None else with_changes(row, line.fields, now)
+        except GatepostError as error:
+            return ImportResult("refused", refusal=error)
+        if row is not None and not changed_fields(row, after):
+            return ImportResult("unchanged", row.id)
+        if row is None:
+            self._ids |= dict.fromkeys(forms_of(line.phone), after.id)
+        self._after[after.id] = after
+        return ImportResult("created" if row is None else "updated", after.id)
+
+    def made(self) -> list[ContactRow]:
+        return [row for id_, row in self._after.items() if id_ not in self._before]
+
+    def changed(self) -> list[tuple[ContactRow, ContactRow]]:
+        """Return the changed contacts as they were, and as they are."""
+        return [(self._before[id_], row) for id_, row in self._after.items() if id_ in self._before]
 
 
 # -- what changes -----------------------------------------------------------------------------------------------------
 
 
-def new_row(line: ImportLine, now: datetime) -> ContactRow:
+def new_row(line: ImportLine, id_: UUID, now: datetime) -> ContactRow:
     """Return a new contact."""
-    bare = ContactRow(ids.new_id(now), line.phone, None, None, None, None, {}, now, now)
+    bare = ContactRow(id_, line.phone, None, None, None, None, {}, now, now)
     return with_changes(bare, line.fields, now)
 
 

@@ -19,7 +19,7 @@ HEADER = """\
 """
 
 SETTINGS = """
-# one door: the socket
+# one way in: the socket
 listen_addresses = ''
 port = 5432
 unix_socket_permissions = 0700

@@ -2,11 +2,13 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from typing import Any
 from uuid import UUID
 
 import msgspec
 
+from gatepost.compute import in_parts
 from gatepost.model import ids, times
 from gatepost.model.contact import opted_out
 from gatepost.model.errors import GatepostError, LimitReached, LimitState, invalid_field, overloaded
@@ -187,7 +189,7 @@ async def _write(conn: "Connection[Any]", groups: Sequence[ChannelGroup], now: d
         await _schedule(conn, group.channel_id, group.chosen, rows.new_ids)
         if group.batch_id is not None:
             await add_batch(conn, group.channel_id, group.batch_id, rows.new_ids, now)
-        answers = [s.answer(id_, now) for s, id_ in zip(group.chosen, rows.new_ids, strict=True)]
+        answers = await in_parts(lambda s, id_: s.answer(id_, now), group.chosen, rows.new_ids)
         keyed = [(s.key, answer) for s, answer in zip(group.chosen, answers, strict=True) if s.key]
         await store_answers(conn, group.channel_id, keyed, now)
         for i, answer in zip(group.fresh, answers, strict=True):
@@ -200,18 +202,17 @@ async def _prepare(conn: "Connection[Any]", group: ChannelGroup, now: datetime) 
     new_ids, event_buffer = ids.next_ids(head.last_message_id, now, len(chosen)), EventBuffer(head, now)
     made = await add_missing(conn, group.channel_id, people, [s.draft.phone for s in chosen], now, {})
     emit_created(made, event_buffer, now)
-    event_ids = [
-        _emit_message_created(event_buffer, id_, s.draft, people[s.draft.phone], now)
-        for id_, s in zip(new_ids, chosen, strict=True)
-    ]
+    recipients = [people[s.draft.phone] for s in chosen]
+    drafts = [s.draft for s in chosen]
+    event_ids = await in_parts(partial(_emit_message_created, event_buffer, now), new_ids, drafts, recipients)
     return AcceptedRows(
         head=head,
         channel=chosen[-1].channel,
         slice_left=group.slice_left,
-        drafts=[s.draft for s in chosen],
+        drafts=drafts,
         senders=[s.sent_by for s in chosen],
         new_ids=new_ids,
-        contact_ids=[people[s.draft.phone].id for s in chosen],
+        contact_ids=[contact.id for contact in recipients],
         event_ids=event_ids,
         events=event_buffer.events,
     )
@@ -243,7 +244,7 @@ async def _schedule(
 
 
 def _emit_message_created(
-    event_buffer: EventBuffer, id_: UUID, draft: Draft, contact: KnownContact, now: datetime
+    event_buffer: EventBuffer, now: datetime, id_: UUID, draft: Draft, contact: KnownContact
 ) -> UUID:
     data = MessageCreated.of(
         id_=id_,

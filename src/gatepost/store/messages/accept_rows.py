@@ -8,6 +8,7 @@ from uuid import UUID
 
 import msgspec
 
+from gatepost.compute import in_parts
 from gatepost.model.event import ChannelRef, NewEvent, render
 from gatepost.model.message import Draft
 from gatepost.store.channel_head import ChannelHead
@@ -137,6 +138,7 @@ async def write_accepted(conn: "Connection[Any]", written: Sequence[AcceptedRows
         for one in written
         for contact_id, message_id in zip(*newest_by_contact(one.contact_ids, one.new_ids), strict=True)
     ]
+    bodies = await in_parts(lambda one, event, seq: render(event, seq, one.channel, now), *zip(*numbered, strict=True))
     await conn.execute(
         *statement(
             _WRITE,
@@ -155,7 +157,7 @@ async def write_accepted(conn: "Connection[Any]", written: Sequence[AcceptedRows
             event_ids=[event.id for _, event, _ in numbered],
             event_seqs=[seq for _, _, seq in numbered],
             event_types=[event.data.TYPE for _, event, _ in numbered],
-            event_bodies=[render(event, seq, one.channel, now) for one, event, seq in numbered],
+            event_bodies=bodies,
             event_conversation_ids=[event.conversation_id for _, event, _ in numbered],
             event_message_ids=[event.message_id for _, event, _ in numbered],
             head_channel_ids=[one.head.channel_id for one in written],

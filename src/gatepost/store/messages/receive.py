@@ -33,7 +33,7 @@ class StatusReport(msgspec.Struct, frozen=True):
     message_id: UUID | None
     error: dict[str, Any] | None
     attempt: int | None = None  # of ours, if the network reports it
-    told: dict[str, Any] | None = None  # pricing and conversation, if the network reports them
+    details: dict[str, Any] | None = None  # pricing and conversation, if the network reports them
 
 
 class ReportBatch(msgspec.Struct, frozen=True):
@@ -71,7 +71,9 @@ async def _awaited(conn: "Connection[Any]", channel_id: UUID, fresh: Sequence[In
     """Return parked statuses of messages that the business wrote on its own phone."""
     echoes = [message.network_id for message in fresh if message.from_me]
     parked = await take_parked(conn, channel_id, echoes) if echoes else {}
-    return [StatusReport(name, p.state, None, p.error, None, p.told) for name, found in parked.items() for p in found]
+    return [
+        StatusReport(name, p.state, None, p.error, None, p.details) for name, found in parked.items() for p in found
+    ]
 
 
 def _floor(now: datetime) -> UUID:
@@ -99,7 +101,7 @@ async def _apply(
         if report.state is State.FAILED and (report.attempt or change.attempt) < change.attempt:
             continue  # an earlier attempt, whose answer was lost; the message is being sent again
         change.learn(report.network_id)
-        change.step(report.state, report.error, report.told)
+        change.step(report.state, report.error, report.details)
     await _park(conn, channel_id, parked, now)
     return [change for change in changes.values() if change.changed]
 
@@ -148,7 +150,7 @@ async def _park(conn: "Connection[Any]", channel_id: UUID, reports: Sequence[Sta
             channel_id,
             [r.network_id for r in reports],
             [ids.new_id(now) for _ in reports],
-            [park(r.state, r.error, r.told) for r in reports],
+            [park(r.state, r.error, r.details) for r in reports],
         )
 
 

@@ -228,7 +228,7 @@ class SendResult(msgspec.Struct, frozen=True):
     next_at: datetime | None = None
     send_at: datetime | None = None
     alias: str | None = None  # the recipient's number as the network writes it, if that differs
-    told: dict[str, Any] | None = None
+    details: dict[str, Any] | None = None
     unopened: bool = False  # its intent opened a conversation, which the network refused
     waits: str | None = None  # of a message that ends without an attempt: its delays
 
@@ -297,9 +297,9 @@ def _change_for(
         return change
     if result.network_id:
         change.learn(result.network_id)
-    change.step(result.state, result.error, result.told)
+    change.step(result.state, result.error, result.details)
     for status in parked.get(result.network_id or "", ()):
-        change.step(status.state, status.error, status.told)
+        change.step(status.state, status.error, status.details)
     return change if change.changed else None
 
 

@@ -26,7 +26,7 @@ class StatusStep(msgspec.Struct, frozen=True):
     state: State
     previous: str
     error: dict[str, Any] | None
-    told: dict[str, Any] | None = None  # what the network reports with it: pricing, conversation, held
+    details: dict[str, Any] | None = None  # what the network reports with it: pricing, conversation, held
 
 
 class ParkedStatus(msgspec.Struct, frozen=True):
@@ -34,12 +34,12 @@ class ParkedStatus(msgspec.Struct, frozen=True):
 
     state: State
     error: dict[str, Any] | None
-    told: dict[str, Any] | None = None
+    details: dict[str, Any] | None = msgspec.field(default=None, name="told")  # stored under this name
 
 
-def park(state: State, error: dict[str, Any] | None, told: dict[str, Any] | None) -> str:
+def park(state: State, error: dict[str, Any] | None, details: dict[str, Any] | None) -> str:
     """Return a status as JSON, to be stored until its message is known."""
-    return json_text(ParkedStatus(state, error, told))
+    return json_text(ParkedStatus(state, error, details))
 
 
 async def take_parked(
@@ -90,14 +90,14 @@ class StatusChange(msgspec.Struct):
         state = State(row["state"])
         return cls(*who, state, row["attempt"], row["network_id"], queued=state is State.QUEUED)
 
-    def step(self, state: State, error: dict[str, Any] | None, told: dict[str, Any] | None = None) -> None:
+    def step(self, state: State, error: dict[str, Any] | None, details: dict[str, Any] | None = None) -> None:
         """Apply a report, if it is new."""
-        if told and "pricing" in told:
-            self.pricing = told["pricing"]
+        if details and "pricing" in details:
+            self.pricing = details["pricing"]
             self.changed = True
         if may_follow(self.state, state):
             before = "SCHEDULED" if self.scheduled and self.state is State.QUEUED else STATUS[self.state]
-            self.steps = [*self.steps, StatusStep(state, before, error, told)]
+            self.steps = [*self.steps, StatusStep(state, before, error, details)]
             self.state = state
             self.error = error or self.error
             self.changed = True
@@ -129,7 +129,7 @@ class StatusChange(msgspec.Struct):
                 previous=step.previous,
                 client_ref=self.client_ref,
                 error=step.error,
-                details=step.told,
+                details=step.details,
             )
             failed = step.state in (State.FAILED, State.EXPIRED)  # usage counts these
             event_id = event_buffer.add(data, self.contact_id, self.id if failed else None)

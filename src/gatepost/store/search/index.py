@@ -48,7 +48,7 @@ class PendingIndex(msgspec.Struct, frozen=True):
 
     closed: UUID
     seen: UUID
-    told: bool  # there are new events
+    found: bool  # there are new events
     behind: bool  # there are more events than one step reads
     again: list[StaleBlock]
     fresh: list[SizedMessage]  # the messages of the next block; empty if there are not enough
@@ -92,15 +92,15 @@ async def read_pending(db: Database, lease: Lease) -> PendingIndex:
     channel_id = lease.channel_id
     async with db.connection() as conn, conn.transaction(isolation="repeatable_read", readonly=True):
         closed, seen = await _progress(conn, channel_id)
-        told, late = await _latecomers(conn, channel_id, seen, closed)
+        found, late = await _latecomers(conn, channel_id, seen, closed)
         spans = await _spans_of(conn, channel_id, late)
         again = [StaleBlock(upper, await _covered(conn, channel_id, lower, upper)) for lower, upper in spans]
-        behind = len(told) == _EVENTS
+        behind = len(found) == _EVENTS
         # Only after all events: else the messages of this block would be taken for late ones.
         fresh = [] if behind else await _next_block(conn, channel_id, closed)
         looked_at = [message.id for messages in (*(one.messages for one in again), fresh) for message in messages]
         set_aside = await _set_aside(conn, channel_id, looked_at)
-    return PendingIndex(closed, told[-1] if told else seen, bool(told), behind, again, fresh, set_aside)
+    return PendingIndex(closed, found[-1] if found else seen, bool(found), behind, again, fresh, set_aside)
 
 
 async def _progress(conn: "Connection[Any]", channel_id: UUID) -> tuple[UUID, UUID]:
@@ -190,7 +190,7 @@ async def write_block(db: Database, lease: Lease, pending: PendingIndex, new: Wo
     async with owner_transaction(db, lease) as conn:
         if new:
             await _insert(conn, lease.channel_id, new)
-        if pending.told or new:
+        if pending.found or new:
             await _save_progress(conn, lease.channel_id, new.last_id if new else pending.closed, pending.seen)
 
 

@@ -108,8 +108,8 @@ def export_contacts(
 def _report(answer: Answer) -> ImportReport:
     try:
         lines = [(line, msgspec.json.decode(line, type=_ReportLine)) for line in answer.body.splitlines()]
-        told = [msgspec.json.decode(line, type=ImportedLine) for line, read in lines if read.line is not None]
+        lines_read = [msgspec.json.decode(line, type=ImportedLine) for line, read in lines if read.line is not None]
     except msgspec.DecodeError as error:
         raise BadAnswer(f"The report could not be read: {error}") from None
     end = lines[-1][1] if lines else _ReportLine()
-    return ImportReport(lines=told, summary=end.summary or {}, error=end.error)
+    return ImportReport(lines=lines_read, summary=end.summary or {}, error=end.error)

@@ -44,8 +44,8 @@ def _invalid(_: Request[Any, Any, Any], error: msgspec.ValidationError) -> Respo
 
 def _http(_: Request[Any, Any, Any], error: HTTPException) -> Response[dict[str, str]]:
     fields = error.extra if isinstance(error.extra, list) else []
-    told = "; ".join(f"{field.get('key', 'body')}: {field.get('message')}" for field in fields)
-    return _answer(error.status_code, told or error.detail)
+    message = "; ".join(f"{field.get('key', 'body')}: {field.get('message')}" for field in fields)
+    return _answer(error.status_code, message or error.detail)
 
 
 EXCEPTION_HANDLERS: ExceptionHandlersMap = {

@@ -94,13 +94,13 @@ def read_params(call: Call) -> dict[str, Any] | Refusal:
     if kind.startswith("application/x-www-form-urlencoded"):
         return params | dict(parse_qsl(call.body.decode("utf-8", "replace"), keep_blank_values=True))
     try:
-        told = msgspec.json.decode(call.body)
-        told = msgspec.json.decode(told) if isinstance(told, str) else told  # some clients write JSON inside JSON
+        body = msgspec.json.decode(call.body)
+        body = msgspec.json.decode(body) if isinstance(body, str) else body  # some clients write JSON inside JSON
     except (msgspec.DecodeError, UnicodeDecodeError):
         return parameter("Invalid parameter: the request body is not valid JSON.")
-    if not isinstance(told, dict):
+    if not isinstance(body, dict):
         return parameter("Invalid parameter: the request body must be a JSON object.")
-    return params | told
+    return params | body
 
 
 def read_form(call: Call) -> dict[str, str | File] | Refusal:

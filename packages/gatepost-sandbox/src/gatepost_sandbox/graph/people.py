@@ -164,5 +164,5 @@ def read_users(call: Call) -> list[tuple[str, str]] | Refusal:
 
 
 def _told(users: list[tuple[str, str]], name: str) -> dict[str, Any]:
-    told = [{"input": written, "wa_id": person} for written, person in users]
-    return {"messaging_product": "whatsapp", "block_users": {name: told}}
+    listed = [{"input": written, "wa_id": person} for written, person in users]
+    return {"messaging_product": "whatsapp", "block_users": {name: listed}}

@@ -191,8 +191,13 @@ def list_subscriptions(network: Network, app_id: str, call: Call) -> Result:
     if found is None:
         return {"data": []}
     fields = [{"name": name, "version": "v25.0"} for name in found.fields]
-    told = {"object": "whatsapp_business_account", "callback_url": found.callback_url, "active": True, "fields": fields}
-    return {"data": [told]}
+    subscription = {
+        "object": "whatsapp_business_account",
+        "callback_url": found.callback_url,
+        "active": True,
+        "fields": fields,
+    }
+    return {"data": [subscription]}
 
 
 def delete_subscription(network: Network, app_id: str, call: Call) -> Result:

@@ -13,9 +13,9 @@ export async function control(method, path, body) {
   } catch {
     throw new Error("The sandbox does not answer. Is it still running?");
   }
-  const told = await answer.json().catch(() => ({}));
-  if (!answer.ok) throw new Error(told.error || `The sandbox answered ${answer.status}.`);
-  return told;
+  const body = await answer.json().catch(() => ({}));
+  if (!answer.ok) throw new Error(body.error || `The sandbox answered ${answer.status}.`);
+  return body;
 }
 
 /** An escaped path segment. */

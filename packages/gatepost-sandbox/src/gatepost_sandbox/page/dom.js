@@ -21,7 +21,7 @@ export function act(label, doing, name = "") {
 
 const shown = new WeakMap();
 
-/** Fills a list anew, but only when its values changed: what somebody is about to press must not move. */
+/** Fills a list again, but only when its values changed: what somebody is about to press must not move. */
 export function fill(list, values, make, empty) {
   const state = JSON.stringify(values);
   if (shown.get(list) === state) return false;

@@ -47,8 +47,8 @@ class Files:
 def describe(handle: str, stored: Stored) -> dict[str, Any]:
     """Return a file as events show it."""
     digest = hashlib.sha256(stored.data).hexdigest()
-    told = {"handle": handle, "mime_type": stored.mime, "sha256": digest, "size": len(stored.data)}
-    return told if stored.filename is None else {**told, "filename": stored.filename}
+    described = {"handle": handle, "mime_type": stored.mime, "sha256": digest, "size": len(stored.data)}
+    return described if stored.filename is None else {**described, "filename": stored.filename}
 
 
 def fetch(stored: Stored | None, get: Get) -> Iterator[Frame]:

@@ -29,8 +29,8 @@ def _load(world: World, folder: Folder) -> State | None:
         return folder.load(world.callback_client)
     except Exception as error:  # another version, or an incomplete file
         old = folder.set_aside()
-        told = "The sandbox starts with an empty network: its state is of another version (%s). It was moved to %s."
-        log.warning(told, type(error).__name__, old)
+        warning = "The sandbox starts with an empty network: its state is of another version (%s). It was moved to %s."
+        log.warning(warning, type(error).__name__, old)
         return None
 
 

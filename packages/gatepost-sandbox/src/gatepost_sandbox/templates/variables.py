@@ -51,8 +51,8 @@ def check_examples(part: dict[str, Any], kind: str, key: str, form: Format, name
     if not isinstance(given, list) or not given:
         return lacking(kind, "example")
     if form == "NAMED":
-        told = {item.get("param_name") for item in given if isinstance(item, dict) and item.get("example")}
-        return None if told == set(names) else wrong(f"The examples of the {kind} must name each variable once.")
+        named = {item.get("param_name") for item in given if isinstance(item, dict) and item.get("example")}
+        return None if named == set(names) else wrong(f"The examples of the {kind} must name each variable once.")
     row = given[0] if key == "body_text" and isinstance(given[0], list) else given
     good = len(row) == len(names) and all(isinstance(item, str) and item for item in row)
     return None if good else wrong(f"The {kind} has {len(names)} variables and {len(row)} examples.")

@@ -54,8 +54,8 @@ def quality_value(template: Template, previous: Quality) -> dict[str, Any]:
 
 def impending_value(template: Template, correct: Category, at: float) -> dict[str, Any]:
     """Return the webhook value of an upcoming category change; `new_category` is the present one."""
-    told = {"new_category": template.category, "correct_category": correct, "category_update_timestamp": int(at)}
-    return {**_named(template), **told}
+    change = {"new_category": template.category, "correct_category": correct, "category_update_timestamp": int(at)}
+    return {**_named(template), **change}
 
 
 def category_value(template: Template, previous: Category) -> dict[str, Any]:

@@ -143,7 +143,7 @@ class DeviceSession:
 
     async def _told(self, event: Any) -> None:
         acknowledged = self._loop.create_future()
-        self._news.put_nowait(("told", event, acknowledged))
+        self._news.put_nowait(("event", event, acknowledged))
         await acknowledged
 
     # -- events, in order ------------------------------------------------------------------------------------------
@@ -166,7 +166,7 @@ class DeviceSession:
                 self.waiting.set()
             case ("login", word):
                 await self._end_codes(word)
-            case ("told", event, acknowledged):
+            case ("event", event, acknowledged):
                 await self._tell_and_wait(event, acknowledged)
             case ("ended", failed):
                 self._end(failed)

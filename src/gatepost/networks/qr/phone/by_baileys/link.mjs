@@ -19,7 +19,7 @@ import { download, upload } from './files.mjs'
 import { Keys } from './keys.mjs'
 import { known } from './known.mjs'
 import { logger } from './quiet.mjs'
-import * as told from './told.mjs'
+import * as events from './events.mjs'
 import { Turns } from './turns.mjs'
 
 const RESTART = 515
@@ -36,7 +36,7 @@ export class Link {
   #proxy
   #socket
   #acks = new Map() // id → the promise that waits for the network's acknowledgement
-  #told = new Set()
+  #reported = new Set()
   #stanzas = new WeakMap() // ciphertext → its stanza
   #turns = new Turns()
   #over = false
@@ -67,7 +67,7 @@ export class Link {
     })
     this.#socket = socket
     this.#inOrder(socket.ws, 'CB:message', (stanza) => this.#remember(stanza))
-    this.#inOrder(socket.ws, 'CB:receipt', (stanza) => this.#receipts(told.receipts(stanza)))
+    this.#inOrder(socket.ws, 'CB:receipt', (stanza) => this.#receipts(events.receipts(stanza)))
     socket.ws.on('CB:ack,class:message', ({ attrs }) => this.#acknowledged(attrs))
     socket.ev.on('creds.update', (update) => this.#save(update))
     socket.ev.on('connection.update', (update) => this.#changed(socket, update))
@@ -77,16 +77,16 @@ export class Link {
   #save(update) {
     const first = !this.#keys.kept
     this.#keys.save(update).then(
-      () => first && this.#keys.kept && this.#tell('paired', { device: this.#keys.creds.me.id }),
+      () => first && this.#keys.kept && this.#emit('paired', { device: this.#keys.creds.me.id }),
       () => {}, // #ask has already closed the connection
     )
   }
 
   #changed(socket, { connection, qr, lastDisconnect, reachoutTimeLock }) {
     if (socket !== this.#socket || this.#over) return
-    if (qr) this.#tell('code', { code: qr })
-    if (reachoutTimeLock) this.#tell('lock', { on: reachoutTimeLock.isActive, until: seconds(reachoutTimeLock) })
-    if (connection === 'open') this.#tell('open')
+    if (qr) this.#emit('code', { code: qr })
+    if (reachoutTimeLock) this.#emit('lock', { on: reachoutTimeLock.isActive, until: seconds(reachoutTimeLock) })
+    if (connection === 'open') this.#emit('open')
     if (connection === 'close') this.#closed(lastDisconnect?.error)
   }
 
@@ -104,7 +104,7 @@ export class Link {
   #end(code, words) {
     if (this.#over) return
     this.#over = true
-    this.#tell('closed', { code, words })
+    this.#emit('closed', { code, words })
   }
 
   async close(code = 0, words = '') {
@@ -131,14 +131,14 @@ export class Link {
 
   #listen(ev) {
     ev.on('messages.upsert', ({ messages }) => messages.forEach((message) => this.#upserted(message)))
-    ev.on('contacts.upsert', (contacts) => this.#tellAll('people', told.people(contacts)))
-    ev.on('lid-mapping.update', (mapping) => this.#tellAll('people', told.pairs([mapping])))
+    ev.on('contacts.upsert', (contacts) => this.#emitAll('people', events.people(contacts)))
+    ev.on('lid-mapping.update', (mapping) => this.#emitAll('people', events.pairs([mapping])))
     ev.on('messaging-history.set', ({ contacts, lidPnMappings }) =>
-      this.#tellAll('people', [...told.people(contacts), ...told.pairs(lidPnMappings ?? [])]),
+      this.#emitAll('people', [...events.people(contacts), ...events.pairs(lidPnMappings ?? [])]),
     )
-    ev.on('labels.edit', (label) => this.#tellAll('labels', [told.label(label)]))
-    ev.on('labels.association', (association) => this.#tellAll('labels', told.assignment(association)))
-    ev.on('call', (list) => this.#tellAll('calls', told.calls(list)))
+    ev.on('labels.edit', (label) => this.#emitAll('labels', [events.label(label)]))
+    ev.on('labels.association', (association) => this.#emitAll('labels', events.assignment(association)))
+    ev.on('call', (list) => this.#emitAll('calls', events.calls(list)))
   }
 
   // The library's own transaction becomes part of this one. A group message has two parts: the key of the group's
@@ -185,22 +185,22 @@ export class Link {
     if (!stanza) return
     const { me } = this.#keys.creds
     const { fullMessage } = decodeMessageNode(stanza, me.id, me.lid ?? '')
-    this.#told.add(fullMessage.key.id)
-    if (this.#told.size > LATEST) this.#told.delete(this.#told.values().next().value)
-    await this.#ask('message', told.fromStanza(stanza, fullMessage.key, plain))
+    this.#reported.add(fullMessage.key.id)
+    if (this.#reported.size > LATEST) this.#reported.delete(this.#reported.values().next().value)
+    await this.#ask('message', events.fromStanza(stanza, fullMessage.key, plain))
   }
 
   #upserted(message) {
-    if (this.#told.has(message.key.id)) return
-    if (message.message || told.neverShown(message)) this.#tell('upserted', told.fromUpsert(message))
+    if (this.#reported.has(message.key.id)) return
+    if (message.message || events.neverShown(message)) this.#emit('upserted', events.fromUpsert(message))
   }
 
-  #tell(news, fields) {
+  #emit(news, fields) {
     this.#wire.tell(news, this.#life, fields)
   }
 
-  #tellAll(news, list) {
-    if (list.length) this.#tell(news, { list })
+  #emitAll(news, list) {
+    if (list.length) this.#emit(news, { list })
   }
 
   // -- requests ------------------------------------------------------------------------------------------------------
@@ -306,7 +306,7 @@ export class Link {
       for (const voter of voters.map(jidNormalizedUser)) {
         const names = { pollCreatorJid: creator, pollMsgId: poll, pollEncKey: secret, voterJid: voter }
         const vote = opened(sealed, names)
-        if (vote) return { chosen: told.chosen(vote), options: told.options(asked) }
+        if (vote) return { chosen: events.chosen(vote), options: events.options(asked) }
       }
     throw new Error('The vote could not be opened.')
   }
