@@ -20,13 +20,28 @@ from bench.history import MANY, measure_history
 from bench.hostile import measure_hostile
 from bench.life import measure_life
 from bench.measurements import Findings, Machine
+from bench.pages import measure_pages
 from bench.processes import ROOT, BenchFailed, cpu_of_family
 from bench.report import show, write
+from bench.screen import measure_screen
 from bench.start import measure_start
 from bench.throughput import measure_throughput
 from bench.webhooks import measure_webhooks
 
-PARTS = ("accept", "channels", "dashboard", "history", "hostile", "life", "memory", "start", "throughput", "webhooks")
+PARTS = (
+    "accept",
+    "channels",
+    "dashboard",
+    "history",
+    "hostile",
+    "life",
+    "memory",
+    "pages",
+    "screen",
+    "start",
+    "throughput",
+    "webhooks",
+)
 
 
 class Busy:
@@ -52,7 +67,8 @@ async def measure(options: argparse.Namespace, tell: Tell) -> Findings:
     """Run the requested measurements one after the other."""
     wanted = PARTS if options.part == "all" else (options.part,)
     busy, begun = Busy(), datetime.now(UTC)
-    accept = channels = dashboard = history = hostile = start = life = memory = throughput = webhooks = None
+    accept = channels = dashboard = history = hostile = life = memory = None
+    pages = screen = start = throughput = webhooks = None
     with data_folder() as folder:
         kind, fsync = file_system(folder), fsync_seconds(folder)
         if "accept" in wanted:
@@ -72,6 +88,12 @@ async def measure(options: argparse.Namespace, tell: Tell) -> Findings:
     if "dashboard" in wanted:
         with data_folder() as folder:
             dashboard = await measure_dashboard(folder, tell)
+    if "pages" in wanted:
+        with data_folder() as folder:
+            pages = await measure_pages(folder, tell)
+    if "screen" in wanted:
+        with data_folder() as folder:
+            screen = await measure_screen(folder, tell)
     if "hostile" in wanted:
         with data_folder() as folder:
             hostile = await measure_hostile(folder, tell)
@@ -95,6 +117,8 @@ async def measure(options: argparse.Namespace, tell: Tell) -> Findings:
         hostile=hostile,
         life=life,
         memory=memory,
+        pages=pages,
+        screen=screen,
         start=start,
         throughput=throughput,
         webhooks=webhooks,

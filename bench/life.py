@@ -92,7 +92,7 @@ async def measure_life(
         await asyncio.sleep(2.0)
         rest = (resident(gateway.process), shared_out(gateway.postmaster))
         tenant = await make_tenant(gateway, config, f"http://127.0.0.1:{port}/hook")
-        await _register(sandbox_url, gateway, tenant)
+        await register_number(sandbox_url, gateway, tenant)
         tell(f"life: {messages:,} messages")
         async with Peak(gateway.process) as peak:
             lives = await _live(gateway, tenant, receiver, messages)
@@ -108,7 +108,7 @@ async def measure_life(
         return LifeFindings(lives, await _floors(gateway, port, seconds, tell)), memory
 
 
-async def _register(sandbox_url: str, gateway: Gateway, tenant: Tenant) -> None:
+async def register_number(sandbox_url: str, gateway: Gateway, tenant: Tenant) -> None:
     """Register the number with the network, without limits."""
     number = {
         **NUMBER,

@@ -11,6 +11,8 @@ from bench.history import HistoryFindings
 from bench.hostile import AIM, HostileFindings
 from bench.life import LifeFindings
 from bench.memory import MemoryFindings
+from bench.pages import PAGES_AIM, PagesFindings
+from bench.screen import SCREEN_AIM, ScreenFindings, p99
 from bench.start import StartFindings
 from bench.throughput import ThroughputFindings
 from bench.webhooks import WebhookFindings
@@ -48,6 +50,8 @@ class Findings(msgspec.Struct, frozen=True, kw_only=True):
     hostile: HostileFindings | None = None
     life: LifeFindings | None = None
     memory: MemoryFindings | None = None
+    pages: PagesFindings | None = None
+    screen: ScreenFindings | None = None
     start: StartFindings | None = None
     throughput: ThroughputFindings | None = None
     webhooks: WebhookFindings | None = None
@@ -80,6 +84,12 @@ def aims(findings: Findings) -> list[Aim]:
         found += _throughput_aims(findings.throughput)
     if findings.dashboard:
         found += _dashboard_aims(findings.dashboard)
+    if findings.pages:
+        found += _pages_aims(findings.pages)
+    if findings.screen:
+        slow = p99(findings.screen.beside)
+        name = f"from a message to the screen beside {findings.screen.others} pages, p99 ms"
+        found.append(Aim(name, f"≤ {SCREEN_AIM * 1000:.0f}", round(slow * 1000), slow <= SCREEN_AIM))
     if findings.history:
         found += _history_aims(findings.history)
     if findings.hostile:
@@ -103,6 +113,18 @@ def _dashboard_aims(found: DashboardFindings) -> list[Aim]:
             opened <= OPEN_AIM,
         ),
         Aim("longest task while the list scrolls, ms", f"≤ {TASK_AIM}", round(task), task <= TASK_AIM),
+    ]
+
+
+def _pages_aims(found: PagesFindings) -> list[Aim]:
+    return [
+        Aim(
+            f"{found.pages} open pages, {share.name}: % of a core of the gateway",
+            f"≤ {PAGES_AIM * 100:g}",
+            round(share.added * 100, 1),
+            share.added <= PAGES_AIM,
+        )
+        for share in (found.quiet, found.busy)
     ]
 
 

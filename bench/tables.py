@@ -13,6 +13,8 @@ from bench.life import CALLBACKS, WEBHOOKS, BareParts, LifeFindings
 from bench.measure import Sample
 from bench.measurements import Aim, Findings, aims
 from bench.memory import MemoryFindings
+from bench.pages import PagesFindings
+from bench.screen import ScreenFindings, p50, p99
 from bench.start import StartFindings
 from bench.throughput import Held, ThroughputFindings
 from bench.webhooks import BATCH, WebhookFindings
@@ -45,6 +47,10 @@ def sections(findings: Findings) -> list[Section]:
         found.append(_throughput(findings.throughput))
     if findings.dashboard:
         found.append(_dashboard(findings.dashboard))
+    if findings.pages:
+        found.append(_pages(findings.pages))
+    if findings.screen:
+        found.append(_screen(findings.screen))
     if findings.history:
         found += [_history(findings.history), _history_rates(findings.history)]
     if findings.hostile:
@@ -71,6 +77,33 @@ def _dashboard(found: DashboardFindings) -> Section:
         [f"longest task while scrolling past {found.scrolled:,} conversations, ms", round(found.longest_task)],
     ]
     return Section(f"The dashboard in Chromium, with an inbox of {found.conversations:,}", ["", "found"], rows)
+
+
+def _pages(found: PagesFindings) -> Section:
+    rows: list[list[Cell]] = [
+        [
+            share.name,
+            round(share.floor * 100, 1),
+            round(share.gateway * 100, 1),
+            round(share.added * 100, 1),
+            round(share.postgres * 100, 1),
+            round(share.requests, 1),
+            round(share.p50 * 1000) or None,
+            round(share.p99 * 1000) or None,
+        ]
+        for share in (found.quiet, found.busy)
+    ]
+    columns = ["", "gateway without, %", "with, %", "pages, %", "PostgreSQL for pages, %", "requests/s"]
+    columns += ["event to stream p50 ms", "p99 ms"]
+    return Section(f"{found.pages} open pages of one account, in % of a core", columns, rows)
+
+
+def _screen(found: ScreenFindings) -> Section:
+    rows: list[list[Cell]] = [
+        [name, len(lags), round(p50(lags) * 1000), round(p99(lags) * 1000)]
+        for name, lags in (("one page", found.alone), (f"beside {found.others} others", found.beside))
+    ]
+    return Section("From a person's message to the screen in Chromium", ["", "messages", "p50 ms", "p99 ms"], rows)
 
 
 def _accept(found: AcceptFindings) -> Section:

@@ -12,6 +12,7 @@ from gatepost.admin import accounts, channels, endpoints, keys
 from gatepost.admin.vault import Vault, load_or_make_key
 from gatepost.model import ids
 from gatepost.model.event import ACKNOWLEDGE, MESSAGE
+from gatepost.model.session import LIFETIME, new_token, token_hash
 from gatepost.settings import load
 from gatepost.store.channels import ChannelConfig
 from gatepost.store.contacts.rows import add_missing
@@ -109,6 +110,43 @@ async def limit_tenant(gateway: Gateway, tenant: Tenant, throughput: int) -> Non
             await conn.execute("UPDATE channels SET limits = $2 WHERE id = $1", tenant.channel_id, limits)
     finally:
         await db.close()
+
+
+async def add_sessions(gateway: Gateway, account_id: UUID, count: int) -> list[str]:
+    """Add people to an account who are signed in; return the tokens of their sessions."""
+    tokens, now = [new_token() for _ in range(count)], datetime.now(UTC)
+    db = await Database.connect(gateway.dsn, connections=1)
+    try:
+        await db.execute(
+            """WITH people AS (
+                   INSERT INTO users (id, account_id, email, password_hash, role, created_at)
+                   SELECT gen_random_uuid(), $1, md5(random()::text) || '@example.com', '', 'agent', $3
+                   FROM generate_series(1, cardinality($2::bytea[])) RETURNING id
+               ), numbered AS (
+                   SELECT id, row_number() OVER () AS number FROM people
+               )
+               INSERT INTO sessions (id, user_id, hash, created_at, last_used_at, expires_at, address, user_agent)
+               SELECT gen_random_uuid(), id, ($2::bytea[])[number], $3, $3, $4, '', '' FROM numbered""",
+            account_id,
+            [token_hash(token) for token in tokens],
+            now,
+            now + LIFETIME,
+        )
+    finally:
+        await db.close()
+    return tokens
+
+
+async def list_conversations(gateway: Gateway, tenant: Tenant, count: int) -> list[str]:
+    """Return the ids of some conversations of the channel."""
+    db = await Database.connect(gateway.dsn, connections=1)
+    try:
+        rows = await db.fetch(
+            "SELECT contact_id FROM conversations WHERE channel_id = $1 LIMIT $2", tenant.channel_id, count
+        )
+    finally:
+        await db.close()
+    return [ids.format_id("cv", row["contact_id"]) for row in rows]
 
 
 async def meet_recipients(gateway: Gateway, tenant: Tenant) -> None:

@@ -14,6 +14,7 @@ ELSEWHERE = ("sandbox", "client", "cli")
 
 TASKS = {  # started by hand, and why that is enough
     "background.Loop.__init__": "the mechanism itself",
+    "access.grouped_lookup.GroupedLookup.find": "one look-up; each waiter gets its error",
     "access.timed_cache.TimedCache.get": "one look-up; each waiter gets its error",
     "admin.sign_in.FailureLog.put": "one entry; an error is logged",
     "api.events._ending_with": "one request",

@@ -40,7 +40,7 @@ LASTING = {  # the routes that last, with the test of each
 
 
 def test_every_route_that_lasts_is_tested() -> None:
-    signs = ("StreamResponse(", "_WAIT", "query.wait")
+    signs = ("StreamResponse(", "event_stream(", "_WAIT", "query.wait")
     lasting = [
         route
         for route in ROUTES

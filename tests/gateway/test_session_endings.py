@@ -2,11 +2,13 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack
 
 import pytest
 
 from gatepost.admin import sign_in, users
 from gatepost.api import hot_routes
+from tests.gateway.account_streams import open_account_stream
 from tests.gateway.checks import TEXT, check_refused
 from tests.gateway.people import SESSION, Person, new_person
 from tests.gateway.wire import Wire, request
@@ -71,6 +73,19 @@ async def test_a_stream(gateway: Gateway) -> None:
         await wire.close()
     assert b"5511977776666" not in rest
     assert b"session has ended" in rest
+
+
+async def test_each_stream_of_an_account_ends_with_its_own_session(gateway: Gateway) -> None:
+    people = [await new_person(gateway) for _ in range(3)]
+    async with AsyncExitStack() as stack:
+        streams = [await stack.enter_async_context(open_account_stream(person)) for person in people]
+        await end_all(people[1])
+        await gateway.call("POST", CONTACTS, {"phone": "5511977776666"})
+        blocks = await streams[1].end()
+        assert "session has ended" in blocks[-1][""]
+        assert "5511977776666" not in str(blocks)
+        for stream in streams[::2]:
+            assert "5511977776666" in str(await stream.event())
 
 
 async def test_a_send_whose_body_is_slow(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:

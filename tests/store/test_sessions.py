@@ -16,7 +16,14 @@ from gatepost.store.account_log import add_entry, forget_entries, list_entries
 from gatepost.store.migrate import migrate
 from gatepost.store.one_time_links import forget_links, insert_link, use_link
 from gatepost.store.pool import Database
-from gatepost.store.sessions import StoredSession, find_session, forget_sessions, insert_session, record_session_uses
+from gatepost.store.sessions import (
+    StoredSession,
+    find_session,
+    find_sessions,
+    forget_sessions,
+    insert_session,
+    record_session_uses,
+)
 from gatepost.store.users import get_user, set_password
 from tests.outbound.stage import NOW
 from tests.patience import patience
@@ -88,19 +95,22 @@ async def test_a_session_is_found_by_indexes_alone(filled: str, analyzed: bool) 
         strange = await find_session(db, session_hash(2001), CHANNEL)
         assert strange is not None
         assert strange.caller is None, "another account's channel"
-    for plan in plans:
-        check_plan(plan)
+        for plan in plans:
+            check_plan(plan)
+        many = [(session_hash(1001 + number), None) for number in range(20)]
+        assert (await find_sessions(db, [*many, (token_hash("unknown"), None)])).keys() == set(many)
+        check_plan(plans[-1], 20)
 
 
-def check_plan(plan: Plan) -> None:
+def check_plan(plan: Plan, sessions: int = 1) -> None:
     """Every table by its index, and no row that is not needed."""
     nodes = [node for node in plan.nodes() if "Relation Name" in node]
     assert {node["Relation Name"] for node in nodes} >= {"sessions", "users", "accounts"}
     for node in nodes:
         assert node["Node Type"].startswith("Index"), node
-        assert node["Actual Rows"] * node["Actual Loops"] <= 1, node
+        assert node["Actual Rows"] * node["Actual Loops"] <= sessions, node
     assert plan.rows_filtered <= 1  # the channel of another account
-    assert plan.buffers < 40
+    assert plan.buffers < 40 * sessions
 
 
 async def test_uses_are_written_once_a_minute_and_never_backwards(db: Database) -> None:

@@ -1,15 +1,17 @@
 """Authenticate requests by their API key."""
 
 from datetime import datetime
+from functools import partial
 from uuid import UUID
 
+from gatepost.access.grouped_lookup import GroupedLookup
 from gatepost.access.rate_limit import Headers, RateLimit
 from gatepost.access.timed_cache import TimedCache
 from gatepost.access.wrong_credentials import WrongCredentials
 from gatepost.clock import Clock
 from gatepost.model.account import KEY_PREFIX, Caller, check_access, check_key, check_scope, is_key, key_hash
 from gatepost.model.errors import NotAuthenticated
-from gatepost.store.keys import find_caller, record_key_uses
+from gatepost.store.keys import find_callers, record_key_uses
 from gatepost.store.pool import Database
 
 
@@ -23,7 +25,9 @@ class Authenticator:
         self._clock = clock
         self._rate = rate
         self._wrong = wrong
-        self._callers: TimedCache[bytes, Caller | None] = TimedCache(self._find, min(cache_seconds, 1.0))
+        self._callers: TimedCache[bytes, Caller | None] = TimedCache(
+            GroupedLookup(partial(find_callers, db)).find, min(cache_seconds, 1.0)
+        )
         self._used: dict[UUID, datetime] = {}
 
     async def admit(self, authorization: str | None, scope: str, address: str | None) -> tuple[Caller, Headers]:
@@ -50,9 +54,6 @@ class Authenticator:
         used, self._used = self._used, {}
         if used:
             await record_key_uses(self._db, used)
-
-    async def _find(self, hashed: bytes) -> Caller | None:
-        return await find_caller(self._db, hashed)
 
 
 def _bearer(header: str | None) -> str:

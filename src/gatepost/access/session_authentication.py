@@ -4,10 +4,12 @@ cookie ─► session and user (cached as keys are) ─► on a change: origin, 
 """
 
 from datetime import datetime
+from functools import partial
 from uuid import UUID
 
 import msgspec
 
+from gatepost.access.grouped_lookup import GroupedLookup
 from gatepost.access.origin import check_origin
 from gatepost.access.rate_limit import Headers, RateLimit
 from gatepost.access.timed_cache import TimedCache
@@ -26,7 +28,7 @@ from gatepost.model.session import (
     token_hash,
 )
 from gatepost.store.pool import Database
-from gatepost.store.sessions import USE_EVERY, find_session, record_session_uses
+from gatepost.store.sessions import USE_EVERY, SessionKey, find_sessions, record_session_uses
 
 _SAFE = frozenset(("GET", "HEAD", "OPTIONS"))
 
@@ -53,8 +55,8 @@ class SessionAuthenticator:
         self._clock = clock
         self._rate = rate
         self._wrong = wrong
-        self._found: TimedCache[tuple[bytes, UUID | None], SessionAccess | None] = TimedCache(
-            self._find, min(cache_seconds, 1.0)
+        self._found: TimedCache[SessionKey, SessionAccess | None] = TimedCache(
+            GroupedLookup(partial(find_sessions, db)).find, min(cache_seconds, 1.0)
         )
         self._used: dict[UUID, datetime] = {}
 
@@ -103,6 +105,3 @@ class SessionAuthenticator:
         if rule.scope is not None and access.caller is None:
             raise NotFound("Your account has no such channel. GET /api/v1/account/channels lists those it has.")
         return access
-
-    async def _find(self, key: tuple[bytes, UUID | None]) -> SessionAccess | None:
-        return await find_session(self._db, *key)

@@ -20,20 +20,19 @@ event: presence                where another person is (`account_presence.py`)
 data: {"user": {"id": "usr_…", "name": "Ana"}, "channel": …, "conversation": …, "state": "typing", "expires_in": 10}
 """
 
-import asyncio
 from collections.abc import AsyncIterator
 from datetime import timedelta
+from functools import partial
 from typing import Annotated, Any
 
 from litestar import Request
-from litestar.background_tasks import BackgroundTask
 from msgspec import Meta
 
 from gatepost.api.context import ApiContext, Context, CurrentUser
-from gatepost.api.events import STREAM_HEADERS, Seconds, old_cursor
+from gatepost.api.events import old_cursor
 from gatepost.api.query import SECONDS, Query
 from gatepost.api.route import get
-from gatepost.api.sse import KIND, RETRY
+from gatepost.api.sse import KIND, Seconds, error_comment, event_stream, opening
 from gatepost.api.stream_response import StreamResponse
 from gatepost.model import ids
 from gatepost.model.account_cursor import AccountCursor, read_cursor
@@ -72,7 +71,7 @@ class AccountStreamParameters(Query, frozen=True, kw_only=True):
     asks={"seconds": "1"},
     headers=("Last-Event-ID",),
     errors=("overloaded",),
-    binary=("text/event-stream",),
+    binary=(KIND,),
 )
 async def stream_account(
     query: AccountStreamParameters, request: Request[Any, Any, Any], gateway: Context, user: CurrentUser
@@ -85,23 +84,20 @@ async def stream_account(
     if last is None and query.back:
         last = AccountCursor(ids.floor_id(gateway.clock.now() - timedelta(seconds=query.back)))
     stream = await gateway.account_streams.open(user.account_id, user.user_id, last)
-    if query.seconds:
-        asyncio.get_running_loop().call_later(query.seconds, stream.end)
     for notice in gateway.presence.current(user.account_id, user.user_id):
         stream.put(StreamBatch([], "", (notice,)))
     note = old_cursor(gateway, last.base) if last else ""
-    done = BackgroundTask(gateway.account_streams.close, stream)
-    return StreamResponse(_parts(gateway, stream, note), media_type=KIND, headers=STREAM_HEADERS, background=done)
+    close = partial(gateway.account_streams.close, stream)
+    return event_stream(_parts(gateway, stream, note), seconds=query.seconds, end=stream.end, close=close)
 
 
 async def _parts(gateway: ApiContext, stream: AccountStream, note: str) -> AsyncIterator[bytes]:
     try:
-        comment = f": {note}\n" if note else ""
-        yield f"{comment}retry: {RETRY}\nid: {stream.cursor}\n\n".encode()
+        yield opening(stream.cursor, note)
         async for batch in stream.batches(gateway.db, gateway.heartbeat):
             yield encoded(batch)
-    except GatepostError as error:  # too late for a status: the client gets it when it reconnects
-        yield f": {error.message}\n\n".encode()
+    except GatepostError as error:
+        yield error_comment(error)
     finally:
         gateway.account_streams.close(stream)
 

@@ -4,12 +4,12 @@ import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
+from functools import partial
 from typing import Annotated, Any
 from uuid import UUID
 
 import msgspec
 from litestar import Request
-from litestar.background_tasks import BackgroundTask
 from msgspec import Meta
 
 from gatepost.access.access_recheck import recheck_access
@@ -18,7 +18,7 @@ from gatepost.api.contract.events import Event
 from gatepost.api.query import SECONDS, Limit, Query
 from gatepost.api.responses import Page
 from gatepost.api.route import get
-from gatepost.api.sse import KIND, write_stream
+from gatepost.api.sse import KIND, Seconds, event_stream, write_stream
 from gatepost.api.stream_response import StreamResponse
 from gatepost.model import ids
 from gatepost.model.errors import BadRequest, invalid_field
@@ -29,8 +29,6 @@ from gatepost.store.events import FeedPage, newest_event, read_feed_page
 
 _PATH = "/api/v1/events"
 WAIT_MAX = 30  # seconds
-STREAM_MAX = 3600  # seconds after which a stream may be asked to end by itself
-STREAM_HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no", "X-Content-Type-Options": "nosniff"}
 _NOT_KEPT = (
     "This cursor is older than the {} days for which events are kept. Compare 'sequence' with the last one "
     "that you have: where it does not go on by one, the events between are gone."
@@ -41,15 +39,6 @@ After = Annotated[str, Meta(description="The id of an event: the list begins wit
 Types = Annotated[str, Meta(description=f"Event types with commas: {', '.join(ALL_TYPES)}.")]
 Wait = Annotated[
     int, Meta(description="Seconds to wait for an event if there is none yet.", ge=0, le=WAIT_MAX, extra=SECONDS)
-]
-Seconds = Annotated[
-    int,
-    Meta(
-        description="Seconds after which the stream ends. By default it does not end.",
-        ge=1,
-        le=STREAM_MAX,
-        extra=SECONDS,
-    ),
 ]
 
 
@@ -92,7 +81,7 @@ async def list_events(
     asks={"seconds": "1"},
     headers=("Last-Event-ID",),
     errors=("overloaded",),
-    binary=("text/event-stream",),
+    binary=(KIND,),
 )
 async def stream_events(
     query: StreamParameters, request: Request[Any, Any, Any], gateway: Context, caller: CurrentCaller
@@ -104,11 +93,9 @@ async def stream_events(
     types, last = _types(query.types), _cursor("'Last-Event-ID'", request.headers.get("last-event-id"))
     after = last or _cursor("'after'", query.after) or await newest_event(gateway.db, caller.channel_id)
     watcher = gateway.waiters.open(caller.channel_id, caller.principal.id)
-    if query.seconds:
-        asyncio.get_running_loop().call_later(query.seconds, watcher.end)
-    pieces = write_stream(gateway, FeedQuery(caller.channel_id, after, types), watcher, old_cursor(gateway, after))
-    done = BackgroundTask(gateway.waiters.close, watcher)
-    return StreamResponse(pieces, media_type=KIND, headers=STREAM_HEADERS, background=done)
+    parts = write_stream(gateway, FeedQuery(caller.channel_id, after, types), watcher, old_cursor(gateway, after))
+    close = partial(gateway.waiters.close, watcher)
+    return event_stream(parts, seconds=query.seconds, end=watcher.end, close=close)
 
 
 async def _wait_for_page(

@@ -10,10 +10,17 @@ data: {…}
 :                              heartbeat without events; with an id if there were events of other types
 """
 
-from collections.abc import AsyncIterator
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from typing import Annotated
 from uuid import UUID
 
+from litestar.background_tasks import BackgroundTask
+from msgspec import Meta
+
 from gatepost.api.context import ApiContext
+from gatepost.api.query import SECONDS
+from gatepost.api.stream_response import StreamResponse
 from gatepost.model import ids
 from gatepost.model.errors import GatepostError
 from gatepost.services.event_waiters import EventWaiter
@@ -21,7 +28,39 @@ from gatepost.services.feed import FeedQuery, follow
 from gatepost.store.events import FeedEvent, FeedPage
 
 KIND = "text/event-stream"
-RETRY = 2_000  # milliseconds
+STREAM_MAX = 3600  # seconds after which a stream may be asked to end
+_RETRY = 2_000  # milliseconds
+_HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no", "X-Content-Type-Options": "nosniff"}
+
+Seconds = Annotated[
+    int,
+    Meta(
+        description="Seconds after which the stream ends. By default it does not end.",
+        ge=1,
+        le=STREAM_MAX,
+        extra=SECONDS,
+    ),
+]
+
+
+def event_stream(
+    parts: AsyncIterator[bytes], *, seconds: int | None, end: Callable[[], None], close: Callable[[], None]
+) -> StreamResponse:
+    """Return the response of a stream. `end` ends it after some seconds; `close` removes it, also if it never began."""
+    if seconds:
+        asyncio.get_running_loop().call_later(seconds, end)
+    return StreamResponse(parts, media_type=KIND, headers=_HEADERS, background=BackgroundTask(close))
+
+
+def opening(last_id: str, note: str) -> bytes:
+    """Encode the start of a stream, with a comment if there is a note."""
+    comment = f": {note}\n" if note else ""
+    return f"{comment}retry: {_RETRY}\nid: {last_id}\n\n".encode()
+
+
+def error_comment(error: GatepostError) -> bytes:
+    """Encode why a stream ends. It is too late for a status: the client gets it when it reconnects."""
+    return f": {error.message}\n\n".encode()
 
 
 async def write_stream(
@@ -29,20 +68,15 @@ async def write_stream(
 ) -> AsyncIterator[bytes]:
     """Yield the stream until the client disconnects, the key ends (`access/access_recheck.py`), or this node stops."""
     try:
-        yield _opening(query.after, note)
+        yield opening(ids.format_id("evt", query.after), note)
         sent = query.after
         async for page in follow(gateway.db, query, watcher, gateway.heartbeat):
             yield _written(page, sent)
             sent = page.reached
-    except GatepostError as error:  # too late for a status: the client gets it when it reconnects
-        yield f": {error.message}\n\n".encode()
+    except GatepostError as error:
+        yield error_comment(error)
     finally:
         gateway.waiters.close(watcher)
-
-
-def _opening(after: UUID, note: str) -> bytes:
-    comment = f": {note}\n" if note else ""
-    return f"{comment}retry: {RETRY}\nid: {ids.format_id('evt', after)}\n\n".encode()
 
 
 def _written(page: FeedPage, sent: UUID) -> bytes:

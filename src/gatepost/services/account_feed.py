@@ -5,8 +5,6 @@ meanwhile the feed fills the buffer with what follows. So no event is missed or 
 memory. Notices (a channel was added or changed) are not stored: a client that reconnects reads everything again.
 """
 
-import asyncio
-import contextlib
 from collections import deque
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from uuid import UUID
@@ -16,6 +14,7 @@ import msgspec
 from gatepost.clock import Clock
 from gatepost.model import ids
 from gatepost.model.account_cursor import AccountCursor, write_cursor
+from gatepost.services.event_waiters import News
 from gatepost.store.events import ChannelEvent, EventRange, read_ranges
 from gatepost.store.pool import Database
 
@@ -59,7 +58,7 @@ class AccountStream:
         self._ahead: dict[UUID, UUID] = {}  # channels of which the client has more than the feed
         self._buffer: deque[StreamBatch] = deque()
         self._size = 0
-        self._news = asyncio.Event()
+        self._news = News()
 
     @property
     def cursor(self) -> str:
@@ -91,13 +90,8 @@ class AccountStream:
                     yield batch
             elif self._buffer:
                 yield self._take()
-            elif not await self._wait(beat):
+            elif not await self._news.wait(beat):
                 yield StreamBatch([])
-
-    async def _wait(self, seconds: float) -> bool:
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._news.wait(), seconds)
-        return self._news.is_set()
 
     def _take(self) -> StreamBatch:
         batch = self._buffer.popleft()

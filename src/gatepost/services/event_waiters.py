@@ -8,7 +8,6 @@ is missed or read twice, and a slow reader takes no memory.
 """
 
 import asyncio
-import contextlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Protocol
@@ -33,6 +32,37 @@ class Waiter(Protocol):
         """Called when the node stops."""
 
 
+class News:
+    """Whether there is something new. A wait for it takes no task of its own, as one by `asyncio.wait_for` does."""
+
+    def __init__(self) -> None:
+        self._is_there = False
+        self._waiting: asyncio.Future[None] | None = None
+
+    def set(self) -> None:
+        self._is_there = True
+        self._wake()
+
+    def clear(self) -> None:
+        self._is_there = False
+
+    async def wait(self, seconds: float) -> bool:
+        """Wait at most this many seconds; return whether there is something new. One task may wait at a time."""
+        if not self._is_there and seconds > 0:
+            loop = asyncio.get_running_loop()
+            self._waiting = loop.create_future()
+            timer = loop.call_later(seconds, self._wake)
+            try:
+                await self._waiting
+            finally:
+                timer.cancel()
+        return self._is_there
+
+    def _wake(self) -> None:
+        if self._waiting is not None and not self._waiting.done():
+            self._waiting.set_result(None)
+
+
 class EventWaiter:
     """A waiter for events of a channel. Call `expect`, read, and `wait` only if there was nothing to read."""
 
@@ -40,7 +70,7 @@ class EventWaiter:
         self.channel_id = channel_id
         self.key_id = key_id
         self.ended = False
-        self._news = asyncio.Event()
+        self._news = News()
 
     def wake(self) -> None:
         self._news.set()
@@ -57,8 +87,7 @@ class EventWaiter:
 
     async def wait(self, seconds: float) -> None:
         """Wait until there may be new events, at most this many seconds."""
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._news.wait(), max(0.0, seconds))
+        await self._news.wait(seconds)
 
 
 class EventWaiters:

@@ -1,6 +1,6 @@
 """API keys: only their hashes are stored. A key belongs to one channel."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -34,19 +34,27 @@ _COLUMNS = "id, channel_id, name, hint, scopes, created_at, expires_at, revoked_
 
 async def find_caller(db: Database, key_hash: bytes) -> Caller | None:
     """Return the caller of a key, with its channel and account."""
-    row = await db.fetchrow(
-        """SELECT k.id, k.name, k.scopes, k.expires_at, k.revoked_at, k.channel_id, c.account_id, c.kind, c.phone,
-                  a.plan, a.suspended, a.trial_ends_at,
-                  EXISTS (SELECT FROM account_addons x WHERE x.account_id = a.id AND x.addon = $2) AS api_access,
-                  COALESCE((c.limits->>'window')::int, 1) <> 0 AS window
-           FROM api_keys k JOIN channels c ON c.id = k.channel_id JOIN accounts a ON a.id = c.account_id
-           WHERE k.hash = $1""",
-        key_hash,
+    return (await find_callers(db, [key_hash])).get(key_hash)
+
+
+async def find_callers(db: Database, hashes: Sequence[bytes]) -> dict[bytes, Caller]:
+    """Return the callers of those keys that exist, by the hash of the key."""
+    rows = await db.fetch(
+        """SELECT given.hash, found.* FROM unnest($1::bytea[]) AS given (hash) CROSS JOIN LATERAL (
+               SELECT k.id, k.name, k.scopes, k.expires_at, k.revoked_at, k.channel_id, c.account_id, c.kind, c.phone,
+                      a.plan, a.suspended, a.trial_ends_at,
+                      EXISTS (SELECT FROM account_addons x WHERE x.account_id = a.id AND x.addon = $2) AS api_access,
+                      COALESCE((c.limits->>'window')::int, 1) <> 0 AS window
+               FROM api_keys k JOIN channels c ON c.id = k.channel_id JOIN accounts a ON a.id = c.account_id
+               WHERE k.hash = given.hash LIMIT 1) found""",
+        list(hashes),
         API_ACCESS,
     )
-    if row is None:
-        return None
-    values = dict(row)
+    return {row["hash"]: _caller(dict(row)) for row in rows}
+
+
+def _caller(values: dict[str, Any]) -> Caller:
+    del values["hash"]
     own = {name: values.pop(name) for name in ("id", "expires_at", "revoked_at")}
     label, scopes = values.pop("name"), frozenset(values.pop("scopes"))
     return Caller(Principal("key", scopes=scopes, label=label, **own), **values)

@@ -1,6 +1,6 @@
 """Sessions of people who are signed in: only the hashes of their tokens are stored."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -17,6 +17,7 @@ from gatepost.store.users import User
 
 USE_EVERY = timedelta(minutes=1)  # how often the last use of a session is written at most
 _CHANNEL = ("channel_id", "kind", "phone", "window")
+SessionKey = tuple[bytes, UUID | None]  # the hash of the token, and the channel that a request names
 
 
 class StoredSession(msgspec.Struct, frozen=True):
@@ -33,23 +34,33 @@ class StoredSession(msgspec.Struct, frozen=True):
 
 async def find_session(db: Database, token_hash: bytes, channel_id: UUID | None) -> SessionAccess | None:
     """Return a session with its user and account, and the caller on a channel if the account has it."""
-    row = await db.fetchrow(
-        """SELECT s.id, s.user_id, s.created_at, s.last_used_at, s.expires_at, u.email, u.name, u.role,
-                  u.totp_active AS totp, a.id AS account_id, a.name AS account_name, a.plan, a.suspended,
-                  a.trial_ends_at,
-                  EXISTS (SELECT FROM account_addons x WHERE x.account_id = a.id AND x.addon = $3) AS api_access,
-                  c.id AS channel_id, c.kind, c.phone, COALESCE((c.limits->>'window')::int, 1) <> 0 AS window
-           FROM sessions s JOIN users u ON u.id = s.user_id JOIN accounts a ON a.id = u.account_id
-           LEFT JOIN channels c ON c.id = $2 AND c.account_id = a.id
-           WHERE s.hash = $1""",
-        token_hash,
-        channel_id,
+    key = token_hash, channel_id
+    return (await find_sessions(db, [key])).get(key)
+
+
+async def find_sessions(db: Database, keys: Sequence[SessionKey]) -> dict[SessionKey, SessionAccess]:
+    """Return those of the sessions that exist."""
+    rows = await db.fetch(
+        """SELECT k.hash, k.named, found.* FROM unnest($1::bytea[], $2::uuid[]) AS k (hash, named) CROSS JOIN LATERAL (
+               SELECT s.id, s.user_id, s.created_at, s.last_used_at, s.expires_at, u.email, u.name, u.role,
+                      u.totp_active AS totp, a.id AS account_id, a.name AS account_name, a.plan, a.suspended,
+                      a.trial_ends_at,
+                      EXISTS (SELECT FROM account_addons x WHERE x.account_id = a.id AND x.addon = $3) AS api_access,
+                      c.id AS channel_id, c.kind, c.phone, COALESCE((c.limits->>'window')::int, 1) <> 0 AS window
+               FROM sessions s JOIN users u ON u.id = s.user_id JOIN accounts a ON a.id = u.account_id
+               LEFT JOIN LATERAL (
+                   SELECT id, account_id, kind, phone, limits FROM channels WHERE id = k.named LIMIT 1) c
+                 ON c.account_id = a.id
+               WHERE s.hash = k.hash LIMIT 1) found""",
+        [hash_ for hash_, _ in keys],
+        [channel_id for _, channel_id in keys],
         API_ACCESS,
     )
-    return _access(dict(row)) if row else None
+    return {(row["hash"], row["named"]): _access(dict(row)) for row in rows}
 
 
 def _access(values: dict[str, Any]) -> SessionAccess:
+    del values["hash"], values["named"]
     channel = {name: values.pop(name) for name in _CHANNEL}
     scopes = ROLE_SCOPES[values["role"]]
     label = values["name"] or values["email"]
