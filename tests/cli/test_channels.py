@@ -1,14 +1,19 @@
 """`gatepost channel`, `key` and `webhook`."""
 
 import asyncio
+import socket
+from collections.abc import Iterator
 
 import pytest
 
 from gatepost.access.refusal_recorder import Refusal, RefusalRecorder
+from gatepost.cli.http_call import call
 from gatepost.clock import SystemClock
 from gatepost.model.account import key_hash
 from gatepost.store.pool import Database
+from gatepost_sandbox import SandboxSettings
 from tests.cli.conftest import Run
+from tests.sandbox.conftest import running
 
 OFFICIAL = ("--kind", "official", "--phone", "15550001111", "--phone-number-id", "100", "--token", "t0k")
 
@@ -44,13 +49,43 @@ def test_where_a_number_is_can_be_set_later(run: Run, account: str, channel: str
     assert run("channel", "network", channel, "--waba-id", "1", "--json").error()["code"] == "invalid_field"
 
 
-def test_a_token_is_replaced(run: Run, account: str, channel: str) -> None:
-    made = run("channel", "create", account, *OFFICIAL, "--app-secret", "s3c", "--json").json()
-    changed = run("channel", "token", made["id"], "--token", "new-t0k", "--json")
-    assert changed.json()["id"] == made["id"]
+@pytest.fixture
+def network() -> Iterator[str]:
+    """Yield the address of a sandbox whose number 100 has a new token."""
+    number = {"phone_number_id": "100", "phone": "15550001111", "token": "new-t0k", "app_secret": "s3c"}
+    with running(SandboxSettings()) as port:
+        call(f"http://127.0.0.1:{port}/control/numbers", number)
+        yield f"http://127.0.0.1:{port}"
+
+
+def test_a_token_is_tested_and_replaced(run: Run, account: str, channel: str, network: str) -> None:
+    address = ("--app-secret", "s3c", "--base-url", network)
+    id_ = run("channel", "create", account, *OFFICIAL, *address, "--json").json()["id"]
+    wrong = (("--token", "guess"), "token"), (("--token", "new-t0k", "--app-secret", "guess"), "app_secret")
+    same = (("--app-secret", "s3c"), "token")  # the old token is still stored, and does not work
+    for arguments, field in (*wrong, same):
+        error = run("channel", "token", id_, *arguments, "--json").error()
+        assert (error["code"], error["fields"][0]["field"]) == ("invalid_field", field)
+        assert "guess" not in str(error)
+    changed = run("channel", "token", id_, "--token", "new-t0k", "--json")
+    assert changed.json()["id"] == id_
     assert "new-t0k" not in changed.out
-    for arguments in ([made["id"]], [made["id"], "--token", "two words"], [channel, "--token", "t"]):
-        assert run("channel", "token", *arguments, "--json").error()["fields"][0]["field"] == "token"
+    assert run("channel", "token", id_, "--app-secret", "s3c", "--json").code == 0
+    for arguments in ([id_], [id_, "--token", "two words"], [channel, "--token", "t"]):
+        for option in ([], ["--no-test"]):
+            assert run("channel", "token", *arguments, *option, "--json").error()["fields"][0]["field"] == "token"
+
+
+def test_a_token_is_replaced_without_a_test(run: Run, account: str, network: str) -> None:
+    address = ("--app-secret", "s3c", "--base-url", network)
+    id_ = run("channel", "create", account, *OFFICIAL, *address, "--json").json()["id"]
+    assert run("channel", "token", id_, "--token", "new-t0k", "--no-test", "--json").json()["id"] == id_
+    assert run("channel", "token", id_, "--app-secret", "s3c", "--json").code == 0, "the new token is stored"
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        free = listener.getsockname()[1]
+    run("channel", "network", id_, "--base-url", f"http://127.0.0.1:{free}", "--json").json()
+    assert run("channel", "token", id_, "--token", "other", "--json").error()["code"] == "network_unavailable"
+    assert run("channel", "token", id_, "--token", "other", "--no-test", "--json").code == 0
 
 
 @pytest.mark.parametrize(

@@ -2,10 +2,12 @@
 
 from typing import Annotated
 
+import msgspec
 import typer
 
 from gatepost.admin import channels as admin
-from gatepost.admin.channels import ChannelRequest
+from gatepost.admin.channels import ChannelRequest, CloudNumber
+from gatepost.admin.credentials import check_credentials, check_usable
 from gatepost.api.contract.account import AccountChannel
 from gatepost.cli.arguments import given
 from gatepost.cli.command import CommandSession, command, new_group
@@ -14,10 +16,14 @@ from gatepost.cli.output import CommandResult, confirm
 from gatepost.cli.records import AccountArgument, AccountOption, ChannelArgument
 from gatepost.model import ids
 from gatepost.model.errors import invalid_field
+from gatepost.network_factory import NetworkFactory
+from gatepost.networks.cloud.secrets import ChannelSecrets
 from gatepost.running_address import noted_address
+from gatepost.services.network_errors import network_call
 from gatepost.settings import Settings
 from gatepost.store.channels import ChannelConfig, list_channels
 from gatepost.store.devices import forget_devices
+from gatepost.webhooks.guard import Guard
 
 group = new_group()
 
@@ -126,17 +132,38 @@ async def network(
 
 @command(group, "token")
 async def token(
-    session: CommandSession, channel: ChannelArgument, *, token: Token = None, app_secret: AppSecret = None
+    session: CommandSession,
+    channel: ChannelArgument,
+    *,
+    token: Token = None,
+    app_secret: AppSecret = None,
+    no_test: Annotated[bool, typer.Option("--no-test", help="Do not test them at the network first.")] = False,
 ) -> CommandResult:
-    """Replace the access token of an official number, or its app secret. Queued messages are then sent."""
+    """Replace the token or the app secret of an official number, after a test. Queued messages are then sent."""
     changes = given(token=token, app_secret=app_secret)
     if not changes:
         raise invalid_field("token", "is missing; give a new token, a new app secret, or both")
     secrets = admin.renew_secrets(session.vault, channel, changes)
+    if not no_test:
+        await _test_secrets(session, channel, secrets)
     changed = await admin.change_secrets(
         session.db, session.vault, channel.account_id, channel.id, secrets, now=session.now
     )
     return CommandResult(AccountChannel.of(changed))
+
+
+async def _test_secrets(session: CommandSession, channel: ChannelConfig, secrets: ChannelSecrets) -> None:
+    """Reject credentials that do not work at the network."""
+    networks = NetworkFactory(session.settings, session.vault, "", Guard())
+    number = msgspec.convert(channel.network, CloudNumber)
+    try:
+        with network_call():
+            report = await check_credentials(
+                networks.check_credentials, channel.kind, number, secrets.token, secrets.app_secret
+            )
+    finally:
+        await networks.close()
+    check_usable(report)
 
 
 @command(group, "delete")
