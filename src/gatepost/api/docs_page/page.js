@@ -101,9 +101,29 @@ function example(operation) {
   return found.length ? JSON.stringify(found[0].value, null, 2) : null;
 }
 
+// The scope that a key needs; null where no key is taken: the route is public, or for people who are signed in.
+function keyScope(operation) {
+  const key = operation.security.find((one) => one.bearer);
+  return key ? key.bearer.join(", ") : null;
+}
+
+function sessionLines(operation) {
+  const changes = operation.parameters.some((one) => one.name === "Gatepost-CSRF");
+  return ["-b cookies.txt", ...(changes ? ['-H "Gatepost-CSRF: $CSRF"', '-H "Origin: $URL"'] : [])];
+}
+
+function access(operation) {
+  const scope = keyScope(operation);
+  if (scope !== null) return `scope ${scope}`;
+  if (!operation.security.length) return "no key";
+  const roles = operation.security.flatMap((one) => one.session);
+  return roles.length ? `session, ${roles.join(", ")}` : "session";
+}
+
 function curl(path, method, operation) {
   const lines = [`curl -X ${method.toUpperCase()} "$URL${path}"`];
-  if (operation.security.length) lines.push('-H "Authorization: Bearer $KEY"');
+  if (keyScope(operation)) lines.push('-H "Authorization: Bearer $KEY"');
+  else if (operation.security.length) lines.push(...sessionLines(operation));
   const body = example(operation);
   if (body) lines.push("-H 'Content-Type: application/json'", `-d '${body.replaceAll("'", "'\\''")}'`);
   return lines.join(" \\\n  ");
@@ -123,7 +143,7 @@ function address(path, operation, inputs) {
 async function ask(path, method, operation, inputs, body, out) {
   const headers = {};
   const key = document.getElementById("key").value.trim();
-  if (operation.security.length && key) headers.Authorization = `Bearer ${key}`;
+  if (keyScope(operation) && key) headers.Authorization = `Bearer ${key}`;
   if (body) headers["Content-Type"] = "application/json";
   out.textContent = "Asking …";
   try {
@@ -139,6 +159,9 @@ async function ask(path, method, operation, inputs, body, out) {
 
 function tryIt(path, method, operation) {
   if (operation.requestBody && example(operation) === null) return null;
+  if (operation.security.length && keyScope(operation) === null) {
+    return make("p", {}, "This route is for people who are signed in to the dashboard. Keys are refused.");
+  }
   const inputs = new Map(operation.parameters.filter((one) => one.in !== "header").map((one) =>
     [one.name, make("input", { placeholder: one.example || "", required: Boolean(one.required) })]));
   const text = example(operation);
@@ -168,10 +191,9 @@ function detail(path, method, operation) {
 }
 
 function entry(path, method, operation) {
-  const scope = operation.security.length ? `scope ${operation.security[0].bearer.join(", ")}` : "no key";
   const box = make("details", { id: operation.operationId },
     make("summary", {}, make("span", { className: `method ${method}` }, method.toUpperCase()), make("code", {}, path),
-      make("span", {}, operation.summary), make("span", { className: "tag" }, scope)));
+      make("span", {}, operation.summary), make("span", { className: "tag" }, access(operation))));
   box.dataset.words = `${method} ${path} ${operation.summary} ${operation.description}`.toLowerCase();
   box.addEventListener("toggle", () => {
     if (box.open && !box.querySelector("div")) box.append(detail(path, method, operation));
