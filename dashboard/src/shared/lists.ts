@@ -18,6 +18,30 @@ export function channelKey(channel: string, kind: string): string[] {
 type Load<Item> = (api: Api, cursor: string | undefined) => Promise<Page<Item>>;
 
 /**
+ * A list, page by page. While another filter is loaded, the rows of the one before are shown. `again`: after how many
+ * milliseconds what sends no events is asked again.
+ */
+export function usePages<Item>(
+  queryKey: unknown[],
+  load: (cursor: string | undefined) => Promise<Page<Item>>,
+  again: (pages: Page<Item>[]) => number | false,
+) {
+  return useInfiniteQuery({
+    queryKey,
+    queryFn: ({ pageParam }) => load(pageParam ?? undefined),
+    initialPageParam: null as string | null,
+    getNextPageParam: (page) => page.next,
+    placeholderData: keepPreviousData,
+    refetchInterval: ({ state }) => again(state.data?.pages ?? []),
+  });
+}
+
+/** Asks a list again only while its first page is shown: one who reads on is not disturbed. */
+export function whileShort(milliseconds: number) {
+  return (pages: unknown[]) => (pages.length <= 1 ? milliseconds : false);
+}
+
+/**
  * A list of the channel, page by page. `filter` is what `load` asks for. Events keep it up to date; `changing` says of
  * an item that it changes without an event, so that the list is asked again soon.
  */
@@ -28,14 +52,11 @@ export function useChannelPages<Item>(
   changing: (item: Item) => boolean = () => false,
 ) {
   const { id, api } = useChannelScope();
-  return useInfiniteQuery({
-    queryKey: [...channelKey(id, kind), "list", filter],
-    queryFn: ({ pageParam }) => load(api, pageParam ?? undefined),
-    initialPageParam: null as string | null,
-    getNextPageParam: (page) => page.next,
-    placeholderData: keepPreviousData,
-    refetchInterval: ({ state }) => (state.data?.pages[0]?.items.some(changing) ? CHANGING_MS : false),
-  });
+  return usePages(
+    [...channelKey(id, kind), "list", filter],
+    (cursor) => load(api, cursor),
+    ([first]) => (first?.items.some(changing) ? CHANGING_MS : false),
+  );
 }
 
 /** The rows of all pages that are loaded. */

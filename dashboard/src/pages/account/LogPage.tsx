@@ -1,11 +1,11 @@
-import { Box, Button, Group, Select, Stack, TextInput } from "@mantine/core";
-import { IconHistory, IconX } from "@tabler/icons-react";
+import { Box, Select, Stack } from "@mantine/core";
+import { IconHistory } from "@tabler/icons-react";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { rowsOf } from "../../shared/lists";
 import { useSession } from "../../shared/session/queries";
-import { fromLocalInput, toLocalInput } from "../../shared/times";
 import { type Column, DataTable } from "../../shared/ui/DataTable";
 import { EmptyState } from "../../shared/ui/EmptyState";
+import { FilterBar, TimeRange } from "../../shared/ui/FilterBar";
 import { Loaded } from "../../shared/ui/Loaded";
 import { LoadMore } from "../../shared/ui/LoadMore";
 import { SkeletonRows } from "../../shared/ui/SkeletonRows";
@@ -13,7 +13,7 @@ import { Time } from "../../shared/ui/Time";
 import { AccountTabs } from "./AccountTabs";
 import { Breaking } from "./Breaking";
 import { type LogEntry, useLog, useUsers } from "./queries";
-import { isFiltered, type LogSearch } from "./search";
+import { countFilters, type LogSearch } from "./search";
 import { ACTION_OPTIONS, actionWords, detailWords } from "./words";
 
 const OPERATOR = "operator";
@@ -72,7 +72,7 @@ function Target({ entry: { target, actor } }: { entry: LogEntry }) {
 function Log() {
   const search = useSearch({ from: "/signed-in/account/log" });
   const navigate = useNavigate({ from: "/account/log" });
-  const log = useLog(search, true);
+  const log = useLog(search);
   const rows = rowsOf(log.data);
   const change = (part: LogSearch) => void navigate({ search: (before) => ({ ...before, ...part }), replace: true });
   return (
@@ -106,9 +106,8 @@ function Filters({ search, onChange }: FilterProps) {
   if (search.actor && !people.some(({ value }) => value === search.actor)) {
     people.push({ value: search.actor, label: search.actor });
   }
-  const time = (value: string | undefined) => (value ? toLocalInput(new Date(value)) : "");
   return (
-    <Group gap="sm" align="flex-end" role="search" aria-label="Filter the log">
+    <FilterBar label="Filter the log" count={countFilters(search)} onClear={() => onChange(NONE)}>
       <Select
         label="Person"
         placeholder="Everyone"
@@ -117,7 +116,7 @@ function Filters({ search, onChange }: FilterProps) {
         onChange={(actor) => onChange({ actor: actor ?? undefined })}
         clearable
         searchable
-        w={{ base: "100%", xs: 220 }}
+        flex={{ base: "1 1 100%", xs: "1 1 150px" }}
       />
       <Select
         label="Action"
@@ -127,32 +126,9 @@ function Filters({ search, onChange }: FilterProps) {
         onChange={(action) => onChange({ action: action ?? undefined })}
         clearable
         searchable
-        w={{ base: "100%", xs: 220 }}
+        flex={{ base: "1 1 100%", xs: "1 1 150px" }}
       />
-      <TextInput
-        label="From"
-        type="datetime-local"
-        w={{ base: "100%", xs: 204 }}
-        value={time(search.from)}
-        onChange={(event) => onChange({ from: fromLocalInput(event.currentTarget.value) })}
-      />
-      <TextInput
-        label="To"
-        type="datetime-local"
-        w={{ base: "100%", xs: 204 }}
-        value={time(search.to)}
-        onChange={(event) => onChange({ to: fromLocalInput(event.currentTarget.value) })}
-      />
-      {isFiltered(search) && (
-        <Button
-          variant="subtle"
-          color="gray"
-          leftSection={<IconX size={14} aria-hidden />}
-          onClick={() => onChange(NONE)}
-        >
-          Clear
-        </Button>
-      )}
-    </Group>
+      <TimeRange range={search} onChange={onChange} />
+    </FilterBar>
   );
 }

@@ -1,33 +1,23 @@
-import {
-  keepPreviousData,
-  type UseMutationResult,
-  useInfiniteQuery,
-  useMutation,
-  useQuery,
-  useQueryClient,
-} from "@tanstack/react-query";
+import { type UseMutationResult, useMutation, useQueryClient } from "@tanstack/react-query";
 import { api, ask, askPage, type Schemas, tell } from "../../shared/api/client";
+import { usePages, whileShort } from "../../shared/lists";
+import { PEOPLE, type Person, usePeople } from "../../shared/people";
 import { useSession } from "../../shared/session/queries";
 import { SESSION } from "../../shared/session/state";
 import { type LogSearch, toQuery } from "./search";
 
-export type User = Schemas["AccountUser"];
+export type User = Person;
 export type UserLink = Schemas["UserLink"];
 export type LogEntry = Schemas["AccountLogEntry"];
 export type Invitation = Schemas["Invitation"];
 
 const REFRESH_MS = 10_000;
 const PAGE = 50;
-const USERS = ["account", "users"];
 const LOG = ["account", "log"];
 
-/** The people of the account. */
+/** The people of the account; changes of colleagues are seen soon. */
 export function useUsers() {
-  return useQuery({
-    queryKey: USERS,
-    queryFn: async () => (await askPage(api.GET("/api/v1/account/users"))).items,
-    refetchInterval: REFRESH_MS,
-  });
+  return usePeople(REFRESH_MS);
 }
 
 /** A change of a person. The lists, and the own session if it is about oneself, are asked again afterwards. */
@@ -37,7 +27,7 @@ function useUserMutation<Input, Output>(run: (input: Input) => Promise<Output>, 
   const mutation: UseMutationResult<Output, Error, Input> = useMutation({
     mutationFn: run,
     onSuccess: async () => {
-      await Promise.all([USERS, LOG].map((queryKey) => client.invalidateQueries({ queryKey })));
+      await Promise.all([PEOPLE, LOG].map((queryKey) => client.invalidateQueries({ queryKey })));
       if (user?.id === me.id) await client.invalidateQueries({ queryKey: SESSION });
     },
   });
@@ -71,19 +61,9 @@ export function useCreateLink(user: User) {
 }
 
 /** Who did what, the newest first. */
-export function useLog(search: LogSearch, enabled: boolean) {
-  return useInfiniteQuery({
-    queryKey: [...LOG, toQuery(search)],
-    queryFn: ({ pageParam }) =>
-      askPage(
-        api.GET("/api/v1/account/log", {
-          params: { query: { ...toQuery(search), limit: PAGE, cursor: pageParam ?? undefined } },
-        }),
-      ),
-    initialPageParam: null as string | null,
-    getNextPageParam: (page) => page.next,
-    placeholderData: keepPreviousData,
-    refetchInterval: (query) => ((query.state.data?.pages.length ?? 0) <= 1 ? REFRESH_MS : false),
-    enabled,
-  });
+export function useLog(search: LogSearch) {
+  const query = toQuery(search);
+  const load = (cursor: string | undefined) =>
+    askPage(api.GET("/api/v1/account/log", { params: { query: { ...query, limit: PAGE, cursor } } }));
+  return usePages([...LOG, query], load, whileShort(REFRESH_MS));
 }

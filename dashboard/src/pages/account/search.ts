@@ -14,6 +14,7 @@ export function toQuery({ actor, action, from, to }: LogSearch): LogSearch {
   return { actor, action, from, to };
 }
 
-export function isFiltered(search: LogSearch): boolean {
-  return NAMES.some((name) => search[name]);
+/** How many filters are set. */
+export function countFilters(search: LogSearch): number {
+  return NAMES.filter((name) => search[name]).length;
 }

@@ -1,7 +1,7 @@
-import { keepPreviousData, useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { ask, askPage, type Schemas } from "../../shared/api/client";
 import { useChannelScope } from "../../shared/channels";
-import { channelKey, useChannelMutation } from "../../shared/lists";
+import { channelKey, useChannelMutation, usePages, whileShort } from "../../shared/lists";
 import { readOperations } from "./operations";
 
 export type ApiKey = Schemas["ApiKey"];
@@ -86,22 +86,16 @@ export function useRevokeKey(key: string) {
   );
 }
 
-/** The requests of the last day that got an error, the newest first. */
+/** The requests of the last day that got an error, the newest first. There is no event about them. */
 export function useRefused(key: string | undefined) {
   const { id, api } = useChannelScope();
-  return useInfiniteQuery({
-    queryKey: [...channelKey(id, REFUSED), { key }],
-    queryFn: ({ pageParam }) =>
-      askPage(
-        api.GET("/api/v1/account/channels/{channel_id}/keys/refused", {
-          params: { path: { channel_id: id }, query: { key, limit: PAGE, cursor: pageParam ?? undefined } },
-        }),
-      ),
-    initialPageParam: null as string | null,
-    getNextPageParam: (page) => page.next,
-    placeholderData: keepPreviousData,
-    refetchInterval: ({ state }) => ((state.data?.pages.length ?? 0) <= 1 ? REFUSED_MS : false), // there is no event
-  });
+  const load = (cursor: string | undefined) =>
+    askPage(
+      api.GET("/api/v1/account/channels/{channel_id}/keys/refused", {
+        params: { path: { channel_id: id }, query: { key, limit: PAGE, cursor } },
+      }),
+    );
+  return usePages([...channelKey(id, REFUSED), { key }], load, whileShort(REFUSED_MS));
 }
 
 /** The phone number of a contact, for the code examples. */

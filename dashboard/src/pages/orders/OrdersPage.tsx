@@ -1,9 +1,10 @@
-import { Button, Group, Select, Stack, TextInput } from "@mantine/core";
-import { IconShoppingCart, IconX } from "@tabler/icons-react";
+import { Select, Stack, TextInput } from "@mantine/core";
+import { IconShoppingCart } from "@tabler/icons-react";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { rowsOf } from "../../shared/lists";
 import { ChannelPage } from "../../shared/ui/ChannelPage";
 import { EmptyState } from "../../shared/ui/EmptyState";
+import { FilterBar } from "../../shared/ui/FilterBar";
 import { Loaded } from "../../shared/ui/Loaded";
 import { LoadMore } from "../../shared/ui/LoadMore";
 import { PageHeader } from "../../shared/ui/PageHeader";
@@ -11,7 +12,7 @@ import { SkeletonRows } from "../../shared/ui/SkeletonRows";
 import { OrderDrawer } from "./OrderDrawer";
 import { OrderTable } from "./OrderTable";
 import { useOrders } from "./queries";
-import { isFiltered, type OrderSearch } from "./search";
+import { countFilters, type OrderSearch } from "./search";
 import { STATUSES, type Status, statusLook } from "./words";
 
 export function OrdersPage() {
@@ -35,7 +36,9 @@ function Orders() {
     <Stack gap="md">
       <Filters search={search} onChange={filter} />
       <Loaded query={orders} loading={<SkeletonRows label="Loading orders" />}>
-        {() => (rows.length ? <OrderTable rows={rows} onOpen={open} /> : <Nothing filtered={isFiltered(search)} />)}
+        {() =>
+          rows.length ? <OrderTable rows={rows} onOpen={open} /> : <Nothing filtered={countFilters(search) > 0} />
+        }
       </Loaded>
       <LoadMore query={orders} />
       <OrderDrawer order={search.order} onClose={() => open(undefined)} />
@@ -47,7 +50,11 @@ type FilterProps = { search: OrderSearch; onChange: (part: Partial<OrderSearch>)
 
 function Filters({ search, onChange }: FilterProps) {
   return (
-    <Group gap="sm" align="flex-end" role="search" aria-label="Filter the orders">
+    <FilterBar
+      label="Filter the orders"
+      count={countFilters(search)}
+      onClear={() => onChange({ status: undefined, from: undefined, to: undefined })}
+    >
       <Select
         label="Status"
         placeholder="All"
@@ -71,17 +78,7 @@ function Filters({ search, onChange }: FilterProps) {
         onChange={(event) => onChange({ to: event.currentTarget.value || undefined })}
         flex={{ base: "1 1 130px", xs: "0 0 160px" }}
       />
-      {isFiltered(search) && (
-        <Button
-          variant="subtle"
-          color="gray"
-          leftSection={<IconX size={14} aria-hidden />}
-          onClick={() => onChange({ status: undefined, from: undefined, to: undefined })}
-        >
-          Clear
-        </Button>
-      )}
-    </Group>
+    </FilterBar>
   );
 }
 

@@ -1,9 +1,10 @@
 import { expect, test } from "vitest";
-import { isFiltered, readOrderSearch, toQuery } from "./search";
+import { countFilters, readOrderSearch, toQuery } from "./search";
 
 test("what makes no sense in the address is left out", () => {
   expect(readOrderSearch({ status: "lost", from: "today", to: "2026-11-15", order: 7 })).toEqual({ to: "2026-11-15" });
-  expect(isFiltered({ channel: "ch_1", order: "ord_1" })).toBe(false);
+  expect(countFilters({ channel: "ch_1", order: "ord_1" })).toBe(0);
+  expect(countFilters({ status: "new", to: "2026-11-15" })).toBe(2);
 });
 
 test("days are those of the viewer, and the last one is included", () => {

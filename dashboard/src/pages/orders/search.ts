@@ -28,6 +28,7 @@ function dayAfter(day: string): string {
   return time.toISOString().slice(0, 10);
 }
 
-export function isFiltered({ status, from, to }: OrderSearch): boolean {
-  return Boolean(status || from || to);
+/** How many filters are set. */
+export function countFilters({ status, from, to }: OrderSearch): number {
+  return [status, from, to].filter(Boolean).length;
 }

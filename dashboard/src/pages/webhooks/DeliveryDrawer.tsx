@@ -1,16 +1,16 @@
 import { Accordion, Badge, Button, Group, Skeleton, Stack, Text } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
-import { IconRefresh, IconShieldCheck } from "@tabler/icons-react";
+import { IconShieldCheck } from "@tabler/icons-react";
 import { useMayManage } from "../../shared/session/queries";
 import { duration, inFull } from "../../shared/times";
 import { TraceLink } from "../../shared/trace/TraceLink";
 import { CodeBlock } from "../../shared/ui/CodeBlock";
 import { Loaded } from "../../shared/ui/Loaded";
-import { showDone, showFailure } from "../../shared/ui/notices";
 import { SidePanel } from "../../shared/ui/SidePanel";
 import { StatusBadge } from "../../shared/ui/StatusBadge";
 import { Time } from "../../shared/ui/Time";
-import { type Attempt, useDelivery, useRetry, type WholeDelivery } from "./queries";
+import { type Attempt, useDelivery, type WholeDelivery } from "./queries";
+import { RetryButton } from "./RetryButton";
 import { VerifyDialog } from "./VerifyDialog";
 import { eventWords, statusLook } from "./words";
 
@@ -40,18 +40,7 @@ function Details({ id }: { id: string }) {
 }
 
 function Overview({ delivery: data }: { delivery: WholeDelivery }) {
-  const retry = useRetry();
   const mayManage = useMayManage();
-  const { id } = data;
-  const again = () =>
-    retry.mutate([id], {
-      onSuccess: ({ results }) => {
-        const refusal = results[0]?.error;
-        if (refusal) showFailure(new Error((refusal as { message: string }).message));
-        else showDone("The delivery is tried again now.");
-      },
-      onError: showFailure,
-    });
   return (
     <Stack gap="xs">
       <Group justify="space-between">
@@ -59,17 +48,7 @@ function Overview({ delivery: data }: { delivery: WholeDelivery }) {
           <StatusBadge look={statusLook(data)} size="lg" />
           <Text fw={600}>{eventWords(data.event)}</Text>
         </Group>
-        {mayManage && (
-          <Button
-            variant="default"
-            size="sm"
-            loading={retry.isPending}
-            leftSection={<IconRefresh size={16} aria-hidden />}
-            onClick={again}
-          >
-            Try again
-          </Button>
-        )}
+        {mayManage && <RetryButton deliveries={[data.id]} variant="default" />}
       </Group>
       <Text size="sm" c="dimmed" style={{ overflowWrap: "anywhere" }}>
         To {data.endpoint.url ?? "a deleted endpoint"}

@@ -1,7 +1,5 @@
-import { Box, Button, Group, MultiSelect, Pill, Select, TextInput } from "@mantine/core";
-import { useDisclosure } from "@mantine/hooks";
-import { IconFilter, IconX } from "@tabler/icons-react";
-import { fromLocalInput, toLocalInput } from "../../shared/times";
+import { MultiSelect, Pill, Select } from "@mantine/core";
+import { FilterBar, TimeRange } from "../../shared/ui/FilterBar";
 import { useEndpoints } from "./queries";
 import { countFilters, type LogSearch } from "./search";
 import { EVENT_TYPES, HTTP, type HttpClass, httpLabel, STATUSES, type Status, statusLabel } from "./words";
@@ -19,33 +17,10 @@ const NONE: Partial<LogSearch> = {
 
 type Props = { search: LogSearch; onChange: (part: Partial<LogSearch>) => void };
 
-/** The filters; on a small screen they are behind a button. */
 export function LogFilters({ search, onChange }: Props) {
-  const [opened, { toggle }] = useDisclosure();
-  const count = countFilters(search);
-  return (
-    <>
-      <Button
-        hiddenFrom="xs"
-        variant="default"
-        leftSection={<IconFilter size={16} aria-hidden />}
-        aria-expanded={opened}
-        onClick={toggle}
-      >
-        {count ? `Filters (${count})` : "Filters"}
-      </Button>
-      <Box visibleFrom={opened ? undefined : "xs"}>
-        <Fields search={search} onChange={onChange} />
-      </Box>
-    </>
-  );
-}
-
-function Fields({ search, onChange }: Props) {
   const { data: endpoints } = useEndpoints();
-  const time = (value: string | undefined) => (value ? toLocalInput(new Date(value)) : "");
   return (
-    <Group gap="sm" align="flex-end" role="search" aria-label="Filter the deliveries">
+    <FilterBar label="Filter the deliveries" count={countFilters(search)} onClear={() => onChange(NONE)}>
       <Select
         label="Endpoint"
         placeholder="All"
@@ -82,35 +57,12 @@ function Fields({ search, onChange }: Props) {
         clearable
         flex={{ base: "1 1 100%", xs: "1 1 100px" }}
       />
-      <TextInput
-        label="From"
-        type="datetime-local"
-        flex={{ base: "1 1 100%", xs: "0 1 176px" }}
-        value={time(search.from)}
-        onChange={(event) => onChange({ from: fromLocalInput(event.currentTarget.value) })}
-      />
-      <TextInput
-        label="To"
-        type="datetime-local"
-        flex={{ base: "1 1 100%", xs: "0 1 176px" }}
-        value={time(search.to)}
-        onChange={(event) => onChange({ to: fromLocalInput(event.currentTarget.value) })}
-      />
+      <TimeRange range={search} onChange={onChange} />
       {search.message && (
         <Pill withRemoveButton onRemove={() => onChange({ message: undefined })} removeButtonProps={REMOVE} size="lg">
           Message {search.message.slice(0, 8)}…
         </Pill>
       )}
-      {countFilters(search) > 0 && (
-        <Button
-          variant="subtle"
-          color="gray"
-          leftSection={<IconX size={14} aria-hidden />}
-          onClick={() => onChange(NONE)}
-        >
-          Clear
-        </Button>
-      )}
-    </Group>
+    </FilterBar>
   );
 }

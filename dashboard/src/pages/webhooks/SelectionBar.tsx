@@ -1,25 +1,12 @@
 import { Button, Group, Paper, Text, Transition } from "@mantine/core";
-import { IconRefresh } from "@tabler/icons-react";
-import { showDone, showFailure } from "../../shared/ui/notices";
-import { useRetry } from "./queries";
+import { RetryButton } from "./RetryButton";
 import classes from "./SelectionBar.module.css";
 
 type Props = { selected: ReadonlySet<string>; onDone: () => void };
 
 /** What can be done with the selected deliveries; appears with the first selection. */
 export function SelectionBar({ selected, onDone }: Props) {
-  const retry = useRetry();
   const count = selected.size;
-  const start = () =>
-    retry.mutate([...selected], {
-      onSuccess: ({ accepted, refused }) => {
-        showDone(
-          refused ? `${accepted} are tried again now, ${refused} cannot be.` : `${accepted} are tried again now.`,
-        );
-        onDone();
-      },
-      onError: showFailure,
-    });
   return (
     <Transition mounted={count > 0} transition="slide-up" duration={150}>
       {(style) => (
@@ -32,14 +19,7 @@ export function SelectionBar({ selected, onDone }: Props) {
               <Button variant="subtle" color="gray" size="sm" onClick={onDone}>
                 Cancel
               </Button>
-              <Button
-                size="sm"
-                loading={retry.isPending}
-                leftSection={<IconRefresh size={16} aria-hidden />}
-                onClick={start}
-              >
-                Try again
-              </Button>
+              <RetryButton deliveries={[...selected]} onDone={onDone} />
             </Group>
           </Group>
         </Paper>

@@ -13,6 +13,7 @@ export type WebhookHour = Schemas["WebhookHour"];
 export type Verdict = Schemas["Verdict"];
 export type Trial = Schemas["Trial"];
 export type Recovery = Schemas["Recovery"];
+export type Retried = Schemas["Retried"];
 export type CreateEndpoint = Schemas["CreateEndpoint"];
 export type ChangeEndpoint = Schemas["ChangeEndpoint"];
 export type RecoverRequest = Schemas["RecoverRequest"];

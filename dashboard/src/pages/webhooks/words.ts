@@ -1,5 +1,5 @@
 import type { Look } from "../../shared/ui/StatusBadge";
-import type { Delivery, Webhook } from "./queries";
+import type { Delivery, Retried, Webhook } from "./queries";
 
 /** The six event types that an endpoint can switch on and off, in the words of the interface. */
 export const EVENT_TYPES = [
@@ -82,4 +82,12 @@ const STATE_LOOKS: Record<Webhook["state"], Look> = {
 export function endpointLook(endpoint: Pick<Webhook, "state" | "failing_since">): Look {
   if (endpoint.state === "active" && endpoint.failing_since) return { label: "Failing", color: "red" };
   return STATE_LOOKS[endpoint.state];
+}
+
+/** What became of deliveries that were to be tried again; for those that cannot be, the first reason. */
+export function retryWords({ accepted, refused, results }: Retried): string {
+  const tried = accepted === 1 ? "1 delivery is tried again now" : `${accepted} deliveries are tried again now`;
+  if (!refused) return `${tried}.`;
+  const { message } = (results.find(({ error }) => error)?.error ?? {}) as { message?: string };
+  return accepted ? `${tried}, ${refused} cannot be: ${message}` : (message ?? "It cannot be tried again.");
 }
