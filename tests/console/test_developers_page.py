@@ -2,16 +2,25 @@
 
 import asyncio
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 from playwright.async_api import expect
 
+from scripts.dashboard import find_node
 from tests.console.visitor import Visitor, add_person, visiting
 from tests.gateway.checks import PERSON, until
 from tests.patience import PATIENCE
 from tests.running_gateway import Gateway
 
 CHANNEL = "/api/v1/channel"
+# The programs that run the code examples. The machine needs no PHP.
+RUN_BY = {
+    "curl": ("sh",),
+    "Python": (sys.executable,),
+    "Python client": (sys.executable,),
+    "JavaScript": (str(find_node()), "--input-type=module"),
+}
 
 
 async def new_key(visitor: Visitor) -> str:
@@ -34,20 +43,34 @@ async def example(visitor: Visitor, language: str) -> str:
     return await visitor.page.get_by_role("tabpanel", name=language, exact=True).get_by_role("group").inner_text()
 
 
-async def run(command: str, stdin: str) -> str:
+async def run(command: Sequence[str], stdin: str) -> str:
     """Run a program with this input; return what it writes."""
     program = await asyncio.create_subprocess_exec(
-        command, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT
+        *command, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT
     )
     written, _ = await asyncio.wait_for(program.communicate(stdin.encode()), PATIENCE)
     assert program.returncode == 0, written.decode()
     return written.decode()
 
 
+async def accepted(gateway: Gateway) -> list[Any]:
+    """Return what the simulated network has received."""
+    entries: list[Any] = (await gateway.sandbox("GET", "/control/ledger?kind=accepted"))["entries"]
+    return entries
+
+
+async def until_accepted(gateway: Gateway, count: int) -> None:
+    """Wait until the simulated network has received a number of messages."""
+
+    async def arrived() -> bool:
+        return len(await accepted(gateway)) == count
+
+    await until(arrived)
+
+
 async def bodies(gateway: Gateway) -> list[str]:
     """Return the texts that the simulated network has received."""
-    accepted: list[Any] = (await gateway.sandbox("GET", "/control/ledger?kind=accepted"))["entries"]
-    return [entry["content"]["body"] for entry in accepted]
+    return [entry["content"]["body"] for entry in await accepted(gateway)]
 
 
 async def test_a_key_is_created_used_rotated_and_revoked(gateway: Gateway) -> None:
@@ -68,21 +91,17 @@ async def test_a_key_is_created_used_rotated_and_revoked(gateway: Gateway) -> No
         await expect(row).not_to_contain_text("manage")
 
         await page.get_by_role("tab", name="Code examples").click()
-        for language, command in (
-            ("curl", ("sh",)),
-            ("Python", (sys.executable,)),
-            ("Python client", (sys.executable,)),
-        ):
+        for number, (language, command) in enumerate(RUN_BY.items(), 1):
             code = await example(visitor, language)
-            assert "5511999990001" in code
-            assert await run(*command, stdin=code)
-        for language in ("JavaScript", "PHP"):
-            assert key in await example(visitor, language)
-
-        async def arrived() -> bool:
-            return (await bodies(gateway)).count("Hello from Gatepost") == 3
-
-        await until(arrived)
+            assert key in code
+            shown = await run(command, code)
+            await until_accepted(gateway, number)
+            message = (await gateway.call("GET", "/api/v1/messages?limit=1")).json()["data"][0]
+            assert message["key"]["id"] in shown, language
+        assert await bodies(gateway) == ["Hello from Gatepost"] * len(RUN_BY)
+        assert {entry["to"] for entry in await accepted(gateway)} == {"5511999990001"}
+        php = await example(visitor, "PHP")  # that it can be parsed is tested in dashboard/
+        assert all(value in php for value in (key, gateway.url, "5511999990001"))
         await gateway.call("POST", "/api/v1/labels", {"name": "VIP"}, key=key)
         await page.get_by_role("tab", name="Keys").click()
         await visitor.choose("Actions for <b>Shop</b>", "Refused requests")
@@ -156,3 +175,26 @@ async def test_a_reader_sees_keys_and_is_offered_no_change(gateway: Gateway) -> 
         await expect(page.get_by_role("menuitem", name="Revoke")).to_be_hidden()
         await visitor.open("/developers/console?operation=POST%20/api/v1/message/send")
         await visitor.see("Your role may not send POST /api/v1/message/send.")
+
+
+async def test_the_reference_says_who_may_call_a_route(gateway: Gateway) -> None:
+    async with visiting(gateway) as visitor:
+        page = visitor.page
+        await visitor.open("/docs")
+        for summary, access in (
+            ("Invite a user", "session, owner"),
+            ("List the users of the account", "session"),
+            ("Get the channel", "scope read"),
+            ("Sign in", "no key"),
+        ):
+            route = page.locator("summary").filter(has=page.get_by_text(summary, exact=True))
+            await expect(route.locator(".tag")).to_have_text(access)
+        await visitor.open("/docs#account_users_invite_account_user")
+        invite = page.locator("details[open]")
+        await expect(invite).to_contain_text('-H "Gatepost-CSRF: $CSRF"')
+        await expect(invite).to_contain_text("Keys are refused.")
+        await expect(invite.get_by_role("button", name="Send it")).to_have_count(0)
+        await visitor.open("/docs#channel_show_channel")
+        await page.get_by_label("Your key").fill(gateway.key)
+        await page.get_by_role("button", name="Send it").click()
+        await visitor.see("200 OK")

@@ -122,6 +122,12 @@ VIEWS = [
         [open_row("Olivia Bennett"), click("button", "Send something else"), click("menuitem", "Buttons")],
     ),
     View(
+        "inbox-list",
+        "/inbox",
+        "Message with a list",
+        [open_row("Olivia Bennett"), click("button", "Send something else"), click("menuitem", "List")],
+    ),
+    View(
         "inbox-template",
         "/inbox",
         "Send a template",

@@ -1,0 +1,108 @@
+"""What the composer of the inbox sends besides text: files, buttons and lists."""
+
+import base64
+
+from playwright.async_api import Locator, Page, expect
+
+from tests.console.test_inbox_page import PICTURE, message_of, open_first, say
+from tests.console.visitor import visiting
+from tests.running_gateway import Gateway
+
+MB = 1_048_576
+FILE = """([name, type, content, size]) => {
+    const bytes = Uint8Array.from(atob(content), (one) => one.charCodeAt(0));
+    const data = new DataTransfer();
+    data.items.add(new File([bytes, new Uint8Array(size)], name, {type}));
+    return data;
+}"""
+
+
+async def drop(page: Page, form: Locator, name: str, type_: str, content: str = "", more: int = 0) -> None:
+    """Drop a file on the composer: these bytes, and as many zeros."""
+    data = await page.evaluate_handle(FILE, [name, type_, content, more])
+    await form.dispatch_event("dragover", {"dataTransfer": data})
+    await expect(form).to_have_attribute("data-over", "true")
+    await form.dispatch_event("drop", {"dataTransfer": data})
+    await expect(form).not_to_have_attribute("data-over", "true")
+
+
+async def test_files_are_dropped_refused_and_sent(gateway: Gateway) -> None:
+    await say(gateway, "Show me the menu, please.")
+    async with visiting(gateway) as visitor:
+        await visitor.sign_in("/inbox")
+        page = visitor.page
+        uploads: list[str] = []
+        page.on("request", lambda request: uploads.append(request.url) if "/api/v1/media" in request.url else None)
+        messages = await open_first(visitor)
+        form = page.get_by_role("form", name="Message")
+        await expect(form).to_be_visible()
+        alert = page.get_by_role("alert")
+        for name, type_, limit in (("large.png", "image/png", 5), ("large.mp4", "video/mp4", 16)):
+            await drop(page, form, name, type_, more=limit * MB + 1)
+            await expect(alert).to_contain_text(
+                f"“{name}” is too large: the network takes a file of this type up to {limit} MB."
+            )
+        await drop(page, form, "empty.pdf", "application/pdf")
+        await expect(alert).to_contain_text("“empty.pdf” is empty.")
+        await expect(form.get_by_role("button", name="Remove")).to_have_count(0)
+        await expect(form.get_by_role("button", name="Send", exact=True)).to_be_disabled()
+        assert uploads == []
+
+        await drop(page, form, "menu.png", "image/png", PICTURE)
+        await expect(alert).to_have_count(0)
+        await drop(page, form, "prices.pdf", "application/pdf", base64.b64encode(b"%PDF-1.4").decode())
+        await expect(form.get_by_text("menu.png · ")).to_be_visible()
+        await form.get_by_role("button", name="Remove prices.pdf").click()
+        await expect(form.get_by_text("prices.pdf")).to_have_count(0)
+        await page.get_by_role("textbox", name="Message").fill("Here it is")
+        await form.get_by_role("button", name="Send", exact=True).click()
+        sent = message_of(messages, "Here it is")
+        await expect(sent.get_by_role("img", name="Read")).to_be_visible()
+        picture = sent.get_by_role("img", name="Picture")
+        await expect(picture).to_have_js_property("naturalWidth", 1)
+        await expect(form.get_by_text("menu.png")).to_have_count(0)
+        (entry,) = (await gateway.sandbox("GET", "/control/ledger?kind=accepted"))["entries"]
+        assert (entry["type"], entry["content"]["caption"]) == ("image", "Here it is")
+
+
+async def test_buttons_and_a_list_are_sent(gateway: Gateway) -> None:
+    await say(gateway, "What do you have?")
+    async with visiting(gateway) as visitor:
+        await visitor.sign_in("/inbox")
+        page = visitor.page
+        messages = await open_first(visitor)
+        dialog = page.get_by_role("dialog")
+        send = dialog.get_by_role("button", name="Send", exact=True)
+        await visitor.choose("Send something else", "Buttons")
+        await dialog.get_by_label("Text").fill("Coffee or tea?")
+        await expect(send).to_be_disabled()
+        for number, title in ((1, "Tea"), (2, "Tea")):
+            await dialog.get_by_role("textbox", name=f"Button {number}").fill(title)
+        await expect(dialog.get_by_role("alert")).to_contain_text("Two buttons have the same text.")
+        await expect(send).to_be_disabled()
+        await dialog.get_by_role("textbox", name="Button 2").fill("Coffee")
+        await dialog.get_by_role("button", name="Add a button").click()
+        await dialog.get_by_role("textbox", name="Button 3").fill("Milk")
+        await expect(dialog.get_by_role("button", name="Add a button")).to_have_count(0)
+        await dialog.get_by_role("button", name="Remove button 1").click()
+        await send.click()
+        await expect(dialog).to_have_count(0)
+        buttons = message_of(messages, "Coffee or tea?")
+        await expect(buttons.get_by_role("img", name="Read")).to_be_visible()
+        await expect(buttons).to_contain_text("Milk")
+
+        await visitor.choose("Send something else", "List")
+        await dialog.get_by_label("Text").fill("Our bread")
+        await dialog.get_by_role("textbox", name="Row 1").fill("Rye")
+        await dialog.get_by_label("Description").first.fill("Dark")
+        await dialog.get_by_role("textbox", name="Row 2").fill("Wheat")
+        await send.click()
+        await expect(message_of(messages, "Our bread").get_by_role("img", name="Read")).to_be_visible()
+        entries = (await gateway.sandbox("GET", "/control/ledger?kind=accepted"))["entries"]
+        replies, listed = [entry["content"]["action"] for entry in entries]
+        assert [one["reply"]["title"] for one in replies["buttons"]] == ["Coffee", "Milk"]
+        assert listed["button"] == "Choose"
+        assert listed["sections"][0]["rows"] == [
+            {"id": "row_1", "title": "Rye", "description": "Dark"},
+            {"id": "row_2", "title": "Wheat"},
+        ]
