@@ -71,9 +71,9 @@ def test_a_token_is_tested_and_replaced(run: Run, account: str, channel: str, ne
     assert changed.json()["id"] == id_
     assert "new-t0k" not in changed.out
     assert run("channel", "token", id_, "--app-secret", "s3c", "--json").code == 0
-    for arguments in ([id_], [id_, "--token", "two words"], [channel, "--token", "t"]):
+    for whole in ([id_], [id_, "--token", "two words"], [channel, "--token", "t"]):
         for option in ([], ["--no-test"]):
-            assert run("channel", "token", *arguments, *option, "--json").error()["fields"][0]["field"] == "token"
+            assert run("channel", "token", *whole, *option, "--json").error()["fields"][0]["field"] == "token"
 
 
 def test_a_token_is_replaced_without_a_test(run: Run, account: str, network: str) -> None:

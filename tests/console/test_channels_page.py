@@ -138,6 +138,7 @@ async def test_the_first_steps_tick_themselves_off(gateway: Gateway) -> None:
         steps = page.get_by_role("region", name="First steps")
         ticks = steps.get_by_role("img", name="Done")
         await expect(ticks).to_have_count(1)
+        assert not await visitor.accessibility_problems("first steps")
         await gateway.send(**TEXT)
         await expect(ticks).to_have_count(2)
         await create_webhook(gateway, "http://127.0.0.1:8999/hooks")

@@ -133,10 +133,19 @@ async def test_a_changed_password_keeps_this_session(gateway: Gateway) -> None:
 
 
 async def test_a_lost_connection_is_told_and_found_again(gateway: Gateway) -> None:
+    lost, gone = "Connection lost. Trying again…", "The gateway does not answer. Trying again…"
     async with visiting(gateway) as visitor:
         await visitor.sign_in("/webhooks")
-        await visitor.page.context.set_offline(True)
-        await visitor.see("Trying again…")
-        await visitor.page.context.set_offline(False)
-        await expect(visitor.page.get_by_text("Trying again…")).to_be_hidden()
-        await expect(visitor.page.get_by_text("No endpoint yet")).to_be_visible()
+        page = visitor.page
+        await expect(page.get_by_text("No endpoint yet")).to_be_visible()
+        await page.context.set_offline(True)
+        await expect(page.get_by_text("Trying again…")).to_have_text(lost)
+        await page.context.set_offline(False)
+        await visitor.see("Reconnected. Nothing happened while you were away.")
+        await expect(page.get_by_text("Trying again…")).to_have_count(0)
+        await page.context.set_offline(True)
+        await page.get_by_role("tab", name="Log").click()  # needs the gateway at once
+        await expect(page.get_by_text("Trying again…")).to_have_text(gone)
+        await page.context.set_offline(False)
+        await visitor.see("No deliveries yet")
+        await expect(page.get_by_text("Trying again…")).to_have_count(0)

@@ -32,7 +32,7 @@ _UNTIL_STILL = """new Promise((done) => requestAnimationFrame(() => requestAnima
 # Without `preload` axe-core does not load the style sheets again, which only a rule about turned screens would need.
 _AXE = "(rules) => axe.run(document, {resultTypes: ['violations'], preload: false, iframes: false, ...rules})"
 # The elements are the same in light and dark, so in dark only the rules that look at colours can find something new.
-_RULES: dict[Any, Any] = {"light": {}, "dark": {"runOnly": ["color-contrast", "link-in-text-block"]}}
+_COLORS = {"runOnly": ["color-contrast", "link-in-text-block"]}
 SMALL = 360  # pixels
 
 # What the content policy blocks is an error of the console, also where the browser would be silent.
@@ -93,14 +93,16 @@ class Visitor:
         await self.page.get_by_role("button", name=menu).click()
         await self.page.get_by_role("menuitem", name=item, exact=True).click()
 
-    async def accessibility_problems(self, view: str = "") -> list[str]:
-        """Return what is wrong with the page as it is now: in light, in dark, and on a small screen."""
+    async def accessibility_problems(self, view: str = "", *, thorough: bool = False) -> list[str]:
+        """Return what is wrong with the page: in light, in dark (`thorough`: by all rules), and on a small screen."""
         page, size = self.page, self.page.viewport_size
         await page.evaluate(AXE.read_text())
         found = []
-        for colors, rules in _RULES.items():
+        schemes: dict[Any, Any] = {"light": {}, "dark": {} if thorough else _COLORS}
+        for colors, rules in schemes.items():
             await page.emulate_media(color_scheme=colors)
             await page.evaluate(_UNTIL_STILL)
+            assert await page.evaluate("document.documentElement.dataset.mantineColorScheme") == colors
             violations: list[dict[str, Any]] = (await page.evaluate(_AXE, rules))["violations"]
             found += [
                 f"{view}, {colors}: {one['id']}: {node['target']}: {node.get('failureSummary')}"
