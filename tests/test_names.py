@@ -38,6 +38,7 @@ RESOURCES = {
     "metrics",
     "network_updates",
     "notes",
+    "numbers",
     "one_time_links",
     "orders",
     "profile",

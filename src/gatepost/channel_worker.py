@@ -157,7 +157,7 @@ class ChannelWorker:
         business = parts.networks.business(config)
         if business is None:
             return []
-        templates = TemplateService(parts.db, parts.clock, config.id, business)
+        templates = TemplateService(parts.db, parts.clock, config.ref, config.id, business)
         every = parts.settings.cloud.number_every
         watches = [TemplateWatch(self._context, templates), NumberWatch(self._context, self._read_number, every)]
         for watch in watches:

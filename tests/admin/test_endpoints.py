@@ -195,12 +195,12 @@ async def test_a_state_set_by_hand_is_told_once(db: Database, vault: Vault, tena
         rows_ = await conn.fetch("SELECT type, body FROM events WHERE channel_id = $1 ORDER BY id", tenants.my_channel)
     told = [msgspec.json.decode(row["body"]) for row in rows_]
     assert [(one["action"], one["data"]["previous"], one["data"]["state"]) for one in told] == [
-        ("disabled", "active", "disabled"),
-        ("enabled", "disabled", "active"),
-        ("resumed", "paused", "active"),
-        ("disabled", "paused", "disabled"),
+        ("endpoint_disabled", "active", "disabled"),
+        ("endpoint_enabled", "disabled", "active"),
+        ("endpoint_resumed", "paused", "active"),
+        ("endpoint_disabled", "paused", "disabled"),
     ]
-    assert {row["type"] for row in rows_} == {"endpoint_notification"}
+    assert {row["type"] for row in rows_} == {"system_notification"}
     assert told[0]["data"]["reason"] == endpoints.SWITCHED_OFF
 
 

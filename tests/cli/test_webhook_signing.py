@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from gatepost.model.event import SYSTEM, TYPES
 from gatepost.model.signing import new_secret, public_key
 from gatepost.webhooks.signature import signature_headers
 from gatepost_client import verify_webhook
@@ -17,7 +18,7 @@ from tests.cli.conftest import Run, invoke
 
 URL = "https://example.com/hooks"
 BODY = b'{"text":"Ol\xc3\xa1"}'
-FIELDS = ("ordered", "batch", "batch_wait", "rate_limit", "payload_version", "operational")
+FIELDS = ("ordered", "batch", "batch_wait", "rate_limit", "payload_version")
 
 
 class Receiver(ThreadingHTTPServer):
@@ -60,20 +61,20 @@ def receiver() -> Iterator[Receiver]:
 
 def test_wishes_are_kept_and_changed(run: Run, channel: str) -> None:
     plain = run("webhook", "create", channel, URL, "--json").json()
-    assert [plain[name] for name in FIELDS] == [False, None, 0.0, None, 1, False]
+    assert [plain[name] for name in FIELDS] == [False, None, 0.0, None, 1]
     wishes = ["--ordered", "--batch", "50", "--batch-wait", "0.25", "--rate-limit", "10", "--payload-version", "1"]
-    made = run("webhook", "create", channel, URL, *wishes, "--operational", "--json").json()
-    assert [made[name] for name in FIELDS] == [True, {"most": 50, "wait": 0.25}, 0.25, 10, 1, True]
+    made = run("webhook", "create", channel, URL, *wishes, "--json").json()
+    assert [made[name] for name in FIELDS] == [True, {"most": 50, "wait": 0.25}, 0.25, 10, 1]
     same = run("webhook", "change", made["id"], "--url", URL + "/2", "--json").json()
     assert [same[name] for name in (*FIELDS, "events")] == [made[name] for name in (*FIELDS, "events")]
-    off = ["--no-ordered", "--batch", "1", "--rate-limit", "0", "--no-operational"]
+    off = ["--no-ordered", "--batch", "1", "--rate-limit", "0"]
     changed = run("webhook", "change", made["id"], *off, "--json").json()
-    assert [changed[name] for name in FIELDS] == [False, None, 0.0, None, 1, False]
-    assert set(changed["events"].values()) == {True}
-    again = run("webhook", "change", made["id"], "--batch", "100", "--operational", "--events", "", "--json").json()
+    assert [changed[name] for name in FIELDS] == [False, None, 0.0, None, 1]
+    assert changed["events"] == dict.fromkeys(TYPES, True) | {SYSTEM: False}
+    again = run("webhook", "change", made["id"], "--batch", "100", "--events", SYSTEM, "--json").json()
     assert (again["batch"], again["batch_wait"]) == ({"most": 100, "wait": 1.0}, 1.0)
-    assert (set(again["events"].values()), again["operational"]) == ({False}, True)
-    assert "endpoint_notification" in run("webhook", "list", channel).out
+    assert again["events"] == dict.fromkeys(TYPES, False) | {SYSTEM: True}
+    assert SYSTEM in run("webhook", "list", channel).out
 
 
 @pytest.mark.parametrize(

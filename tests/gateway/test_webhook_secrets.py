@@ -200,9 +200,9 @@ async def test_a_test_event_reaches_an_endpoint_in_any_state(gateway: Gateway, r
 
 
 async def test_a_test_event_of_every_type_in_the_manner_of_the_endpoint(gateway: Gateway, receiver: Receiver) -> None:
-    off = {"message_notification": False}
-    hook = await made(gateway, url=receiver.url, events=off, batch={"most": 5, "wait": 0.5}, operational=True)
-    for type_ in (None, "order_notifications", "endpoint_notification", "message_notification"):
+    events = {"message_notification": False, "system_notification": True}
+    hook = await made(gateway, url=receiver.url, events=events, batch={"most": 5, "wait": 0.5})
+    for type_ in (None, "order_notifications", "system_notification", "message_notification"):
         trial = await tried(gateway, hook["id"], **({"type": type_} if type_ else {}))
         (event,) = receiver.requests[-1].json()["events"]
         assert event["type"] == (type_ or "ack_notification")

@@ -9,9 +9,8 @@ from tests.running_gateway import Gateway
 
 HOOKS = "/api/v1/webhooks"
 URL = "http://127.0.0.1:54321/"
-PLAIN: dict[str, Any] = {"operational": False, "ordered": False, "batch": None, "rate_limit": None, "version": 1}
+PLAIN: dict[str, Any] = {"ordered": False, "batch": None, "rate_limit": None, "version": 1}
 FULL: dict[str, Any] = {
-    "operational": True,
     "ordered": True,
     "batch": {"most": 100, "wait": 1.0},
     "rate_limit": 1000,
@@ -30,7 +29,6 @@ GOOD: list[tuple[dict[str, Any], dict[str, Any]]] = [
     ({"rate_limit": None}, {"rate_limit": None}),
     ({"version": 1}, {"version": 1}),
     ({"ordered": True}, {"ordered": True}),
-    ({"operational": True}, {"operational": True}),
 ]
 BAD: list[tuple[dict[str, Any], str]] = [
     ({"batch": {"most": 0}}, "batch.most"),
@@ -50,7 +48,9 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"version": 0}, "version"),
     ({"version": 2}, "version"),
     ({"ordered": 1}, "ordered"),
-    ({"operational": "yes"}, "operational"),
+    ({"events": {"system_notification": "yes"}}, "events.system_notification"),
+    ({"events": {"endpoint_notification": True}}, "events.endpoint_notification"),
+    ({"operational": True}, "operational"),
 ]
 
 
@@ -112,8 +112,8 @@ async def test_a_state_set_by_hand_is_in_the_feed(gateway: Gateway) -> None:
     hook = await make(gateway)
     for active in (False, False, True):
         await gateway.call("PATCH", f"{HOOKS}/{hook['id']}", {"active": active})
-    told = (await gateway.call("GET", "/api/v1/events?types=endpoint_notification")).json()["data"]
+    told = (await gateway.call("GET", "/api/v1/events?types=system_notification")).json()["data"]
     assert [(event["action"], event["data"]["id"], event["data"]["state"]) for event in told] == [
-        ("disabled", hook["id"], "disabled"),
-        ("enabled", hook["id"], "active"),
+        ("endpoint_disabled", hook["id"], "disabled"),
+        ("endpoint_enabled", hook["id"], "active"),
     ]

@@ -8,13 +8,13 @@ import pytest
 from standardwebhooks.webhooks import Webhook
 
 from gatepost.clock import MovableClock
-from gatepost.model.event import TYPES
+from gatepost.model.event import SYSTEM, TYPES
 from tests.conftest import Answer, Received, Receiver
 from tests.gateway.checks import PERSON, TEXT, check_refused, feed, until
 from tests.running_gateway import Gateway, running_gateway
 
 HOOKS = "/api/v1/webhooks"
-ALL_ON = dict.fromkeys(TYPES, True)
+ALL_ON = dict.fromkeys(TYPES, True) | {SYSTEM: False}
 MESSAGES = dict.fromkeys(TYPES, False) | {"message_notification": True}
 
 

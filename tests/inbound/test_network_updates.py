@@ -114,7 +114,7 @@ async def test_what_the_network_says_of_a_template_is_noted(stage: Stage) -> Non
     body = [{"type": "BODY", "text": "Hello"}]
     template = Template("hello", "en_US", "UTILITY", body, status="PENDING", network_id="900")
     now = stage.clock.now()
-    await put_template(stage.db, stage.channel_id, template, now, now)
+    await put_template(stage.db, stage.ref, stage.channel_id, template, now, now)
     await receive(stage, TemplateUpdate("900", "hello", "en_US", status="REJECTED", reason="INVALID_FORMAT"))
     await receive(
         stage, TemplateUpdate("900", "hello", "en_US", quality="RED"), TemplateUpdate("77", "who", "en_US", "PAUSED")
@@ -124,6 +124,17 @@ async def test_what_the_network_says_of_a_template_is_noted(stage: Stage) -> Non
         (found,) = (await find_templates(conn, stage.channel_id, [("hello", "en_US")])).values()
     assert (found.status, found.reason, found.quality) == ("REJECTED", "INVALID_FORMAT", "RED")
     assert found.category == "MARKETING"
+    assert [e["action"] for e in await read_events(stage, "system")] == ["template_rejected"]
+
+
+async def test_the_decisions_of_one_report_are_events_in_their_order(stage: Stage) -> None:
+    now = stage.clock.now()
+    template = Template("hello", "en_US", "UTILITY", [], status="PENDING", network_id="900")
+    await put_template(stage.db, stage.ref, stage.channel_id, template, now, now)
+    statuses = ("APPROVED", "APPROVED", "IN_APPEAL", "FLAGGED", "PAUSED", "PAUSED", "DELETED", "APPROVED")
+    await receive(stage, *(TemplateUpdate("900", "hello", "en_US", status) for status in statuses))
+    decisions = [(e["previous"], e["status"]) for e in await data(stage, "system")]
+    assert decisions == [("PENDING", "APPROVED"), ("IN_APPEAL", "PAUSED")]
 
 
 # -- the number -------------------------------------------------------------------------------------------------------
@@ -147,7 +158,9 @@ async def test_tier_throughput_and_quality_are_noted(stage: Stage) -> None:
     assert limits == {"throughput": 1000, "tier": 0}
     assert state.pop("number_stale_since") == now, "what else has changed is to be read"
     assert state == {"last_event": "UPGRADE", "quality": "GREEN", "tier_from": "network", "tier_since": now, "at": now}
-    assert await read_events(stage) == []
+    (event,) = await read_events(stage)
+    assert (event["type"], event["action"]) == ("system_notification", "number_tier_changed")
+    assert event["data"] == {"tier": 0, "previous": 10_000}, "the first values that were reported are no change"
 
 
 async def test_a_trouble_of_the_number_is_noted_for_who_sends(stage: Stage) -> None:

@@ -53,7 +53,12 @@ def test_the_actions_are_those_of_the_contract() -> None:
         "label_notifications": {"created", "updated", "deleted", "assigned", "removed"},
         "contact_notifications": {"created", "updated", "deleted"},
         "order_notifications": {"created", "updated"},
-        "endpoint_notification": {"failing", "paused", "resumed", "disabled", "enabled", "exhausted"},
+        "system_notification": {
+            *(f"endpoint_{what}" for what in ("failing", "paused", "resumed", "disabled", "enabled", "exhausted")),
+            *(f"template_{what}" for what in ("approved", "rejected", "paused", "disabled")),
+            "number_quality_changed",
+            "number_tier_changed",
+        },
     }
 
 

@@ -99,13 +99,21 @@ async def opened(stage: Stage, people: int) -> TierPromotion:
     await stage.take_over()
     await stage.accept_many(PHONES[:people])
     await stage.drive(1)
-    return TierPromotion(stage.db, stage.lease)
+    return TierPromotion(stage.db, stage.ref, stage.lease)
 
 
 async def kept(stage: Stage) -> tuple[Any, Any]:
     config = await get_config(stage.db, stage.channel_id)
     assert config is not None
     return config.limits.get("tier"), config.state.get("tier_since")
+
+
+async def promotions(stage: Stage) -> list[tuple[int, int]]:
+    """The new and the old tier of each event about one."""
+    rows = await stage.rows("events", "AND type = 'system_notification' ORDER BY id")
+    events = [msgspec.json.decode(row["body"]) for row in rows]
+    assert {event["action"] for event in events} <= {"number_tier_changed"}
+    return [(event["data"]["tier"], event["data"]["previous"]) for event in events]
 
 
 @pytest.mark.parametrize(("people", "tier"), [(4, 10), (5, 20)])
@@ -120,6 +128,7 @@ async def test_it_rises_when_the_time_has_come_and_not_before(stage: Stage) -> N
     assert await kept(stage) == (None, None)
     assert await climb.look(RISING, NOW + DAY) == rising(tier=20, tier_since=NOW + DAY)
     assert await kept(stage) == (20, "2026-11-16T10:00:00.000Z")
+    assert await promotions(stage) == [(20, 10)]
 
 
 async def test_a_bad_quality_keeps_it_down_until_it_is_better(stage: Stage) -> None:
@@ -134,7 +143,8 @@ async def test_what_was_used_more_than_a_week_ago_earns_nothing(stage: Stage) ->
     climb = await opened(stage, 10)
     week = NOW + timedelta(days=7)
     assert await climb.look(RISING, week) == RISING
-    assert (await TierPromotion(stage.db, stage.lease).look(RISING, week - timedelta(microseconds=1))).tier == 20
+    again = TierPromotion(stage.db, stage.ref, stage.lease)
+    assert (await again.look(RISING, week - timedelta(microseconds=1))).tier == 20
 
 
 async def test_it_climbs_to_the_end_of_the_ladder_and_stays(stage: Stage) -> None:
@@ -145,6 +155,7 @@ async def test_it_climbs_to_the_end_of_the_ladder_and_stays(stage: Stage) -> Non
         seen.append(limits.tier)
     assert seen == [10, 20, 40, 0, 0, 0, 0]
     assert (await kept(stage))[0] == 0
+    assert await promotions(stage) == [(20, 10), (40, 20), (0, 40)]
 
 
 @pytest.mark.parametrize("changes", [{"ladder": ()}, {"tier_since": None}, {"tier": 0}])
@@ -159,6 +170,7 @@ async def test_a_stale_owner_raises_nothing(stage: Stage) -> None:
     await stage.take_over()
     assert await climb.look(RISING, NOW + DAY) == RISING
     assert await kept(stage) == (None, None)
+    assert await promotions(stage) == []
 
 
 async def test_a_tier_that_somebody_set_meanwhile_stands(stage: Stage) -> None:

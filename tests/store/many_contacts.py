@@ -11,8 +11,9 @@ from gatepost.model.message import State
 from gatepost.model.send_request import SendRequest
 from gatepost.model.template.values import Template
 from gatepost.networks.base import ContactUpdate, Incoming, LabelUpdate, NumberUpdate, Person, StatusUpdate
-from gatepost.store.channels import close_unopened, count_opened, find_open_conversations, raise_tier
+from gatepost.store.channels import close_unopened, count_opened, find_open_conversations
 from gatepost.store.messages.send import SendResult, mark_results
+from gatepost.store.numbers import raise_tier
 from gatepost.store.templates import put_template
 from tests.inbound.incoming_messages import message_from, receive
 from tests.outbound.stage import Stage
@@ -97,7 +98,7 @@ async def accept_checked(stage: Stage) -> None:
     """Accept messages that need each check: window, reply, reaction, file, template."""
     now = stage.clock.now()
     template = Template("crowd", "en_US", "UTILITY", [{"type": "BODY", "text": "Hello"}], status="APPROVED")
-    await put_template(stage.db, stage.channel_id, template, now, now)
+    await put_template(stage.db, stage.ref, stage.channel_id, template, now, now)
     media_id = await _file(stage)
     message = message_from(stage, Person("4400100"))
     await receive(stage, message)
@@ -151,7 +152,7 @@ async def update_number(stage: Stage, mark: str = "1") -> None:
     await find_open_conversations(db, channel_id, [uuid4() for _ in range(10)], now)
     async with db.transaction() as conn:
         await close_unopened(conn, channel_id, [uuid4() for _ in range(10)])
-    await raise_tier(db, stage.lease, 1000, 10_000, now)
+    await raise_tier(db, stage.ref, stage.lease, 1000, 10_000, now)
     preference = {"person": {"phone": "44007"}, "value": "stop"}
     await receive(
         stage,

@@ -13,7 +13,7 @@ from gatepost.model.message import State
 from gatepost.services.deliveries import check_retry
 from gatepost.store import endpoints, links
 from gatepost.store.channel_head import channel_transaction
-from gatepost.store.channels import save_connection, save_number
+from gatepost.store.channels import save_connection
 from gatepost.store.deliveries.recover import RecoveryFilter, add_recovery, recover_next
 from gatepost.store.deliveries.retry import retry_deliveries
 from gatepost.store.endpoints import EndpointChange, EndpointNotice, EndpointStateChange, save_state_change
@@ -21,6 +21,7 @@ from gatepost.store.idempotency import NEVER
 from gatepost.store.messages.amend import amend_own
 from gatepost.store.messages.cancel import cancel_messages
 from gatepost.store.messages.send import Intent, SendResult, mark_results, mark_sending
+from gatepost.store.numbers import save_number
 from gatepost.store.pool import Database
 from tests.outbound.stage import NOW, Stage, make_stage
 from tests.store import delivery_rows
@@ -111,7 +112,7 @@ async def test_the_channel_itself(stage: Stage) -> None:
     await links.request_link(stage.db, stage.channel_id, NOW, wanted=True)
     assert take(stage) == SENDER
     await save_connection(stage.db, stage.ref, stage.channel_id, "limited", "Too fast", NOW)
-    await save_number(stage.db, stage.channel_id, {"quality": "low"}, None)
+    await save_number(stage.db, stage.ref, stage.channel_id, {"quality": "low"}, None, NOW)
     assert take(stage) == OTHERS * 2
 
 

@@ -6,7 +6,9 @@ from uuid import UUID, uuid4
 import asyncpg
 
 from gatepost.model import ids
+from gatepost.model.event import ChannelRef
 from gatepost.model.network_update import TemplateUpdate
+from gatepost.store.channel_head import ChannelHead, ChannelTransaction, EventBuffer
 from gatepost.store.conversations.changes import find_last_incoming
 from gatepost.store.partitions import make_partitions
 from gatepost.store.pool import Database
@@ -15,6 +17,7 @@ from tests.outbound.stage import NOW
 from tests.store.query_plans import Explained, Plan, fill
 
 CHANNEL, CONTACT = UUID(int=1), UUID(int=2)
+REF = ChannelRef("ch_1", "official", "15550001111")
 
 
 async def fill_database(url: str) -> None:
@@ -74,8 +77,10 @@ async def test_templates_of_a_batch(explained: Explained) -> None:
 async def test_news_of_templates(explained: Explained) -> None:
     db, plans = explained
     news = [TemplateUpdate(str(number), f"name_{number}", "en_US", status="PAUSED") for number in range(1, 11)]
+    head = ChannelHead(CHANNEL, 1, 0, ids.ZERO, ids.ZERO)
     async with db.transaction() as conn:
-        assert await apply_template_reports(conn, CHANNEL, news, NOW) == []
+        transaction = ChannelTransaction(conn, head, REF, EventBuffer(head, NOW), NOW)
+        assert await apply_template_reports(transaction, news) == []
     assert sum(rows_of(plan, "templates") for plan in plans) <= 30
 
 

@@ -6,10 +6,12 @@ from pathlib import Path
 from uuid import UUID
 
 import asyncpg
+import msgspec
 
 from gatepost.model import ids
 from gatepost.model.event import MESSAGE as MESSAGE_TYPE
 from gatepost.model.event import ChannelRef, NewEvent, render
+from gatepost.model.event.endpoints import EndpointPaused
 from gatepost.model.event.messages import MessageCreated
 from gatepost.model.number_forms import other_form
 from gatepost.store.migrate import migrate, shipped
@@ -187,3 +189,44 @@ async def test_events_that_are_still_to_be_counted_get_their_message(empty_datab
     rows = await conn.fetch("SELECT channel_id, id, message_id FROM events WHERE message_id IS NOT NULL ORDER BY 1, 2")
     await conn.close()
     assert [tuple(value.int for value in row) for row in rows] == [(1, 2, 12), (2, 1, 11), (2, 2, 12)]
+
+
+async def test_the_health_of_endpoints_becomes_system_notifications(empty_database_url: str, tmp_path: Path) -> None:
+    remaining = await migrate_before(empty_database_url, tmp_path, "0024")
+    conn = await asyncpg.connect(empty_database_url)
+    await conn.execute("CREATE TABLE events_20261101_20261130 PARTITION OF events DEFAULT")
+    await conn.execute("INSERT INTO accounts VALUES ($1, '', '', false, now(), now())", CHANNEL)
+    await conn.execute(
+        "INSERT INTO channels (id, account_id, kind, phone, name, network, limits, connection, created_at)"
+        " VALUES ($1, $1, '', '', '', '{}', '{}', '', now())",
+        CHANNEL,
+    )
+    old, new = "endpoint_notification", "system_notification"
+    for number, events in enumerate(([MESSAGE_TYPE, old], [MESSAGE_TYPE]), 1):
+        await conn.execute(
+            "INSERT INTO endpoints (channel_id, id, url, events, headers, secret, state, cursor, created_at,"
+            " updated_at) VALUES ($1, $2, '', $3, '{}', '', 'active', $2, now(), now())",
+            CHANNEL,
+            UUID(int=number),
+            events,
+        )
+        await conn.execute(
+            "INSERT INTO recoveries (channel_id, id, endpoint_id, first_id, end_id, types, position, created_at)"
+            " VALUES ($1, $2, $2, $2, $2, $3, $2, now())",
+            CHANNEL,
+            UUID(int=number),
+            events,
+        )
+    tricky = msgspec.structs.replace(EndpointPaused.example(), reason=f'"type":"{old}","action":"')
+    wanted = render(NewEvent(UUID(int=1), tricky), 1, ChannelRef("ch", "qr", "1"), NOW)
+    body = wanted.replace(f'"type":"{new}","action":"endpoint_paused"', f'"type":"{old}","action":"paused"')
+    assert body != wanted
+    await conn.execute("INSERT INTO events VALUES ($1, $1, 1, $2, $3)", CHANNEL, old, body)
+    await conn.execute("INSERT INTO events VALUES ($1, $2, 2, $3, $4)", CHANNEL, ENDPOINT, MESSAGE_TYPE, body)
+    assert await migrate(empty_database_url) == remaining
+    for table, column in (("endpoints", "events"), ("recoveries", "types")):
+        rows = await conn.fetch(f"SELECT {column} FROM {table} ORDER BY id")
+        assert [row[column] for row in rows] == [[MESSAGE_TYPE, new], [MESSAGE_TYPE]]
+    rows = await conn.fetch("SELECT type, body FROM events ORDER BY id")
+    await conn.close()
+    assert [tuple(row) for row in rows] == [(new, wanted), (MESSAGE_TYPE, body)]

@@ -17,7 +17,7 @@ import msgspec
 from gatepost.clock import MovableClock
 from gatepost.model import ids
 from gatepost.model.endpoint import DeliveryOptions
-from gatepost.model.event import ALL_TYPES, OPERATIONAL, TYPES
+from gatepost.model.event import ALL_TYPES, SYSTEM, TYPES, AnyEvent
 from gatepost.model.event.messages import MessageCreated
 from gatepost.model.signing import decode_secret
 from gatepost.store.channel_head import (
@@ -72,14 +72,16 @@ class Stage:
 
     # -- users --------------------------------------------------------------------------------------------------------
 
-    async def add(self, path: str = "/hook", *, url: str = "", operational: bool = False, **options: Any) -> UUID:
+    async def add(
+        self, path: str = "/hook", *, url: str = "", system: bool = False, only: Sequence[str] = (), **options: Any
+    ) -> UUID:
         """Add an endpoint at the receiver; return its id."""
         made = await insert_endpoint(
             self.db,
             self.channel_id,
             ids.new_id(self.clock.now()),
             url=url or self.receiver.url + path,
-            events=ALL_TYPES if operational else TYPES,
+            events=only or (ALL_TYPES if system else TYPES),
             headers={},
             secret=b"",
             options=DeliveryOptions(**options),
@@ -89,12 +91,14 @@ class Stage:
         assert made is not None
         return made.id
 
-    async def emit(self, count: int = 1, conversation_id: UUID | None = None) -> list[UUID]:
+    async def emit(
+        self, count: int = 1, conversation_id: UUID | None = None, data: AnyEvent | None = None
+    ) -> list[UUID]:
         """Emit events; return their ids."""
         now = self.clock.now()
         async with channel_transaction(self.db, self.ref, self.channel_id, now) as transaction:
             buffer = transaction.event_buffer
-            emitted = [buffer.add(MessageCreated.example(), conversation_id) for _ in range(count)]
+            emitted = [buffer.add(data or MessageCreated.example(), conversation_id) for _ in range(count)]
         self.wake()
         return emitted
 
@@ -175,10 +179,10 @@ class Stage:
         assert found is not None
         return found
 
-    async def operational(self) -> list[dict[str, Any]]:
-        """Return the notices about endpoints: their data with the action."""
+    async def notices(self) -> list[dict[str, Any]]:
+        """Return the system notifications: their data with the action."""
         bodies = [msgspec.json.decode(row["body"]) for row in await self.rows("events", "ORDER BY seq")]
-        return [{"action": body["action"], **body["data"]} for body in bodies if body["type"] == OPERATIONAL]
+        return [{"action": body["action"], **body["data"]} for body in bodies if body["type"] == SYSTEM]
 
     async def rows(self, table: str, tail: str = "") -> list[Any]:
         async with self.db.connection() as conn:

@@ -6,7 +6,8 @@ from itertools import pairwise
 import pytest
 
 from gatepost.model.endpoint import ACTIVE, DISABLED, PAUSED, HealthCounters
-from gatepost.model.event import OPERATIONAL
+from gatepost.model.event import SYSTEM
+from gatepost.model.event.templates import TemplateApproved
 from gatepost.store.endpoints import EndpointChange, set_endpoint_state, update_endpoint
 from gatepost.webhooks.breaker import (
     FailureWindow,
@@ -90,7 +91,7 @@ def test_it_gives_up_after_five_days_of_at_least_five_failures(days: float, fail
     found = decide(ACTIVE, health, ObservedPost(False, 1, 1), NOW, 0.5)
     assert (found.state, [notice.event.ACTION for notice in found.notices]) == (
         state,
-        ["disabled"] if state == DISABLED else [],
+        ["endpoint_disabled"] if state == DISABLED else [],
     )
 
 
@@ -100,7 +101,7 @@ def test_early_notices_come_after_four_failures_and_after_a_day_once_each() -> N
         found = decide(ACTIVE, health, ObservedPost(False, 1, 1), NOW + timedelta(hours=6 * number), 0.5)
         health = found.health
         emitted += [(number, one.event.ACTION) for one in found.notices]
-    assert emitted == [(4, "failing"), (5, "failing")]
+    assert emitted == [(4, "endpoint_failing"), (5, "endpoint_failing")]
     assert decide(ACTIVE, HealthCounters(NOW, 3), ObservedPost(False, 1, 1, muted=True), NOW, 0.5).notices == ()
 
 
@@ -146,8 +147,12 @@ async def test_it_opens_probes_and_closes(stage: Stage) -> None:
     assert set(stage.events_at()) == set(event_ids(emitted))
     assert await stage.rows("delivery_retries") == []
     await stage.save()
-    assert [one["action"] for one in await stage.operational()] == ["failing", "paused", "resumed"]
-    _failing, paused, resumed = await stage.operational()
+    assert [one["action"] for one in await stage.notices()] == [
+        "endpoint_failing",
+        "endpoint_paused",
+        "endpoint_resumed",
+    ]
+    _failing, paused, resumed = await stage.notices()
     assert (paused["state"], paused["previous"], paused["failures"]) == ("paused", "active", tries)
     assert paused["reason"] == f"{tries} of the last {tries} attempts failed"
     assert (resumed["state"], resumed["previous"], resumed["failing_since"]) == ("active", "paused", None)
@@ -181,7 +186,8 @@ async def test_a_single_event_that_fails_for_three_days_does_not_open_it(stage: 
     await stage.drive(4 * DAY)
     assert len(stage.received()) == 10
     assert (await stage.endpoint(hook)).state == "active"
-    assert [one["action"] for one in await stage.operational()] == ["failing", "failing", "exhausted"]
+    actions = [one["action"] for one in await stage.notices()]
+    assert actions == ["endpoint_failing", "endpoint_failing", "endpoint_exhausted"]
 
 
 async def test_five_days_of_failures_disable_it_and_nothing_is_lost(stage: Stage) -> None:
@@ -200,7 +206,8 @@ async def test_five_days_of_failures_disable_it_and_nothing_is_lost(stage: Stage
     await stage.drive(400)
     endpoint = await stage.endpoint(hook)
     assert (endpoint.state, endpoint.reason) == ("disabled", "Nothing but failures for five days")
-    assert [one["action"] for one in await stage.operational()] == ["failing", "paused", "failing", "disabled"]
+    actions = [one["action"] for one in await stage.notices()]
+    assert actions == ["endpoint_failing", "endpoint_paused", "endpoint_failing", "endpoint_disabled"]
     await stage.refresh()
     assert stage.deliverers == {}
     await stage.emit(3)  # these are not delivered
@@ -216,8 +223,8 @@ async def test_five_days_of_failures_disable_it_and_nothing_is_lost(stage: Stage
 
 
 async def test_gone_disables_at_once(stage: Stage) -> None:
-    hook = await stage.add(operational=True)
-    await stage.add("/other", operational=True)
+    hook = await stage.add(system=True)
+    await stage.add("/other", system=True)
     stage.receiver.answer = lambda request: Answer(410) if request.path == "/hook" else UP
     await stage.take_over(in_flight=1)
     emitted = await stage.emit(3)
@@ -226,8 +233,12 @@ async def test_gone_disables_at_once(stage: Stage) -> None:
     endpoint = await stage.endpoint(hook)
     assert (endpoint.state, endpoint.reason) == ("disabled", "The endpoint answered 410 Gone")
     assert len(stage.received("/other")) == 4
-    (news,) = [request.json() for request in stage.received("/other") if request.json()["type"] == OPERATIONAL]
-    assert (news["action"], news["data"]["state"], news["data"]["url"]) == ("disabled", "disabled", endpoint.url)
+    (news,) = [request.json() for request in stage.received("/other") if request.json()["type"] == SYSTEM]
+    assert (news["action"], news["data"]["state"], news["data"]["url"]) == (
+        "endpoint_disabled",
+        "disabled",
+        endpoint.url,
+    )
     rows = {row["event_id"]: row["state"] for row in await stage.rows("deliveries") if row["endpoint_id"] == hook}
     assert [rows[id_] for id_ in emitted] == [3, 0, 0]
 
@@ -280,29 +291,42 @@ async def test_a_change_by_a_user_is_not_overwritten(stage: Stage) -> None:
     await set_endpoint_state(
         stage.db, stage.ref, stage.channel_id, hook, EndpointChange(state=DISABLED), stage.clock.now()
     )
-    emitted = len(await stage.operational())
+    emitted = len(await stage.notices())
     await stage.settle()
     assert (await stage.endpoint(hook)).state == "disabled"
-    assert "paused" not in [one["action"] for one in (await stage.operational())[emitted:]]
+    assert "endpoint_paused" not in [one["action"] for one in (await stage.notices())[emitted:]]
 
 
 async def test_a_notice_of_exhausted_deliveries_is_emitted_once_an_hour_with_their_number(stage: Stage) -> None:
     """Deliveries to a forbidden address are given up at once."""
-    hook = await stage.add(url="http://10.0.0.1/", operational=True)
+    hook = await stage.add(url="http://10.0.0.1/", system=True)
     await stage.take_over(in_flight=1)
     await stage.emit(1)
     await stage.settle()
     await stage.emit(2)
     await stage.settle()
     await stage.drive(3599)
-    exhausted = [one for one in await stage.operational() if one["action"] == "exhausted"]
+    exhausted = [one for one in await stage.notices() if one["action"] == "endpoint_exhausted"]
     assert [one["exhausted"] for one in exhausted] == [1]
     await stage.drive(2)
-    exhausted = [one for one in await stage.operational() if one["action"] == "exhausted"]
+    exhausted = [one for one in await stage.notices() if one["action"] == "endpoint_exhausted"]
     assert [one["exhausted"] for one in exhausted] == [1, 2]
     assert exhausted[0]["event"].startswith("evt_")
     states = {row["state"] for row in await stage.rows("deliveries") if row["endpoint_id"] == hook}
     assert states == {2}  # those that told of it were given up too, and nobody was told of that
+
+
+async def test_a_failing_endpoint_causes_no_news_about_its_own_news(stage: Stage) -> None:
+    """It gets only system notifications, and every delivery of them fails for good."""
+    hook = await stage.add(only=[SYSTEM])
+    stage.receiver.answer = DOWN
+    await stage.take_over()
+    await stage.emit(3, data=TemplateApproved.example())
+    await stage.drive(6 * DAY)
+    assert {row["state"] for row in await stage.rows("deliveries")} == {2}
+    assert len(stage.received()) >= 10
+    assert [one["action"] for one in await stage.notices()] == ["template_approved"] * 3
+    assert (await stage.endpoint(hook)).state == "active"
 
 
 async def test_an_endpoint_that_accepts_some_deliveries_is_not_paused(stage: Stage) -> None:
@@ -319,4 +343,4 @@ async def test_an_endpoint_that_accepts_some_deliveries_is_not_paused(stage: Sta
         await stage.emit(16)
         await stage.drive(60)
     assert (await stage.endpoint(hook)).state == "active"
-    assert [one["action"] for one in await stage.operational()] == ["failing"]
+    assert [one["action"] for one in await stage.notices()] == ["endpoint_failing"]

@@ -276,7 +276,7 @@ async def test_a_conversation_and_a_breaker(stage: Stage) -> None:
             emitted[str(person)] += event_ids(await stage.emit(2, UUID(int=person)))
         await stage.drive(20)
     await stage.drive(400)
-    assert "paused" in [one["action"] for one in await stage.operational()]
+    assert "endpoint_paused" in [one["action"] for one in await stage.notices()]
     await stage.take_over()
     stage.receiver.requests.clear()
     stage.receiver.answer = UP

@@ -29,7 +29,7 @@ async def test_a_restart_of_two_seconds_pauses_nothing(stage: Stage, status: int
     await stage.drive(80)
     assert sorted(stage.events_at()) == event_ids(emitted)
     assert (await stage.endpoint(hook)).state == "active"
-    assert [one["action"] for one in await stage.operational()] == ["failing"]
+    assert [one["action"] for one in await stage.notices()] == ["endpoint_failing"]
 
 
 @pytest.mark.parametrize("ordered", [False, True])

@@ -161,4 +161,4 @@ async def preview_template(
 
 async def _templates(gateway: ApiContext, caller: Caller) -> TemplateService:
     channel = await get_channel(gateway.db, caller.account_id, caller.channel_id)
-    return TemplateService(gateway.db, gateway.clock, channel.id, open_account(channel, gateway.business))
+    return TemplateService(gateway.db, gateway.clock, channel.ref, channel.id, open_account(channel, gateway.business))

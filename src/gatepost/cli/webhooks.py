@@ -17,7 +17,7 @@ from gatepost.cli.output import CommandResult
 from gatepost.cli.records import ChannelArgument, WebhookArgument
 from gatepost.model.endpoint import BATCH_WAIT_MAX, DEFAULT_OPTIONS, DeliveryOptions
 from gatepost.model.errors import invalid_field
-from gatepost.model.event import OPERATIONAL, TYPES
+from gatepost.model.event import TYPES
 from gatepost.store.deliveries.log import list_attempts
 from gatepost.store.endpoints import Endpoint, list_endpoints
 from gatepost.store.partitions import make_partitions
@@ -30,7 +30,6 @@ BatchWait = Annotated[float | None, typer.Option(help="Seconds for which events 
 RateLimit = Annotated[int | None, typer.Option(help="Maximum number of deliveries per second, 1 to 1000; 0: no limit.")]
 Payload = Annotated[int | None, typer.Option("--payload-version", help="Version of the payload.")]
 Header = Annotated[list[str] | None, typer.Option(help="Header of each delivery: 'Name: value'. May be repeated.")]
-_OPERATIONAL = "Also deliver events about the state of the channel's webhooks."
 _ORDERED = "Deliver the events of a conversation one after the other."
 
 
@@ -40,11 +39,10 @@ async def create(
     channel: ChannelArgument,
     url: Annotated[str, typer.Argument(help="URL that events are posted to.")],
     events: Annotated[
-        str | None, typer.Option(help="Event types, separated by commas.", show_default="all six")
+        str | None, typer.Option(help="Event types, separated by commas.", show_default="all but system_notification")
     ] = None,
     header: Header = None,
     *,
-    operational: Annotated[bool, typer.Option("--operational", help=_OPERATIONAL)] = False,
     ordered: Annotated[bool, typer.Option("--ordered", help=_ORDERED)] = False,
     batch: Batch = None,
     batch_wait: BatchWait = None,
@@ -59,7 +57,7 @@ async def create(
         session.vault,
         channel.id,
         url,
-        events=_switches(TYPES, events, operational),
+        events=TYPES if events is None else read_list(events),
         headers=read_headers(header or []),
         options=_options(DEFAULT_OPTIONS, ordered, batch, batch_wait, rate_limit, payload),
         signing=signing,
@@ -100,7 +98,6 @@ async def change(
     header: Header = None,
     no_headers: Annotated[bool, typer.Option("--no-headers", help="Remove all headers.")] = False,
     state: Annotated[str | None, typer.Option(help="active or disabled.")] = None,
-    operational: Annotated[bool | None, typer.Option(help=_OPERATIONAL)] = None,
     ordered: Annotated[bool | None, typer.Option(help=_ORDERED)] = None,
     batch: Batch = None,
     batch_wait: BatchWait = None,
@@ -118,7 +115,7 @@ async def change(
         webhook.channel_id,
         webhook.id,
         url=url,
-        events=None if events is None and operational is None else _switches(webhook.events, events, operational),
+        events=None if events is None else read_list(events),
         headers=read_headers(header or []) if header or no_headers else None,
         options=_options(webhook.options, ordered, batch, batch_wait, rate_limit, payload),
         state=state,
@@ -155,15 +152,7 @@ def webhook_view(session: CommandSession, row: Endpoint, **more: Any) -> Channel
 
 
 def _enabled_events(webhook: dict[str, Any]) -> list[str]:
-    enabled = [type_ for type_, on in webhook["events"].items() if on]
-    return [*enabled, OPERATIONAL] if webhook["operational"] else enabled
-
-
-def _switches(before: Sequence[str], events: str | None, operational: bool | None) -> Sequence[str]:
-    """Return the event types after a change."""
-    enabled = set(before if events is None else read_list(events)) - {OPERATIONAL}
-    keeps = OPERATIONAL in before if operational is None else operational
-    return (*enabled, OPERATIONAL) if keeps else tuple(enabled)
+    return [type_ for type_, on in webhook["events"].items() if on]
 
 
 def _options(

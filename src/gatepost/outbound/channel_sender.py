@@ -54,7 +54,7 @@ class ChannelSender(ChannelTask):
         self._backoff = state.backoff
         self._reader = QueueReader(state)
         self._attempt = SendAttempt(state)
-        self._promotion = TierPromotion(self._db, self._lease)
+        self._promotion = TierPromotion(self._db, self._channel, self._lease)
         self._in_flight: set[asyncio.Task[None]] = set()
         self._trouble_at: datetime | None = None
         self._tick_at = 0.0

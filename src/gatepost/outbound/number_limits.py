@@ -8,10 +8,12 @@ import msgspec
 import structlog
 
 from gatepost.model import times, waits
+from gatepost.model.event import ChannelRef
 from gatepost.outbound import pace
 from gatepost.outbound.backoff import Backoff
 from gatepost.store.channel_head import Lease
-from gatepost.store.channels import count_opened, raise_tier
+from gatepost.store.channels import count_opened
+from gatepost.store.numbers import raise_tier
 from gatepost.store.pool import Database
 
 log = structlog.get_logger("gatepost.send")
@@ -40,8 +42,9 @@ class NumberLimits(msgspec.Struct, frozen=True):
 class TierPromotion:
     """Raises a number to its next tier when the network's rule is met."""
 
-    def __init__(self, db: Database, lease: Lease) -> None:
+    def __init__(self, db: Database, channel: ChannelRef, lease: Lease) -> None:
         self._db = db
+        self._channel = channel
         self._lease = lease
         self._look_at: datetime | None = None
 
@@ -54,7 +57,9 @@ class TierPromotion:
         self._look_at = now + _LOOK_AGAIN
         used = await count_opened(self._db, self._lease.channel_id, now - _WEEK, limits.tier)
         tier = pace.next_tier(limits.ladder, limits.tier, used, limits.quality)
-        if tier == limits.tier or not await raise_tier(self._db, self._lease, limits.tier, tier, now):
+        if tier == limits.tier:
+            return limits
+        if not await raise_tier(self._db, self._channel, self._lease, limits.tier, tier, now):
             return limits
         log.info("tier rose", channel=self._lease.channel_id.hex, before=limits.tier, tier=tier)
         return msgspec.structs.replace(limits, tier=tier, tier_since=now)

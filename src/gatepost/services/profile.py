@@ -19,7 +19,8 @@ from gatepost.model.number_status import (
 from gatepost.model.problem_collector import ProblemCollector, read_each
 from gatepost.networks.base import BusinessAccount, CallFailed
 from gatepost.services.network_errors import network_call, refusal
-from gatepost.store.channels import ChannelConfig, save_connection, save_number
+from gatepost.store.channels import ChannelConfig, save_connection
+from gatepost.store.numbers import save_number
 from gatepost.store.pool import Database
 
 _EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+")
@@ -68,7 +69,7 @@ async def check_health(db: Database, channel: ChannelConfig, business: BusinessA
     patch["checked_at"] = times.format_time(now)
     if health.tier not in (None, channel.state.get("tier")):
         patch["tier_since"] = times.format_time(now)
-    await save_number(db, channel.id, patch, health.tier)
+    await save_number(db, channel.ref, channel.id, patch, health.tier, now)
     changed = changed_connection(channel.state.get("status"), health.status)
     if TOKEN_REJECTED in channel.state:
         state, reason = connection_of(health.status) or ("connected", TOKEN_ACCEPTED)

@@ -7,6 +7,7 @@ delete ────────────────────────�
 sync   ◄───────────────────────────────  the network's whole set
 """
 
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -16,6 +17,7 @@ import structlog
 from gatepost.clock import Clock
 from gatepost.model import ids
 from gatepost.model.errors import Conflict, GatepostError, Invalid, invalid_field
+from gatepost.model.event import ChannelRef
 from gatepost.model.field_readers import read_choice, read_number
 from gatepost.model.template import NewTemplate, Preview, Template, check_new_template, preview
 from gatepost.model.template.values import CATEGORIES, word
@@ -58,6 +60,7 @@ class TemplateService(msgspec.Struct, frozen=True):
 
     db: Database
     clock: Clock
+    channel: ChannelRef
     channel_id: UUID
     business: BusinessAccount
 
@@ -86,7 +89,7 @@ async def create_template(
         await once.forget(service.db)
         raise
     return await store.confirm_template(
-        service.db, service.channel_id, reserved.template, made, service.clock.now(), once
+        service.db, service.channel, service.channel_id, reserved.template, made, service.clock.now(), once
     )
 
 
@@ -118,7 +121,7 @@ async def edit_template(service: TemplateService, text: str, change: TemplateCha
     with network_call():
         await service.business.edit_template(network_id, fields)
     changed = msgspec.structs.replace(before.as_template(), **_kept(fields), status="PENDING", reason=None)
-    await store.put_template(service.db, service.channel_id, changed, asked_at, service.clock.now())
+    await _put(service, changed, asked_at)
     try:
         await reread_template(service, network_id)
     except CallFailed as failed:
@@ -140,14 +143,20 @@ async def sync_templates(service: TemplateService) -> Synced:
     asked_at = service.clock.now()
     with network_call():
         found = await service.business.list_templates()
-    return await store.sync_templates(service.db, service.channel_id, found, asked_at, service.clock.now())
+    now = service.clock.now()
+    return await store.sync_templates(service.db, service.channel, service.channel_id, found, asked_at, now)
 
 
 async def reread_template(service: TemplateService, network_id: str) -> None:
     """Read one template again after an incomplete update. Raises CallFailed."""
     asked_at = service.clock.now()
     found = await service.business.get_template(network_id)
-    await store.put_template(service.db, service.channel_id, found, asked_at, service.clock.now())
+    await _put(service, found, asked_at)
+
+
+async def _put(service: TemplateService, template: Template, asked_at: datetime) -> None:
+    now = service.clock.now()
+    await store.put_template(service.db, service.channel, service.channel_id, template, asked_at, now)
 
 
 def preview_template(template: StoredTemplate, request: PreviewRequest) -> Preview:

@@ -1,4 +1,4 @@
-"""Channels: their settings, what the network says of the number, the connection, and the tier."""
+"""Channels: their settings, the connection, and the conversations that they have opened."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
@@ -14,7 +14,7 @@ from gatepost.model.event import ChannelRef
 from gatepost.model.event.acknowledgements import AckConnection
 from gatepost.model.number_status import TOKEN_REJECTED
 from gatepost.store.account_log import insert_entry
-from gatepost.store.channel_head import ChannelTransaction, Lease, channel_transaction
+from gatepost.store.channel_head import ChannelTransaction, channel_transaction
 from gatepost.store.devices import record_device
 from gatepost.store.idempotency import NEVER, IdempotentRequest
 from gatepost.store.pool import Connection, Database
@@ -192,19 +192,6 @@ async def update_channel(
     return done is not None
 
 
-async def save_number(db: Database, channel_id: UUID, patch: Mapping[str, Any], tier: int | None) -> None:
-    """Save the number's status at the network. The tier follows, unless an operator has set it."""
-    async with db.connection(wakes=channel_id, sending=False) as conn:
-        await conn.execute(
-            """UPDATE channels SET state = state || $2::jsonb, limits = CASE
-                 WHEN state->>'tier_from' IN ('network', 'ladder') THEN limits || $3::jsonb ELSE limits END
-               WHERE id = $1""",
-            channel_id,
-            json_text(patch),
-            json_text({} if tier is None else {"tier": tier}),
-        )
-
-
 async def delete_channel(db: Database, account_id: UUID, channel_id: UUID, entry: LogEntry | None = None) -> bool:
     """Delete a channel with its keys, endpoints, contacts and waiting work. Return False if there is none."""
     async with db.transaction() as conn:
@@ -352,18 +339,4 @@ async def close_unopened(conn: "Connection[Any]", channel_id: UUID, contact_ids:
         "UPDATE conversations SET opened_at = NULL WHERE channel_id = $1 AND contact_id = ANY ($2::uuid[])",
         channel_id,
         list(contact_ids),
-    )
-
-
-async def raise_tier(db: Database, lease: Lease, before: int, tier: int, now: datetime) -> bool:
-    """Save a new tier. Return False if the lease is stale or the tier was set otherwise meanwhile."""
-    return await db.changes(
-        """UPDATE channels SET limits = limits || $4::jsonb, state = state || $5::jsonb
-           WHERE id = $1 AND COALESCE((limits->>'tier')::bigint, $3) = $3
-             AND EXISTS (SELECT 1 FROM channel_heads WHERE channel_id = $1 AND epoch = $2) RETURNING 1""",
-        lease.channel_id,
-        lease.epoch,
-        before,
-        json_text({"tier": tier}),
-        json_text({"tier_since": times.format_time(now), "tier_from": "ladder"}),
     )

@@ -14,6 +14,7 @@ from gatepost.store.channel_head import ChannelTransaction, Lease
 from gatepost.store.channels import record_connection
 from gatepost.store.contacts.identify import ContactResolver
 from gatepost.store.labels import ChannelLabels, LabelRow
+from gatepost.store.numbers import apply_number_report
 from gatepost.store.pool import Connection, Database
 from gatepost.store.statement import json_text
 from gatepost.store.templates import apply_template_reports
@@ -57,7 +58,7 @@ async def write_reports(transaction: ChannelTransaction, news: NetworkReports, p
     labels = ChannelLabels(transaction)
     for label in news.labels:
         await _write_label(labels, label, people)
-    unknown = await apply_template_reports(conn, channel_id, news.templates, now) if news.templates else []
+    unknown = await apply_template_reports(transaction, news.templates) if news.templates else []
     if unknown or news.stale_templates:
         await _mark_stale(conn, channel_id, now, STALE_TEMPLATES)
     for number in news.numbers:
@@ -105,12 +106,7 @@ async def _named(labels: ChannelLabels, label: LabelRow | None, about: LabelUpda
 
 async def _write_number(transaction: ChannelTransaction, about: NumberReport) -> None:
     if about.state or about.limits:
-        await transaction.conn.execute(
-            "UPDATE channels SET state = state || $2::jsonb, limits = limits || $3::jsonb WHERE id = $1",
-            transaction.channel_id,
-            json_text(about.state),
-            json_text(about.limits),
-        )
+        await apply_number_report(transaction, about.state, about.limits)
     if about.connection is not None:
         await record_connection(transaction, about.connection, about.reason)
 

@@ -5,7 +5,7 @@ sync (the whole set) ─┼─► templates ─► accepting a send
 reports by callback ──┘
 
 Writes of several templates lock the channel's head, so that they cannot deadlock. The network's answer may be older
-than its reports: what changed after the request stays.
+than its reports: what changed after the request stays. A decision of the network is emitted by the write that saves it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,9 +16,11 @@ from uuid import UUID
 import msgspec
 
 from gatepost.model import ids
+from gatepost.model.event import ChannelRef
+from gatepost.model.event.templates import STATUS_EVENTS
 from gatepost.model.network_update import TemplateUpdate
 from gatepost.model.template.values import Template
-from gatepost.store.channel_head import lock_head
+from gatepost.store.channel_head import ChannelTransaction, channel_transaction, lock_head
 from gatepost.store.idempotency import NEVER, IdempotentRequest
 from gatepost.store.pool import Connection, Database
 from gatepost.store.statement import json_text, statement, statement_rows
@@ -173,6 +175,7 @@ async def reserve_template(
 
 async def confirm_template(
     db: Database,
+    channel: ChannelRef,
     channel_id: UUID,
     reserved: StoredTemplate,
     made: Template,
@@ -183,8 +186,10 @@ async def confirm_template(
 
     One that was deleted meanwhile is returned as it was.
     """
-    async with db.transaction() as conn:
-        row = await conn.fetchrow(
+    async with channel_transaction(db, channel, channel_id, now, sending=False) as transaction:
+        key = (reserved.name, reserved.language)
+        before = (await find_templates(transaction.conn, channel_id, [key])).get(key)
+        row = await transaction.conn.fetchrow(
             f"""UPDATE templates SET network_id = $3, updated_at = $6,
                        status = CASE WHEN status = $7 THEN $4 ELSE status END,
                        category = CASE WHEN category = $8 THEN $5 ELSE category END
@@ -199,7 +204,9 @@ async def confirm_template(
             reserved.category,
         )
         confirmed = _template(row) if row else reserved
-        await once.keep(conn, confirmed, now)
+        if row and before:
+            _emit_status(transaction, confirmed.id, before.status, _stored_facts(confirmed))
+        await once.keep(transaction.conn, confirmed, now)
     return confirmed
 
 
@@ -213,23 +220,24 @@ async def delete_template(db: Database, channel_id: UUID, template_id: UUID) -> 
 # -- what the network has ---------------------------------------------------------------------------------------------
 
 
-async def put_template(db: Database, channel_id: UUID, found: Template, asked_at: datetime, now: datetime) -> None:
+async def put_template(
+    db: Database, channel: ChannelRef, channel_id: UUID, found: Template, asked_at: datetime, now: datetime
+) -> None:
     """Save one template as the network has it. What newer reports said of its status stays."""
-    async with db.transaction() as conn:
-        await lock_head(conn, channel_id)
-        here = await find_templates(conn, channel_id, [_key(found)])
+    async with channel_transaction(db, channel, channel_id, now, sending=False) as transaction:
+        here = await find_templates(transaction.conn, channel_id, [_key(found)])
         known = here.get(_key(found))
         if known is not None and known.updated_at > asked_at:
             found = msgspec.structs.replace(found, **{name: getattr(known, name) for name in _STANDING})
-        await _take_over(conn, channel_id, here, [found], known.updated_at if known else now, now)
+        await _take_over(transaction, here, [found], known.updated_at if known else now)
 
 
 async def sync_templates(
-    db: Database, channel_id: UUID, found: Sequence[Template], asked_at: datetime, now: datetime
+    db: Database, channel: ChannelRef, channel_id: UUID, found: Sequence[Template], asked_at: datetime, now: datetime
 ) -> Synced:
     """Save the network's whole set; what does not exist there is deleted."""
-    async with db.transaction() as conn:
-        await lock_head(conn, channel_id)
+    async with channel_transaction(db, channel, channel_id, now, sending=False) as transaction:
+        conn = transaction.conn
         rows = await conn.fetch(f"SELECT {_COLUMNS} FROM templates WHERE channel_id = $1", channel_id)
         here = {(row["name"], row["language"]): _template(row) for row in rows}
         there = {_key(template) for template in found}
@@ -237,7 +245,7 @@ async def sync_templates(
         await conn.executemany(
             "DELETE FROM templates WHERE channel_id = $1 AND id = $2", [(channel_id, id_) for id_ in gone]
         )
-        added, changed = await _take_over(conn, channel_id, here, found, asked_at, now)
+        added, changed = await _take_over(transaction, here, found, asked_at)
     return Synced(added, changed, len(gone), len(there) - added - changed)
 
 
@@ -248,37 +256,38 @@ def _settled(template: StoredTemplate, asked_at: datetime) -> bool:
 
 
 async def _take_over(
-    conn: "Connection[Any]",
-    channel_id: UUID,
+    transaction: ChannelTransaction,
     here: Mapping[Key, StoredTemplate],
     found: Sequence[Template],
     asked_at: datetime,
-    now: datetime,
 ) -> tuple[int, int]:
-    """Write new and changed templates. Return how many of each."""
+    """Write new and changed templates, and emit the network's decisions. Return how many of each."""
+    conn, now = transaction.conn, transaction.now
     there = {_key(template): _facts(template) for template in found}
     new = [facts for key, facts in there.items() if key not in here]
     changed = [
-        (here[key].id, facts)
+        (here[key], facts)
         for key, facts in there.items()
         if key in here and here[key].updated_at <= asked_at and _stored_facts(here[key]) != facts
     ]
     new_ids = ids.next_ids(ids.ZERO, now, len(new))
-    common = {"channel_id": channel_id, "now": now}
+    common = {"channel_id": transaction.channel_id, "now": now}
     inserted = [{**common, "id": id_, **facts} for id_, facts in zip(new_ids, new, strict=True)]
     await conn.executemany(*statement_rows(_INSERT, inserted))
-    await conn.executemany(*statement_rows(_UPDATE, [{**common, "id": id_, **facts} for id_, facts in changed]))
+    updated = [{**common, "id": before.id, **facts} for before, facts in changed]
+    await conn.executemany(*statement_rows(_UPDATE, updated))
+    for before, facts in changed:
+        _emit_status(transaction, before.id, before.status, facts)
     return len(new), len(changed)
 
 
 async def apply_template_reports(
-    conn: "Connection[Any]", channel_id: UUID, news: Sequence[TemplateUpdate], now: datetime
+    transaction: ChannelTransaction, news: Sequence[TemplateUpdate]
 ) -> list[TemplateUpdate]:
-    """Apply the network's reports in order. Return those of unknown templates.
-
-    The caller holds the channel's head.
-    """
+    """Apply the network's reports in order, and emit its decisions. Return the reports of unknown templates."""
+    conn, channel_id = transaction.conn, transaction.channel_id
     found = await _by_name(conn, channel_id, {change.name for change in news})
+    statuses = {row["id"]: row["status"] for rows in found.values() for row in rows}
     unknown = []
     for change in news:
         template_id = _meant(change, found.get(change.name, ()))
@@ -286,15 +295,16 @@ async def apply_template_reports(
             unknown.append(change)
         elif change.status == _GONE:
             await conn.execute("DELETE FROM templates WHERE channel_id = $1 AND id = $2", channel_id, template_id)
-        else:
-            await _note(conn, channel_id, template_id, change, now)
+        elif row := await _note(transaction, template_id, change):  # none if it was deleted by an earlier report
+            _emit_status(transaction, template_id, statuses[template_id], row)
+            statuses[template_id] = row["status"]
     return unknown
 
 
 async def _by_name(conn: "Connection[Any]", channel_id: UUID, names: set[str]) -> dict[str, list[Any]]:
     rows = await conn.fetch(
         """SELECT t.* FROM unnest($2::text[]) AS wanted (name) CROSS JOIN LATERAL (
-               SELECT id, network_id, name, language FROM templates
+               SELECT id, network_id, name, language, status FROM templates
                WHERE channel_id = $1 AND name = wanted.name OFFSET 0) t""",
         channel_id,
         sorted(names),
@@ -313,25 +323,32 @@ def _meant(change: TemplateUpdate, candidates: Sequence[Any]) -> UUID | None:
     return next(iter(same + young), None)
 
 
-async def _note(
-    conn: "Connection[Any]", channel_id: UUID, template_id: UUID, change: TemplateUpdate, now: datetime
-) -> None:
+async def _note(transaction: ChannelTransaction, template_id: UUID, change: TemplateUpdate) -> Any:
     status = None if change.status == _WARNING else change.status
-    await conn.execute(
+    return await transaction.conn.fetchrow(
         """UPDATE templates
            SET network_id = $3, status = COALESCE($4, status), quality = COALESCE($6, quality),
                category = COALESCE($7, category), updated_at = $8,
                reason = CASE WHEN $4::text IS NULL AND $5::text IS NULL THEN reason ELSE $5 END
-           WHERE channel_id = $1 AND id = $2""",
-        channel_id,
+           WHERE channel_id = $1 AND id = $2 RETURNING name, language, category, status, reason""",
+        transaction.channel_id,
         template_id,
         change.network_id,
         status,
         change.reason,
         change.quality,
         change.category,
-        now,
+        transaction.now,
     )
+
+
+def _emit_status(transaction: ChannelTransaction, template_id: UUID, previous: str, facts: Mapping[str, Any]) -> None:
+    """Emit the network's decision about a template, if its status has changed to one that operators want to know."""
+    event = STATUS_EVENTS.get(facts["status"])
+    if event is None or facts["status"] == previous:
+        return
+    known = {name: facts[name] for name in ("name", "language", "category", "status", "reason")}
+    transaction.event_buffer.add(event.of(template_id, previous=previous, **known))
 
 
 def _facts(template: Template) -> dict[str, str | None]:

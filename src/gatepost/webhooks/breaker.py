@@ -72,7 +72,7 @@ class ObservedPost(msgspec.Struct, frozen=True):
     failed: int
     gone: bool = False
     probe: bool = False
-    muted: bool = False  # emit no `failing` notice: the POST carried one itself, or the last one was recent
+    muted: bool = False  # emit no `endpoint_failing`: the last one was recent, or only system notifications were sent
 
 
 class BreakerDecision(msgspec.Struct, frozen=True):
@@ -146,7 +146,7 @@ def _disabled(health: HealthCounters, reason: str) -> BreakerDecision:
 
 
 def _noticed(health: HealthCounters, now: datetime) -> tuple[HealthCounters, tuple[EndpointNotice, ...]]:
-    """Return the `failing` notices: after four failures in a row, and again after a day."""
+    """Return the `endpoint_failing` notices: after four failures in a row, and again after a day."""
     late = health.failing_since is not None and now - health.failing_since >= LATE_NOTICE_AFTER
     if late and health.notices < 2:
         return msgspec.structs.replace(health, notices=2), (

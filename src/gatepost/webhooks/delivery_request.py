@@ -94,9 +94,9 @@ class DeliveryResult(msgspec.Struct, frozen=True):
 
     @property
     def exhausted(self) -> list[UUID]:
-        """Events that were given up, except notices about endpoints."""
+        """Events that were given up, except system notifications."""
         pairs = zip(self.unit.items, self.decisions, strict=True)
-        return [item.event_id for item, decision in pairs if decision.fate == "exhausted" and not item.operational]
+        return [item.event_id for item, decision in pairs if decision.fate == "exhausted" and not item.system]
 
 
 async def send(

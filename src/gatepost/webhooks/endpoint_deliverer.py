@@ -289,8 +289,8 @@ class EndpointDeliverer(ChannelTask):
         self._reader.retries_changed()
 
     async def _record_health(self, sent: DeliveryResult) -> None:
-        operational = all(item.operational for item in sent.unit.items)
-        if await self._health.record_post(ok=sent.ok, gone=sent.gone, probe=sent.unit.probe, operational=operational):
+        system = all(item.system for item in sent.unit.items)
+        if await self._health.record_post(ok=sent.ok, gone=sent.gone, probe=sent.unit.probe, system=system):
             self._rewind()
             self._stopping = self._stopping or self._health.disabled
 

@@ -102,15 +102,18 @@ class EndpointHealth:
             self.counters = msgspec.structs.replace(self.counters, probe_at=target.health.probe_at)
         return True
 
-    async def record_post(self, *, ok: bool, gone: bool, probe: bool, operational: bool) -> bool:
-        """Apply the result of a POST, in memory at once and in the database on return; True if the state changed."""
+    async def record_post(self, *, ok: bool, gone: bool, probe: bool, system: bool) -> bool:
+        """Apply the result of a POST, in memory at once and in the database on return; True if the state changed.
+
+        `system`: it contained only system notifications, so that a failure must not cause another one.
+        """
         now = self._context.clock.now()
         if self.disabled:
             return False
         self._window.add(now, ok=ok)
         finished, failed = self._window.count(now)
         recent = self._failing_notice is not None and now - self._failing_notice < NOTICE_INTERVAL
-        post = ObservedPost(ok, finished, failed, gone, probe, muted=operational or recent)
+        post = ObservedPost(ok, finished, failed, gone, probe, muted=system or recent)
         decision, previous = decide(self.state, self.counters, post, now, random.random()), self.state
         self.state, self.counters = decision.state, decision.health
         self._throttled_until = now + THROTTLE_DELAY

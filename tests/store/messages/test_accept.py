@@ -99,7 +99,7 @@ async def test_a_channel_without_windows_asks_for_none(stage: Stage) -> None:
 async def add_template(stage: Stage, name: str, status: str = "APPROVED", body: str = "Hello {{1}}") -> None:
     parts = [{"type": "BODY", "text": body, "example": {"body_text": [["Ana"]]}}]
     template = Template(name, "en_US", "UTILITY", parts, status=status, network_id=name)
-    await put_template(stage.db, stage.channel_id, template, stage.clock.now(), stage.clock.now())
+    await put_template(stage.db, stage.ref, stage.channel_id, template, stage.clock.now(), stage.clock.now())
 
 
 async def test_a_template_must_be_there_be_approved_and_fit(stage: Stage) -> None:

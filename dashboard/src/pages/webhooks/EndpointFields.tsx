@@ -110,11 +110,6 @@ function More({ fields: { text, choice, checked }, headerProblem }: MoreProps) {
             description="An event waits until the one before it has arrived."
             {...checked("ordered")}
           />
-          <Checkbox
-            label="Also send events about the health of endpoints"
-            description="For example when an endpoint is paused after many failures."
-            {...checked("operational")}
-          />
         </Stack>
       </Collapse>
     </Stack>

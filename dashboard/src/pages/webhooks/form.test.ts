@@ -14,7 +14,7 @@ test("an empty rate limit means none", () => {
     url: "https://a.example",
     rate_limit: null,
   });
-  expect(Object.values(NEW_ENDPOINT.events)).toEqual([true, true, true, true, true, true]);
+  expect(Object.values(NEW_ENDPOINT.events)).toEqual([true, true, true, true, true, true, false]);
 });
 
 test("an endpoint that fails, and a delivery that is retried, do not look well", () => {

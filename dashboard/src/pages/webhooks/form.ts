@@ -1,5 +1,5 @@
 import type { ChangeEndpoint, Webhook } from "./queries";
-import { EVENT_TYPES } from "./words";
+import { EVENT_TYPES, OFF_AT_FIRST } from "./words";
 
 /** What the form of an endpoint holds. Headers are lines such as `X-Shop: 7`. */
 export type EndpointForm = {
@@ -7,16 +7,14 @@ export type EndpointForm = {
   events: Record<string, boolean>;
   headers: string;
   ordered: boolean;
-  operational: boolean;
   rateLimit: number | "";
 };
 
 export const NEW_ENDPOINT: EndpointForm = {
   url: "",
-  events: Object.fromEntries(EVENT_TYPES.map(({ type }) => [type, true])),
+  events: Object.fromEntries(EVENT_TYPES.map(({ type }) => [type, type !== OFF_AT_FIRST])),
   headers: "",
   ordered: false,
-  operational: false,
   rateLimit: "",
 };
 
@@ -28,7 +26,6 @@ export function formOf(endpoint: Webhook): EndpointForm {
       .map(([name, value]) => `${name}: ${value}`)
       .join("\n"),
     ordered: endpoint.ordered,
-    operational: endpoint.operational,
     rateLimit: endpoint.rate_limit ?? "",
   };
 }
@@ -54,7 +51,6 @@ export function bodyOf(form: EndpointForm, headers: Record<string, string>) {
     events: form.events,
     headers,
     ordered: form.ordered,
-    operational: form.operational,
     rate_limit: form.rateLimit === "" ? null : form.rateLimit,
   } satisfies ChangeEndpoint;
 }

@@ -1,7 +1,7 @@
 import type { Look } from "../../shared/ui/StatusBadge";
 import type { Delivery, Retried, Webhook } from "./queries";
 
-/** The six event types that an endpoint can switch on and off, in the words of the interface. */
+/** The event types that an endpoint can switch on and off, in the words of the interface. */
 export const EVENT_TYPES = [
   { type: "message_notification", label: "Messages", text: "Sent, received, edited, deleted" },
   { type: "ack_notification", label: "Statuses", text: "Delivered and read, and the connection" },
@@ -9,12 +9,13 @@ export const EVENT_TYPES = [
   { type: "label_notifications", label: "Labels", text: "Made, put on, taken off" },
   { type: "contact_notifications", label: "Contacts", text: "New or changed" },
   { type: "order_notifications", label: "Orders", text: "New, or a new status" },
+  { type: "system_notification", label: "System", text: "Endpoints, templates, quality and tier" },
 ] as const;
 
-const TYPE_LABELS: Record<string, string> = {
-  ...Object.fromEntries(EVENT_TYPES.map(({ type, label }) => [type, label])),
-  endpoint_notification: "Endpoint health",
-};
+/** On at a new endpoint only if a person switches it on. */
+export const OFF_AT_FIRST = "system_notification";
+
+const TYPE_LABELS: Record<string, string> = Object.fromEntries(EVENT_TYPES.map(({ type, label }) => [type, label]));
 
 export function typeLabel(type: string): string {
   return TYPE_LABELS[type] ?? type;
@@ -36,6 +37,18 @@ const EVENTS: Record<string, string> = {
   "contact_notifications updated": "Contact changed",
   "order_notifications created": "New order",
   "order_notifications updated": "Order changed",
+  "system_notification endpoint_failing": "Endpoint fails",
+  "system_notification endpoint_paused": "Endpoint paused",
+  "system_notification endpoint_resumed": "Endpoint resumed",
+  "system_notification endpoint_disabled": "Endpoint turned off",
+  "system_notification endpoint_enabled": "Endpoint turned on",
+  "system_notification endpoint_exhausted": "Deliveries given up",
+  "system_notification template_approved": "Template approved",
+  "system_notification template_rejected": "Template rejected",
+  "system_notification template_paused": "Template paused",
+  "system_notification template_disabled": "Template disabled",
+  "system_notification number_quality_changed": "Quality changed",
+  "system_notification number_tier_changed": "Tier changed",
 };
 
 /** What happened, in a few words. */

@@ -31,6 +31,20 @@ test("an event names the queries of its channel, and those of the account", () =
   expect(changesOf(event("order_notifications")).map(keyOf)).toContainEqual(["channel", "ch_1", "orders"]);
 });
 
+test("news for operators change templates, the channel, and where it was read, the state of the number", () => {
+  const template = changesOf(event("system_notification", "template_paused")).map(keyOf);
+  expect(template).toContainEqual(["channel", "ch_1", "templates"]);
+  expect(template).toContainEqual(["account", "channels"]);
+  expect(template).not.toContainEqual(["channel", "ch_1", "health"]);
+  expect(changesOf(event("system_notification", "number_tier_changed")).map(keyOf)).toContainEqual([
+    "channel",
+    "ch_1",
+    "health",
+  ]);
+  const kinds = changesOf(event("system_notification", "endpoint_paused")).map(({ kind }) => kind);
+  expect(kinds).toContain("webhooks");
+});
+
 test("an unknown event is delivered too, and an unknown notice changes nothing", () => {
   expect(changesOf(event("news")).map(({ kind }) => kind)).toEqual(["deliveries", "webhooks"]);
   expect(changesOfNotice({ name: "news", data: { channel: { id: "ch_1" } } })).toEqual([]);

@@ -13,6 +13,9 @@ const CHANGES: Record<string, string[]> = {
   label_notifications: ["labels", "contacts", "conversations", "conversation"],
   contact_notifications: ["contacts", "orders", "conversations", "conversation"],
   order_notifications: ["orders"],
+  system_notification: ["templates", "info", "/channels connection"],
+  "system_notification number_quality_changed": ["info", "health", "/channels connection"],
+  "system_notification number_tier_changed": ["info", "health", "/channels connection"],
   channel_changed: ["info", "templates", "/channels connection"],
 };
 

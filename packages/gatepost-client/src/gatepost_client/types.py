@@ -438,7 +438,6 @@ class NewWebhook(Result, frozen=True, kw_only=True):
     id: str
     url: str
     events: dict[str, bool]
-    operational: bool
     headers: dict[str, str]
     ordered: bool
     batch: Gathering | None = None
@@ -465,7 +464,6 @@ class Webhook(Result, frozen=True, kw_only=True):
     id: str
     url: str
     events: dict[str, bool]
-    operational: bool
     headers: dict[str, str]
     ordered: bool
     batch: Gathering | None = None
@@ -1241,6 +1239,68 @@ class EndpointExhausted(Result, frozen=True, kw_only=True):
     event: str
 
 
+class TemplateApproved(Result, frozen=True, kw_only=True):
+    """The network approved the template, or ended its pause: it can be sent."""
+
+    id: str
+    name: str
+    language: str
+    category: str
+    status: str
+    previous: str
+    reason: str | None = None
+
+
+class TemplateRejected(Result, frozen=True, kw_only=True):
+    """The network rejected the template."""
+
+    id: str
+    name: str
+    language: str
+    category: str
+    status: str
+    previous: str
+    reason: str | None = None
+
+
+class TemplatePaused(Result, frozen=True, kw_only=True):
+    """The network paused the template because of its quality: for now it cannot be sent."""
+
+    id: str
+    name: str
+    language: str
+    category: str
+    status: str
+    previous: str
+    reason: str | None = None
+
+
+class TemplateDisabled(Result, frozen=True, kw_only=True):
+    """The network disabled the template: it cannot be sent any more."""
+
+    id: str
+    name: str
+    language: str
+    category: str
+    status: str
+    previous: str
+    reason: str | None = None
+
+
+class NumberQualityChanged(Result, frozen=True, kw_only=True):
+    """The network changed the quality rating of the number."""
+
+    quality: str
+    previous: str
+
+
+class NumberTierChanged(Result, frozen=True, kw_only=True):
+    """The network changed the number's tier, or the gateway raised it because the network's rule was met."""
+
+    tier: int
+    previous: int
+
+
 class EventChannel(Result, frozen=True, kw_only=True):
     """The channel of an event."""
 
@@ -1267,10 +1327,16 @@ EVENT_DATA: dict[tuple[str, str], type[Result]] = {
     ("contact_notifications", "deleted"): ContactDeleted,
     ("order_notifications", "created"): OrderCreated,
     ("order_notifications", "updated"): OrderUpdated,
-    ("endpoint_notification", "failing"): EndpointFailing,
-    ("endpoint_notification", "paused"): EndpointPaused,
-    ("endpoint_notification", "resumed"): EndpointResumed,
-    ("endpoint_notification", "disabled"): EndpointDisabled,
-    ("endpoint_notification", "enabled"): EndpointEnabled,
-    ("endpoint_notification", "exhausted"): EndpointExhausted,
+    ("system_notification", "endpoint_failing"): EndpointFailing,
+    ("system_notification", "endpoint_paused"): EndpointPaused,
+    ("system_notification", "endpoint_resumed"): EndpointResumed,
+    ("system_notification", "endpoint_disabled"): EndpointDisabled,
+    ("system_notification", "endpoint_enabled"): EndpointEnabled,
+    ("system_notification", "endpoint_exhausted"): EndpointExhausted,
+    ("system_notification", "template_approved"): TemplateApproved,
+    ("system_notification", "template_rejected"): TemplateRejected,
+    ("system_notification", "template_paused"): TemplatePaused,
+    ("system_notification", "template_disabled"): TemplateDisabled,
+    ("system_notification", "number_quality_changed"): NumberQualityChanged,
+    ("system_notification", "number_tier_changed"): NumberTierChanged,
 }

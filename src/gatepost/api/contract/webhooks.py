@@ -21,7 +21,7 @@ from gatepost.model.endpoint import (
     DeliveryOptions,
 )
 from gatepost.model.errors import invalid_field
-from gatepost.model.event import ALL_TYPES, OPERATIONAL, TYPES
+from gatepost.model.event import ALL_TYPES
 from gatepost.model.signing import public_key
 from gatepost.store.deliveries.log import LoggedAttempt
 from gatepost.store.endpoints import Endpoint
@@ -30,7 +30,7 @@ from gatepost.webhooks.verification import VerificationResult
 
 Signing = Literal["v1", "v1a"]
 No = Annotated[bool, Meta(examples=[False])]
-Events = Annotated[dict[str, bool], Meta(examples=[{"message_notification": True, "order_notifications": False}])]
+Events = Annotated[dict[str, bool], Meta(examples=[{"message_notification": True, "system_notification": False}])]
 
 
 class BatchOptions(Struct, frozen=True, forbid_unknown_fields=True):
@@ -46,12 +46,11 @@ _Version = Annotated[int, Meta(extra_json_schema={"enum": list(VERSIONS)})]
 
 
 class CreateEndpoint(Struct, frozen=True, forbid_unknown_fields=True):
-    """A new endpoint. It gets all event types that `events` does not switch off."""
+    """A new endpoint. Event types that `events` does not name are on, except `system_notification`."""
 
     url: str
     events: dict[str, bool] | None = None
     headers: dict[str, str] | None = None
-    operational: bool = False
     ordered: bool = False
     batch: BatchOptions | None = None
     rate_limit: _Rate | None = None
@@ -65,7 +64,6 @@ class ChangeEndpoint(Struct, frozen=True, forbid_unknown_fields=True):
     url: str | None = None
     events: dict[str, bool] | None = None
     headers: dict[str, str] | None = None
-    operational: bool | None = None
     ordered: bool | None = None
     batch: BatchOptions | UnsetType | None = UNSET
     rate_limit: _Rate | UnsetType | None = UNSET
@@ -91,11 +89,9 @@ def options_after(before: DeliveryOptions, request: EndpointRequest) -> Delivery
 def events_after(before: tuple[str, ...], request: EndpointRequest) -> tuple[str, ...]:
     """Return the event types of an endpoint after a request."""
     switches = request.events or {}
-    unknown = sorted(switches.keys() - set(TYPES))
+    unknown = sorted(switches.keys() - set(ALL_TYPES))
     if unknown:
-        raise invalid_field(f"events.{unknown[0]}", f"is not an event type; there are: {', '.join(TYPES)}")
-    if request.operational is not None:
-        switches = {**switches, OPERATIONAL: request.operational}
+        raise invalid_field(f"events.{unknown[0]}", f"is not an event type; there are: {', '.join(ALL_TYPES)}")
     return tuple(type_ for type_ in ALL_TYPES if switches.get(type_, type_ in before))
 
 
@@ -130,7 +126,6 @@ class Webhook(ApiObject, frozen=True):
     id: EndpointId
     url: Url
     events: Events
-    operational: No
     headers: Annotated[dict[str, str], Meta(examples=[{"X-Shop": "7"}])]
     ordered: No
     batch: Annotated[Gathering | None, Meta(examples=[None])]
@@ -174,8 +169,7 @@ def _fields(row: Endpoint, secrets: Sequence[SigningSecret], headers: dict[str, 
     return {
         "id": ids.format_id("we", row.id),
         "url": row.url,
-        "events": {type_: type_ in row.events for type_ in TYPES},
-        "operational": OPERATIONAL in row.events,
+        "events": {type_: type_ in row.events for type_ in ALL_TYPES},
         "headers": headers,
         "ordered": options.ordered,
         "batch": Gathering.of(options),

@@ -8,8 +8,10 @@ from gatepost.model.event.contacts import ContactCreated, ContactDeleted, Contac
 from gatepost.model.event.endpoints import EndpointEvent
 from gatepost.model.event.labels import LabelAssigned, LabelCreated, LabelDeleted, LabelRemoved, LabelUpdated
 from gatepost.model.event.messages import MessageCreated, MessageUpdated
+from gatepost.model.event.numbers import NumberEvent
 from gatepost.model.event.orders import OrderCreated, OrderUpdated
-from gatepost.model.event.parts import ACKNOWLEDGE, CHAT, CONTACT, LABEL, MESSAGE, OPERATIONAL, ORDER
+from gatepost.model.event.parts import ACKNOWLEDGE, CHAT, CONTACT, LABEL, MESSAGE, ORDER, SYSTEM
+from gatepost.model.event.templates import TemplateEvent
 
 AnyEvent: TypeAlias = (
     MessageCreated
@@ -29,6 +31,8 @@ AnyEvent: TypeAlias = (
     | OrderCreated
     | OrderUpdated
     | EndpointEvent
+    | TemplateEvent
+    | NumberEvent
 )
 
 TYPE_DESCRIPTIONS = {
@@ -38,10 +42,10 @@ TYPE_DESCRIPTIONS = {
     LABEL: "Labels, and the conversations and contacts that they are assigned to.",
     CONTACT: "Contacts.",
     ORDER: "Orders.",
-    OPERATIONAL: "The health of the channel's own webhook endpoints.",
+    SYSTEM: "News for operators: webhook endpoints, templates, and the number's quality and tier.",
 }
 ALL_TYPES = tuple(TYPE_DESCRIPTIONS)
-TYPES = tuple(type_ for type_ in ALL_TYPES if type_ != OPERATIONAL)
+TYPES = tuple(type_ for type_ in ALL_TYPES if type_ != SYSTEM)  # that endpoints get unless they are switched off
 EVENTS: dict[str, dict[str, type[AnyEvent]]] = {
     type_: {event.ACTION: event for event in get_args(AnyEvent) if type_ == event.TYPE} for type_ in ALL_TYPES
 }

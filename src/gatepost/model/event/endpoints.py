@@ -1,4 +1,4 @@
-"""The health of the channel's own webhook endpoints."""
+"""News for operators: the health of the channel's own webhook endpoints."""
 
 from datetime import datetime, timedelta
 from typing import Annotated, Any, ClassVar, Self, TypeAlias
@@ -8,7 +8,7 @@ from msgspec import Meta
 
 from gatepost.model import ids, times
 from gatepost.model.endpoint import ACTIVE, DISABLED, PAUSED
-from gatepost.model.event.parts import AT, EVENT_ID, OPERATIONAL, EventId, EventObject, Text, Time, id_with, one_of
+from gatepost.model.event.parts import AT, EVENT_ID, SYSTEM, EventId, EventObject, Text, Time, id_with, one_of
 
 EndpointState = Annotated[str, one_of([ACTIVE, PAUSED, DISABLED])]
 _FAILED = "The endpoint answered 503."
@@ -17,7 +17,7 @@ _FAILED = "The endpoint answered 503."
 class Endpoint(EventObject, frozen=True):
     """The state and the health of an endpoint."""
 
-    TYPE = OPERATIONAL
+    TYPE = SYSTEM
     EXAMPLE: ClassVar[tuple[str, str, str | None]] = (ACTIVE, ACTIVE, _FAILED)  # state, previous, reason
 
     id: Annotated[str, id_with("we")]
@@ -57,37 +57,37 @@ class Endpoint(EventObject, frozen=True):
 class EndpointFailing(Endpoint, frozen=True):
     """Deliveries to the endpoint fail."""
 
-    ACTION = "failing"
+    ACTION = "endpoint_failing"
 
 
 class EndpointPaused(Endpoint, frozen=True):
     """The endpoint was paused, because deliveries fail."""
 
-    ACTION, EXAMPLE = "paused", (PAUSED, ACTIVE, _FAILED)
+    ACTION, EXAMPLE = "endpoint_paused", (PAUSED, ACTIVE, _FAILED)
 
 
 class EndpointResumed(Endpoint, frozen=True):
     """The endpoint accepts deliveries again."""
 
-    ACTION, EXAMPLE = "resumed", (ACTIVE, PAUSED, None)
+    ACTION, EXAMPLE = "endpoint_resumed", (ACTIVE, PAUSED, None)
 
 
 class EndpointDisabled(Endpoint, frozen=True):
     """The endpoint was disabled: it gets no more deliveries."""
 
-    ACTION, EXAMPLE = "disabled", (DISABLED, PAUSED, "The endpoint is gone: it answered 410.")
+    ACTION, EXAMPLE = "endpoint_disabled", (DISABLED, PAUSED, "The endpoint is gone: it answered 410.")
 
 
 class EndpointEnabled(Endpoint, frozen=True):
     """The endpoint was enabled by a person."""
 
-    ACTION, EXAMPLE = "enabled", (ACTIVE, DISABLED, None)
+    ACTION, EXAMPLE = "endpoint_enabled", (ACTIVE, DISABLED, None)
 
 
 class EndpointExhausted(Endpoint, frozen=True):
     """Deliveries failed finally: `exhausted` since the last such event, the last one that of `event`."""
 
-    ACTION = "exhausted"
+    ACTION = "endpoint_exhausted"
 
     exhausted: Annotated[int, Meta(ge=1)]
     event: EventId

@@ -10,7 +10,7 @@ import msgspec
 from gatepost.model import ids
 from gatepost.model.delivery import DeliveryState
 from gatepost.model.endpoint import HealthCounters
-from gatepost.model.event import OPERATIONAL
+from gatepost.model.event import SYSTEM
 from gatepost.store.channel_head import Lease, owner_transaction
 from gatepost.store.pool import Database
 from gatepost.store.statement import statement
@@ -24,7 +24,7 @@ class DueDelivery(msgspec.Struct, frozen=True):
     attempts: int
     begun: int = 0  # attempts before the last requested retry: the schedule counts from there
     key: UUID = ids.ZERO  # its conversation; zero: the channel as a whole
-    operational: bool = False  # a notice about an endpoint
+    system: bool = False  # a system_notification
     retried: bool = False  # it is in delivery_retries
     blocked: bool = False  # of an ordered endpoint: earlier events of its conversation are in delivery_retries
 
@@ -137,9 +137,9 @@ def _is_live(row: Any) -> bool:
 
 
 def _due(row: Any, *, retried: bool = False, blocked: bool = False) -> DueDelivery:
-    key, operational = row["conversation_id"] or ids.ZERO, row["type"] == OPERATIONAL
+    key, system = row["conversation_id"] or ids.ZERO, row["type"] == SYSTEM
     return DueDelivery(
-        row["event_id"], row["body"].encode(), row["attempts"], row["begun"], key, operational, retried, blocked
+        row["event_id"], row["body"].encode(), row["attempts"], row["begun"], key, system, retried, blocked
     )
 
 

@@ -24,7 +24,6 @@ def create_webhook(
     *,
     events: Mapping[str, bool] | None = None,
     headers: Mapping[str, str] | None = None,
-    operational: bool | None = None,
     ordered: bool | None = None,
     batch: Mapping[str, float] | None = None,
     rate_limit: int | None = None,
@@ -33,7 +32,7 @@ def create_webhook(
 ) -> Call[NewWebhook]:
     """Create an endpoint. Only this response has its `secret`, or the public key if `signing` is "v1a"."""
     options = given(ordered=ordered, batch=batch, rate_limit=rate_limit, version=version, signing=signing)
-    fields = given(url=url, events=events, headers=headers, operational=operational)
+    fields = given(url=url, events=events, headers=headers)
     return create(NewWebhook, "webhooks", body=fields | options)
 
 
@@ -44,14 +43,13 @@ def change_webhook(
     events: Mapping[str, bool] | None = None,
     headers: Mapping[str, str] | None = None,
     active: bool | None = None,
-    operational: bool | None = None,
     ordered: bool | None = None,
     batch: Mapping[str, float] | UnsetType | None = UNSET,
     rate_limit: int | UnsetType | None = UNSET,
     version: int | None = None,
 ) -> Call[Webhook]:
     """Change the given fields; None clears `batch` and `rate_limit`. Other event types keep their value."""
-    fields = given(url=url, events=events, headers=headers, active=active, operational=operational)
+    fields = given(url=url, events=events, headers=headers, active=active)
     options = given(ordered=ordered, version=version) | changed(batch=batch, rate_limit=rate_limit)
     return act(Webhook, "PATCH", "webhooks", webhook_id, body=fields | options, repeatable=True)
 
