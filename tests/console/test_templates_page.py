@@ -1,12 +1,96 @@
 """The pages about templates, in a real browser, with the sandbox as the network that reviews."""
 
+import time
+from collections.abc import AsyncIterator
+
+import msgspec
+import pytest
 from playwright.async_api import expect
 
-from tests.console.visitor import add_person, visiting
+from gatepost.model import ids
+from gatepost_sandbox import SandboxSettings
+from tests.console.conftest import NUMBER, SHOP_PHONE, WABA
+from tests.console.test_inbox_page import message_of, open_first, say
+from tests.console.visitor import Visitor, add_person, visiting
 from tests.gateway.test_templates import NEW, TEMPLATES
-from tests.running_gateway import REVIEW, Gateway
+from tests.running_gateway import FAST_NETWORK, REVIEW, Gateway, running_gateway
 
 EVIL = '<img src=x onerror="document.title=1">'
+HOUR = 3600.0
+
+
+@pytest.fixture
+async def late(parted_database_url: str) -> AsyncIterator[Gateway]:
+    """Yield a gateway with a person whose last message is three days old, at a network that enforces the window."""
+    network = {
+        "start": time.time() - 72 * HOUR,
+        "limits": {"window": "sync", "throughput": None, "pair_interval": None},
+        "management": {"review_delay": REVIEW},
+        "callbacks": {"connections": 1},
+    }
+    async with running_gateway(parted_database_url, sandbox=msgspec.convert(network, SandboxSettings)) as one:
+        limits = FAST_NETWORK | {"window": 1}
+        channel = await one.new_channel(one.account_id, SHOP_PHONE, NUMBER, limits=limits, waba_id=WABA)
+        one.key, one.channel = await one.new_key(channel.id), ids.format_id("ch", channel.id)
+        await add_person(one)
+        await say(one, "Is my order ready?", number=NUMBER)
+        await one.sandbox("POST", "/control/clock", {"advance": 25 * HOUR})
+        yield one
+
+
+async def write_template(visitor: Visitor) -> None:
+    """Write a template with a header, a variable and a button; hand it in, and wait until the network approves it."""
+    page = visitor.page
+    await page.get_by_role("button", name="Write a template").click()
+    await page.get_by_label("Name").fill("order_ready")
+    await page.get_by_label("Header", exact=True).fill("Order {{1}}")
+    await page.get_by_label("Example for the header's variable").fill("4711")
+    await page.get_by_label("Text", exact=True).fill("Hello {{1}}, your order is ready. Come and get it today.")
+    await page.get_by_label("Example for {{1}}").fill("Ana")
+    await page.get_by_role("button", name="Add a button").click()
+    await page.get_by_role("menuitem", name="Quick reply").click()
+    await page.get_by_label("Text on the button").fill("I am coming")
+    await page.get_by_role("button", name="Hand in for review").click()
+    panel = page.get_by_role("dialog", name="Template", exact=True)
+    await expect(panel.get_by_text("In review")).to_be_visible()
+    await visitor.gateway.sandbox("POST", "/control/clock", {"advance": REVIEW + 1})
+    await expect(panel.get_by_text("Approved")).to_be_visible()
+
+
+async def test_a_template_from_the_editor_to_a_person_whose_window_is_closed(late: Gateway) -> None:
+    async with visiting(late) as visitor:
+        await visitor.sign_in(f"/inbox?channel={late.channel}")
+        page = visitor.page
+        await open_first(visitor)
+        await visitor.see("The 24-hour window is closed")
+        await expect(page.get_by_role("textbox", name="Message")).to_have_count(0)
+        refused = await late.call("POST", "/api/v1/message/send", {"phone": "5511999998888", "body": "Yes"})
+        assert (refused.status, refused.json()["error"]["code"]) == (422, "window_closed")
+        await page.get_by_role("button", name="Send a template").click()
+        await page.get_by_role("link", name="Open the page Templates").click()  # there is none yet
+        await write_template(visitor)
+
+        await page.keyboard.press("Escape")
+        await page.get_by_role("link", name="Inbox").click()
+        messages = await open_first(visitor)
+        await page.get_by_role("button", name="Send a template").click()
+        dialog = page.get_by_role("dialog", name="Send a template")
+        await dialog.get_by_role("combobox", name="Template").click()
+        await page.get_by_role("option", name="order_ready (en_US)").click()
+        await dialog.get_by_label("Heading").fill("4712")
+        await dialog.get_by_label("Value 1").fill("Bia")
+        preview = dialog.get_by_role("region", name="Preview")
+        text = "Hello Bia, your order is ready. Come and get it today."
+        await expect(preview).to_have_text(f"Order 4712{text}I am coming")
+        await dialog.get_by_role("button", name="Send", exact=True).click()
+        await expect(dialog).to_have_count(0)
+        sent = message_of(messages, text)
+        await expect(sent).to_contain_text("Order 4712")
+        await expect(sent.get_by_role("img", name="Read")).to_be_visible()
+        (entry,) = (await late.sandbox("GET", "/control/ledger?kind=accepted"))["entries"]
+        assert (entry["type"], entry["content"]["name"]) == ("template", "order_ready")
+        values = [part["parameters"][0]["text"] for part in entry["content"]["components"]]
+        assert values == ["4712", "Bia"]
 
 
 async def test_a_template_is_written_approved_edited_and_deleted(official: Gateway) -> None:

@@ -60,12 +60,18 @@ async def post_session(gateway: Gateway, body: Any, headers: Mapping[str, str] =
 
 
 async def new_person(
-    gateway: Gateway, role: str = "owner", *, account_id: UUID | None = None, signed_in: bool = True
+    gateway: Gateway, role: str = "owner", *, name: str = "", account_id: UUID | None = None, signed_in: bool = True
 ) -> Person:
     """Create a user, who signs in and looks at the gateway's channel."""
     email = f"{role}-{uuid4().hex[:12]}@example.com"
     made = await users.create_user(
-        gateway.db, account_id or gateway.account_id, email, role=role, password=PASSWORD, now=gateway.clock.now()
+        gateway.db,
+        account_id or gateway.account_id,
+        email,
+        role=role,
+        name=name,
+        password=PASSWORD,
+        now=gateway.clock.now(),
     )
     person = Person(gateway, made.user, channel=gateway.channel)
     if signed_in:
