@@ -56,6 +56,7 @@ from gatepost.services.event_waiters import EventWaiters
 from gatepost.services.media import MediaService
 from gatepost.services.presence_board import PresenceBoard
 from gatepost.settings import Settings
+from gatepost.store.account_changes import AccountChange
 from gatepost.store.channel_notifier import ChannelNotifier
 from gatepost.store.channels import ChannelConfig, get_config
 from gatepost.store.media.objects import ObjectStorage
@@ -93,7 +94,7 @@ class Gatepost:
         self._objects = ObjectStorage.open(settings.media.url, settings.data_folder / "media")
         self.supervisor = Supervisor()
         self._networks = NetworkFactory(settings, self.vault, dsn, self._guard, self.supervisor.start)
-        self._notifier = ChannelNotifier(self._db, dsn, self._on_notification, self._on_presence)
+        self._notifier = ChannelNotifier(self._db, dsn, self)
         self._acceptor = Acceptor(
             accept_db, clock, settings.plans, settings.api.queue, self._check_link, self._metrics.accepted
         )
@@ -163,13 +164,19 @@ class Gatepost:
         if self._owner is None or not self._owner.wake(channel_id, sending=sending):
             self._notifier.notify(channel_id)
 
-    def _on_notification(self, channel_id: UUID) -> None:
+    def on_channel(self, channel_id: UUID) -> None:
+        """Wake what waits for a channel on this node."""
         self._waiters.wake(channel_id)
         if self._owner is not None:
             self._owner.wake(channel_id)
 
-    def _on_presence(self, presence: Presence) -> None:
+    def on_presence(self, presence: Presence) -> None:
+        """Tell the open pages of an account where a person is."""
         self._presence.put(presence)
+
+    def on_account_change(self, change: AccountChange | None) -> None:
+        """Tell the open pages of an account what has changed."""
+        self._account_streams.report(change)
 
     # -- the API ------------------------------------------------------------------------------------------------------
 

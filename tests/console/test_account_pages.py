@@ -75,6 +75,7 @@ async def test_invited_joined_changed_and_removed(gateway: Gateway) -> None:
         await expect(row).to_contain_text("Off")  # no code at sign-in
         await change_role(visitor, BEN, "Reader")
         await expect(row).to_contain_text("Reader")
+        await expect(ben.page.get_by_role("row", name=BEN)).to_contain_text("Reader")  # without asking
         await change_role(visitor, "ana@example.com", "Agent")
         await expect(page.get_by_role("dialog").get_by_role("alert")).to_contain_text("last owner")
         await page.keyboard.press("Escape")

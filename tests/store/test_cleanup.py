@@ -5,16 +5,19 @@ from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
+import msgspec
 import pytest
 
 from gatepost.background import run_loop
 from gatepost.model import ids
 from gatepost.model.errors import Unavailable
+from gatepost.store.account_changes import AccountChange
 from gatepost.store.channel_notifier import ChannelNotifier
 from gatepost.store.checks import ping
 from gatepost.store.idempotency import forget_idempotency_keys
 from gatepost.store.messages.status import forget_parked_statuses
 from gatepost.store.pool import Database
+from gatepost.store.presence import Presence
 from tests.patience import PATIENCE
 
 NOW = datetime(2026, 11, 15, 10, 0, tzinfo=UTC)
@@ -65,9 +68,24 @@ async def test_a_ping_is_answered_while_the_database_is_there(db: Database) -> N
     assert gone.value.code == "database_unavailable"
 
 
+class Heard(msgspec.Struct):
+    """What a node heard."""
+
+    channels: list[UUID]
+
+    def on_channel(self, channel_id: UUID) -> None:
+        self.channels.append(channel_id)
+
+    def on_presence(self, presence: Presence) -> None:
+        raise AssertionError(presence)
+
+    def on_account_change(self, change: AccountChange | None) -> None:
+        assert change is None
+
+
 async def test_a_ring_is_heard_by_every_node_once_for_many(db: Database, database_url: str) -> None:
     heard: list[list[UUID]] = [[], []]
-    bells = [ChannelNotifier(db, database_url, heard[0].append), ChannelNotifier(db, database_url, heard[1].append)]
+    bells = [ChannelNotifier(db, database_url, Heard(channels)) for channels in heard]
     listening = [asyncio.create_task(run_loop("bell", notifier.listen)) for notifier in bells]
     wanted = {UUID(int=number) for number in range(1, 301)}
     try:

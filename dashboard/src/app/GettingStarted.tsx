@@ -9,13 +9,12 @@ import { type Checklist, hide, isDone, isHidden, STEPS, type Step } from "./chec
 import classes from "./GettingStarted.module.css";
 
 const HOME = "/inbox";
-const REFRESH_MS = 3_000;
 
 /** The first steps of an account, above the first page, until they are done or the person hides them. */
 export function GettingStarted() {
   const { user } = useSession();
   const mayManage = useMayManage();
-  const home = useRouterState({ select: (state) => state.location.pathname === HOME });
+  const home = useRouterState({ select: ({ location }) => location.pathname === HOME });
   const [hidden, setHidden] = useState(() => isHidden(user.id));
   if (!home || hidden || !mayManage) return null;
   const dismiss = () => {
@@ -27,16 +26,23 @@ export function GettingStarted() {
 
 /** An account that has done everything before never sees the list; one that does the last step sees its tick. */
 function Steps({ onDismiss }: { onDismiss: () => void }) {
+  const thread = useRouterState({ select: ({ location }) => "conversation" in location.search });
   const { data } = useQuery({
     queryKey: ["account", "checklist"],
     queryFn: () => ask(api.GET("/api/v1/account/checklist")),
-    refetchInterval: (query) => (query.state.data && isDone(query.state.data) ? false : REFRESH_MS),
+    enabled: ({ state }) => !state.data || !isDone(state.data),
   });
   const [began, setBegan] = useState(false);
   if (data && !began && !isDone(data)) setBegan(true);
   if (!data || !began) return null;
   return (
-    <Stack component="section" gap="sm" className={classes.steps} aria-label="First steps">
+    <Stack
+      component="section"
+      gap="sm"
+      className={classes.steps}
+      data-thread={thread || undefined}
+      aria-label="First steps"
+    >
       <Group justify="space-between" wrap="nowrap">
         <Text fw={600}>{isDone(data) ? "You are all set" : "First steps"}</Text>
         <ActionIcon variant="subtle" color="gray" aria-label="Hide the first steps" onClick={onDismiss}>

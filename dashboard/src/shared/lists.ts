@@ -8,8 +8,6 @@ import {
 import type { Api, Page } from "./api/client";
 import { useChannelScope } from "./channels";
 
-export const CHANGING_MS = 5_000;
-
 /** The key of everything that the query cache has of one kind, such as "orders", of a channel. */
 export function channelKey(channel: string, kind: string): string[] {
   return ["channel", channel, kind];
@@ -17,46 +15,21 @@ export function channelKey(channel: string, kind: string): string[] {
 
 type Load<Item> = (api: Api, cursor: string | undefined) => Promise<Page<Item>>;
 
-/**
- * A list, page by page. While another filter is loaded, the rows of the one before are shown. `again`: after how many
- * milliseconds what sends no events is asked again.
- */
-export function usePages<Item>(
-  queryKey: unknown[],
-  load: (cursor: string | undefined) => Promise<Page<Item>>,
-  again: (pages: Page<Item>[]) => number | false,
-) {
+/** A list, page by page. While another filter is loaded, the rows of the one before are shown. */
+export function usePages<Item>(queryKey: unknown[], load: (cursor: string | undefined) => Promise<Page<Item>>) {
   return useInfiniteQuery({
     queryKey,
     queryFn: ({ pageParam }) => load(pageParam ?? undefined),
     initialPageParam: null as string | null,
     getNextPageParam: (page) => page.next,
     placeholderData: keepPreviousData,
-    refetchInterval: ({ state }) => again(state.data?.pages ?? []),
   });
 }
 
-/** Asks a list again only while its first page is shown: one who reads on is not disturbed. */
-export function whileShort(milliseconds: number) {
-  return (pages: unknown[]) => (pages.length <= 1 ? milliseconds : false);
-}
-
-/**
- * A list of the channel, page by page. `filter` is what `load` asks for. Events keep it up to date; `changing` says of
- * an item that it changes without an event, so that the list is asked again soon.
- */
-export function useChannelPages<Item>(
-  kind: string,
-  filter: object,
-  load: Load<Item>,
-  changing: (item: Item) => boolean = () => false,
-) {
+/** A list of the channel, page by page. `filter` is what `load` asks for. The live stream keeps it up to date. */
+export function useChannelPages<Item>(kind: string, filter: object, load: Load<Item>) {
   const { id, api } = useChannelScope();
-  return usePages(
-    [...channelKey(id, kind), "list", filter],
-    (cursor) => load(api, cursor),
-    ([first]) => (first?.items.some(changing) ? CHANGING_MS : false),
-  );
+  return usePages([...channelKey(id, kind), "list", filter], (cursor) => load(api, cursor));
 }
 
 /** The rows of all pages that are loaded. */

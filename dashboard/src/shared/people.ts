@@ -8,12 +8,11 @@ export type Person = Schemas["AccountUser"];
 export const PEOPLE = ["account", "users"];
 
 /** The people of the account, the oldest first. */
-export function usePeople(refetchInterval: number | false = false) {
+export function usePeople() {
   return useQuery({
     queryKey: PEOPLE,
     queryFn: async () => (await askPage(api.GET("/api/v1/account/users"))).items,
     staleTime: 60_000,
-    refetchInterval,
   });
 }
 

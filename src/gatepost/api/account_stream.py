@@ -16,6 +16,9 @@ data: {"missed": 12, "heartbeat": 15}
 event: channel_changed         a channel was created, updated or deleted
 data: {"channel": {"id": "ch_…"}, "change": "updated"}
 
+event: account_changed         something else has changed: users, keys, notes, … of the account or of a channel
+data: {"resource": "notes", "channel": {"id": "ch_…"}}
+
 event: presence                where another person is (`account_presence.py`)
 data: {"user": {"id": "usr_…", "name": "Ana"}, "channel": …, "conversation": …, "state": "typing", "expires_in": 10}
 """

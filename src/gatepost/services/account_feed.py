@@ -2,7 +2,8 @@
 
 A stream that begins in the past, or that is too slow for its buffer, reads the table itself, up to where the feed is;
 meanwhile the feed fills the buffer with what follows. So no event is missed or repeated, and a slow client takes no
-memory. Notices (a channel was added or changed) are not stored: a client that reconnects reads everything again.
+memory. Notices (a channel was added or changed) are not stored: a client that reconnects, or is told that notices were
+lost, reads again what they are about.
 """
 
 from collections import deque
@@ -31,6 +32,9 @@ class Notice(msgspec.Struct, frozen=True):
 
     name: str
     body: str
+
+
+ALL_CHANGED = Notice("account_changed", '{"resource":"all","channel":null}')  # notices were lost
 
 
 class StreamBatch(msgspec.Struct):
@@ -66,12 +70,12 @@ class AccountStream:
 
     def put(self, batch: StreamBatch) -> None:
         """Send a batch soon. If the client is too slow, forget the buffer; the events are read again later."""
-        self._size += batch.size
+        if not self._behind or not batch.events:
+            self._buffer.append(batch)
+            self._size += batch.size
         if self._size > _BUFFER:
             self._behind, self._size = True, 0
-            self._buffer.clear()
-        elif not self._behind:
-            self._buffer.append(batch)
+            self._buffer = deque([StreamBatch([], "", (ALL_CHANGED,))])
         self._news.set()
 
     def end(self) -> None:
@@ -107,8 +111,7 @@ class AccountStream:
 
     async def _catch_up(self, db: Database, beat: float) -> AsyncIterator[StreamBatch]:
         """Yield what was missed up to where the feed is now. The feed fills the buffer with what comes after it."""
-        self._buffer.clear()
-        self._behind, self._size = False, 0
+        self._behind = False
         ends = dict(self.feed.positions)
         at = self._at = {channel_id: self._at.get(channel_id, ids.ZERO) for channel_id in ends}
         self._ahead = {channel_id: at[channel_id] for channel_id, end in ends.items() if at[channel_id] > end}

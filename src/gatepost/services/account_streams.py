@@ -6,14 +6,18 @@ commit (event_waiters.py) ─► reader: one statement for all channels with new
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Mapping
+from typing import Any
 from uuid import UUID
+
+import msgspec
 
 from gatepost.clock import Clock
 from gatepost.model import ids
 from gatepost.model.account_cursor import AccountCursor
 from gatepost.model.errors import LimitReached, LimitState, Unavailable
-from gatepost.services.account_feed import CHANNELS, PAGE, AccountFeed, AccountStream, Notice
+from gatepost.services.account_feed import ALL_CHANGED, CHANNELS, PAGE, AccountFeed, AccountStream, Notice
 from gatepost.services.event_waiters import EventWaiters
+from gatepost.store.account_changes import AccountChange
 from gatepost.store.channels import ChannelVersion, list_versions
 from gatepost.store.events import ChannelEvent, EventRange, read_ranges
 from gatepost.store.pool import Database
@@ -28,7 +32,7 @@ class ChannelWatch:
 
     def __init__(self, version: ChannelVersion, feed: AccountFeed, wake: "Callable[[ChannelWatch], None]") -> None:
         self.channel_id = version.id
-        self.version = version.version
+        self.version = version
         self.feed = feed
         self._wake = wake
 
@@ -105,6 +109,14 @@ class AccountStreams:
         if account_id in self._feeds:
             self._feeds[account_id].notify(notice, sender)
 
+    def report(self, change: AccountChange | None) -> None:
+        """Tell the streams of an account what has changed; None: anything may have changed, in all accounts."""
+        for feed in self._feeds.values():
+            if change is None:
+                feed.publish([], [ALL_CHANGED])
+            elif feed.account_id == change.account_id or change.channel_id in feed.positions:
+                feed.publish([], [_account_changed(change.resource, change.channel_id)])
+
     @property
     def count(self) -> int:
         """The number of open streams."""
@@ -159,15 +171,18 @@ class AccountStreams:
         for channel_id in watches.keys() - versions.keys():
             self._waiters.remove(watches.pop(channel_id))
             del feed.positions[channel_id]
-            notices.append(_changed(channel_id, "deleted"))
+            notices.append(_channel_changed(channel_id, "deleted"))
         for channel_id, version in versions.items():
             known = watches.get(channel_id)
             if known is None:
                 self._add(feed, version, ids.ZERO)
-                notices.append(_changed(channel_id, "created"))
-            elif known.version != version.version:
-                known.version = version.version
-                notices.append(_changed(channel_id, "updated"))
+                notices.append(_channel_changed(channel_id, "created"))
+            else:
+                if known.version.version != version.version:
+                    notices.append(_channel_changed(channel_id, "updated"))
+                if known.version.deliveries != version.deliveries:
+                    notices.append(_account_changed("deliveries", channel_id))
+                known.version = version
         if notices:
             feed.publish([], notices)
 
@@ -204,5 +219,14 @@ class AccountStreams:
         return [stream for feed in self._feeds.values() for stream in feed.streams]
 
 
-def _changed(channel_id: UUID, change: str) -> Notice:
-    return Notice("channel_changed", f'{{"channel":{{"id":"{ids.format_id("ch", channel_id)}"}},"change":"{change}"}}')
+def _channel_changed(channel_id: UUID, change: str) -> Notice:
+    return _notice("channel_changed", {"channel": {"id": ids.format_id("ch", channel_id)}, "change": change})
+
+
+def _account_changed(resource: str, channel_id: UUID | None) -> Notice:
+    channel = {"id": ids.format_id("ch", channel_id)} if channel_id else None
+    return _notice("account_changed", {"resource": resource, "channel": channel})
+
+
+def _notice(name: str, body: Mapping[str, Any]) -> Notice:
+    return Notice(name, msgspec.json.encode(body).decode())

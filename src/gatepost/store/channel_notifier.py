@@ -1,41 +1,50 @@
 """Notifications between nodes: "these channels have news". They are hints; the sweep finds everything without them.
+Also those about people (`presence.py`) and about changes of accounts (`account_changes.py`), which statements send.
 
 They are collected for a moment and sent outside of transactions, because NOTIFY inside one serializes commits.
 """
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 from uuid import UUID
 
 import asyncpg
 
 from gatepost.background import attempt
 from gatepost.model.errors import Unavailable, database_unavailable
+from gatepost.store import account_changes, presence
+from gatepost.store.account_changes import AccountChange, read_change
 from gatepost.store.pool import DRIVER_ERRORS, Database
-from gatepost.store.presence import NOTIFICATION, Presence, read_presence
+from gatepost.store.presence import Presence, read_presence
 
 _CHANNEL = "gatepost_channels"
 _GATHER = 0.02
 _MAX = 200  # ids in one notification: its payload may have 8,000 bytes
 
 
+class NotificationListener(Protocol):
+    """Called with the notifications of all nodes."""
+
+    def on_channel(self, channel_id: UUID) -> None:
+        """Called when a channel has news."""
+
+    def on_presence(self, presence: Presence) -> None:
+        """Called when a person looks at a conversation, types in it or leaves it."""
+
+    def on_account_change(self, change: AccountChange | None) -> None:
+        """Called when an account has changed; None: notifications may have been lost, of any account."""
+
+
 class ChannelNotifier:
     """Notifies other nodes, and listens for their notifications."""
 
-    def __init__(
-        self,
-        db: Database,
-        dsn: str,
-        on_channel: Callable[[UUID], None],
-        on_presence: Callable[[Presence], None] = lambda _: None,
-    ) -> None:
+    def __init__(self, db: Database, dsn: str, listener: NotificationListener) -> None:
         self._db = db
         self._dsn = dsn
-        self._on_channel = on_channel
-        self._on_presence = on_presence
+        self._listener = listener
         self._gathered: set[UUID] = set()
         self._sending: asyncio.Task[None] | None = None
 
@@ -59,7 +68,9 @@ class ChannelNotifier:
             try:
                 conn.add_termination_listener(lambda _: lost.set())
                 await conn.add_listener(_CHANNEL, self._read_channels)
-                await conn.add_listener(NOTIFICATION, self._read_presence)
+                await conn.add_listener(presence.NOTIFICATION, self._read_presence)
+                await conn.add_listener(account_changes.NOTIFICATION, self._read_account_change)
+                self._listener.on_account_change(None)
                 await lost.wait()
             finally:
                 conn.terminate()
@@ -70,12 +81,17 @@ class ChannelNotifier:
     def _read_channels(self, _conn: Any, _pid: int, _channel: str, payload: Any) -> None:
         for text in str(payload).split(","):
             with contextlib.suppress(ValueError):
-                self._on_channel(UUID(hex=text))
+                self._listener.on_channel(UUID(hex=text))
 
     def _read_presence(self, _conn: Any, _pid: int, _channel: str, payload: Any) -> None:
-        presence = read_presence(str(payload))
-        if presence is not None:
-            self._on_presence(presence)
+        found = read_presence(str(payload))
+        if found is not None:
+            self._listener.on_presence(found)
+
+    def _read_account_change(self, _conn: Any, _pid: int, _channel: str, payload: Any) -> None:
+        change = read_change(str(payload))
+        if change is not None:
+            self._listener.on_account_change(change)
 
 
 async def notify_now(db: Database, channels: Sequence[UUID]) -> None:

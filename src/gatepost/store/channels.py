@@ -143,18 +143,25 @@ async def list_channels(db: Database, account_id: UUID | None = None) -> list[Ch
 
 
 class ChannelVersion(msgspec.Struct, frozen=True):
-    """The end of a channel's log, and a version that is another one after each change of its settings or state."""
+    """The end of a channel's log, and two versions, which are other ones after each change.
+
+    `version` is of its settings and state, `deliveries` of the progress and health of its endpoints.
+    """
 
     account_id: UUID
     id: UUID
     version: str
+    deliveries: str | None
     last_event_id: UUID
 
 
 async def list_versions(db: Database, accounts: Sequence[UUID]) -> list[ChannelVersion]:
     """Return the channels of some accounts."""
     rows = await db.fetch(
-        """SELECT c.account_id, c.id, c.xmin::text AS version, h.last_event_id
+        """SELECT c.account_id, c.id, c.xmin::text AS version,
+                  (SELECT string_agg(e.xmin::text, ' ' ORDER BY e.id) FROM endpoints e WHERE e.channel_id = c.id)
+                      AS deliveries,
+                  h.last_event_id
            FROM channels c JOIN channel_heads h ON h.channel_id = c.id WHERE c.account_id = ANY ($1::uuid[])""",
         list(accounts),
     )

@@ -2,6 +2,7 @@ import { Box, Select, Stack } from "@mantine/core";
 import { IconHistory } from "@tabler/icons-react";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { rowsOf } from "../../shared/lists";
+import { usePeople } from "../../shared/people";
 import { useSession } from "../../shared/session/queries";
 import { type Column, DataTable } from "../../shared/ui/DataTable";
 import { EmptyState } from "../../shared/ui/EmptyState";
@@ -12,7 +13,7 @@ import { SkeletonRows } from "../../shared/ui/SkeletonRows";
 import { Time } from "../../shared/ui/Time";
 import { AccountTabs } from "./AccountTabs";
 import { Breaking } from "./Breaking";
-import { type LogEntry, useLog, useUsers } from "./queries";
+import { type LogEntry, useLog } from "./queries";
 import { countFilters, type LogSearch } from "./search";
 import { ACTION_OPTIONS, actionWords, detailWords } from "./words";
 
@@ -97,7 +98,7 @@ function Log() {
 type FilterProps = { search: LogSearch; onChange: (part: LogSearch) => void };
 
 function Filters({ search, onChange }: FilterProps) {
-  const { data: users = [] } = useUsers();
+  const { data: users = [] } = usePeople();
   const people = [
     ...users.map(({ id, name, email }) => ({ value: id, label: name || email })),
     { value: OPERATOR, label: "Operator" },

@@ -2,6 +2,7 @@ import { Button } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { IconUserPlus } from "@tabler/icons-react";
 import { useState } from "react";
+import { usePeople } from "../../shared/people";
 import { useSession } from "../../shared/session/queries";
 import { type Column, DataTable } from "../../shared/ui/DataTable";
 import { Loaded } from "../../shared/ui/Loaded";
@@ -12,14 +13,14 @@ import { AccountTabs } from "./AccountTabs";
 import { Breaking } from "./Breaking";
 import { InviteDialog } from "./InviteDialog";
 import { LinkDialog } from "./LinkDialog";
-import { type User, type UserLink, useUsers } from "./queries";
+import type { User, UserLink } from "./queries";
 import { UserMenu } from "./UserMenu";
 import { joinLook, roleLook } from "./words";
 
 /** The people of the account. Owners invite, change roles and remove. */
 export function TeamPage() {
   const { user: me } = useSession();
-  const users = useUsers();
+  const users = usePeople();
   const [inviting, dialog] = useDisclosure();
   const [link, setLink] = useState<UserLink | null>(null);
   const owner = me.role === "owner";

@@ -1,7 +1,7 @@
 import { type UseMutationResult, useMutation, useQueryClient } from "@tanstack/react-query";
 import { api, ask, askPage, type Schemas, tell } from "../../shared/api/client";
-import { usePages, whileShort } from "../../shared/lists";
-import { PEOPLE, type Person, usePeople } from "../../shared/people";
+import { usePages } from "../../shared/lists";
+import { PEOPLE, type Person } from "../../shared/people";
 import { useSession } from "../../shared/session/queries";
 import { SESSION } from "../../shared/session/state";
 import { type LogSearch, toQuery } from "./search";
@@ -11,14 +11,8 @@ export type UserLink = Schemas["UserLink"];
 export type LogEntry = Schemas["AccountLogEntry"];
 export type Invitation = Schemas["Invitation"];
 
-const REFRESH_MS = 10_000;
 const PAGE = 50;
 const LOG = ["account", "log"];
-
-/** The people of the account; changes of colleagues are seen soon. */
-export function useUsers() {
-  return usePeople(REFRESH_MS);
-}
 
 /** A change of a person. The lists, and the own session if it is about oneself, are asked again afterwards. */
 function useUserMutation<Input, Output>(run: (input: Input) => Promise<Output>, user?: User) {
@@ -65,5 +59,5 @@ export function useLog(search: LogSearch) {
   const query = toQuery(search);
   const load = (cursor: string | undefined) =>
     askPage(api.GET("/api/v1/account/log", { params: { query: { ...query, limit: PAGE, cursor } } }));
-  return usePages([...LOG, query], load, whileShort(REFRESH_MS));
+  return usePages([...LOG, query], load);
 }

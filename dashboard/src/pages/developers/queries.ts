@@ -1,7 +1,7 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { ask, askPage, type Schemas } from "../../shared/api/client";
 import { useChannelScope } from "../../shared/channels";
-import { channelKey, useChannelMutation, usePages, whileShort } from "../../shared/lists";
+import { channelKey, useChannelMutation, usePages } from "../../shared/lists";
 import { readOperations } from "./operations";
 
 export type ApiKey = Schemas["ApiKey"];
@@ -12,8 +12,6 @@ export type RefusedRequest = Schemas["RefusedRequest"];
 const KEYS = "keys";
 const NEW_KEY = "new-key";
 const REFUSED = "refused";
-const KEYS_MS = 10_000; // the time of the last use has no event
-const REFUSED_MS = 5_000;
 const PAGE = 50;
 
 export function useKeys() {
@@ -23,7 +21,6 @@ export function useKeys() {
     queryFn: async () =>
       (await askPage(api.GET("/api/v1/account/channels/{channel_id}/keys", { params: { path: { channel_id: id } } })))
         .items,
-    refetchInterval: KEYS_MS,
   });
 }
 
@@ -86,7 +83,7 @@ export function useRevokeKey(key: string) {
   );
 }
 
-/** The requests of the last day that got an error, the newest first. There is no event about them. */
+/** The requests of the last day that got an error, the newest first. */
 export function useRefused(key: string | undefined) {
   const { id, api } = useChannelScope();
   const load = (cursor: string | undefined) =>
@@ -95,7 +92,7 @@ export function useRefused(key: string | undefined) {
         params: { path: { channel_id: id }, query: { key, limit: PAGE, cursor } },
       }),
     );
-  return usePages([...channelKey(id, REFUSED), { key }], load, whileShort(REFUSED_MS));
+  return usePages([...channelKey(id, REFUSED), { key }], load);
 }
 
 /** The phone number of a contact, for the code examples. */

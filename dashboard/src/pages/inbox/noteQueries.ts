@@ -6,7 +6,6 @@ import { channelKey } from "../../shared/lists";
 export type Note = Schemas["Note"];
 
 const notesKey = (channel: string, conversation: string) => [...channelKey(channel, "notes"), conversation];
-const NOTES_MS = 10_000; // notes send no events
 
 /** The notes about a conversation, the newest first, page by page. */
 export function useNotes(conversation: string) {
@@ -21,7 +20,6 @@ export function useNotes(conversation: string) {
       ),
     initialPageParam: null as string | null,
     getNextPageParam: (page) => page.next,
-    refetchInterval: NOTES_MS,
   });
 }
 

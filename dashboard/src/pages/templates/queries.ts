@@ -1,7 +1,7 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { ask, askPage, type Schemas, tell } from "../../shared/api/client";
 import { useChannelScope } from "../../shared/channels";
-import { CHANGING_MS, channelKey, useChannelMutation, useChannelPages } from "../../shared/lists";
+import { channelKey, useChannelMutation, useChannelPages } from "../../shared/lists";
 import { type TemplateForm, templateOf } from "./parts";
 import type { TemplateSearch } from "./search";
 
@@ -14,16 +14,11 @@ const PAGE = 50;
 
 const TEMPLATES = "templates";
 
-const inReview = ({ status }: Template) => status === "PENDING";
-
 /** The templates, the newest first, page by page. */
 export function useTemplates({ status, name }: TemplateSearch) {
   const query = { status, name };
-  return useChannelPages(
-    TEMPLATES,
-    query,
-    (api, cursor) => askPage(api.GET("/api/v1/templates", { params: { query: { ...query, limit: PAGE, cursor } } })),
-    inReview,
+  return useChannelPages(TEMPLATES, query, (api, cursor) =>
+    askPage(api.GET("/api/v1/templates", { params: { query: { ...query, limit: PAGE, cursor } } })),
   );
 }
 
@@ -32,7 +27,6 @@ export function useTemplate(template: string) {
   return useQuery({
     queryKey: [...channelKey(id, TEMPLATES), "one", template],
     queryFn: () => ask(api.GET("/api/v1/templates/{template_id}", { params: { path: { template_id: template } } })),
-    refetchInterval: ({ state }) => (state.data && inReview(state.data) ? CHANGING_MS : false),
   });
 }
 

@@ -6,14 +6,11 @@ export type Usage = Schemas["UsageReport"];
 export type ChannelUsage = Schemas["ChannelUsage"];
 export type FailureCount = Schemas["FailureCount"];
 
-const REFRESH_MS = 10_000;
-
 /** The usage of some days, of all channels or of one. */
 export function useUsage({ from, to }: Days, channel?: string) {
   return useQuery({
     queryKey: ["account", "usage", from, to, channel],
     queryFn: () => ask(api.GET("/api/v1/account/usage", { params: { query: { from, to, channel } } })),
-    refetchInterval: REFRESH_MS,
     placeholderData: keepPreviousData,
   });
 }

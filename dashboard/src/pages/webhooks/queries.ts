@@ -18,8 +18,7 @@ export type CreateEndpoint = Schemas["CreateEndpoint"];
 export type ChangeEndpoint = Schemas["ChangeEndpoint"];
 export type RecoverRequest = Schemas["RecoverRequest"];
 
-const FIGURES_MS = 30_000;
-const PROGRESS_MS = 1_000;
+const FIGURES_MS = 60_000; // without attempts, only the hours go on
 const PAGE = 50;
 
 const ENDPOINTS = "webhooks";
@@ -103,7 +102,7 @@ export function useTestEndpoint(endpoint: string) {
   );
 }
 
-/** The recoveries of an endpoint, the newest first; asked often while one is running. */
+/** The recoveries of an endpoint, the newest first. */
 export function useRecoveries(endpoint: string) {
   const { id, api } = useChannelScope();
   return useQuery({
@@ -116,7 +115,6 @@ export function useRecoveries(endpoint: string) {
           }),
         )
       ).items,
-    refetchInterval: (query) => (query.state.data?.some((one) => one.status === "running") ? PROGRESS_MS : false),
   });
 }
 
@@ -129,11 +127,8 @@ export function useRecover(endpoint: string) {
 /** The log of deliveries, the newest first, page by page. */
 export function useDeliveries(search: LogSearch) {
   const query = toQuery(search);
-  return useChannelPages(
-    DELIVERIES,
-    query,
-    (api, cursor) => askPage(api.GET("/api/v1/deliveries", { params: { query: { ...query, limit: PAGE, cursor } } })),
-    ({ status }) => status === "pending",
+  return useChannelPages(DELIVERIES, query, (api, cursor) =>
+    askPage(api.GET("/api/v1/deliveries", { params: { query: { ...query, limit: PAGE, cursor } } })),
   );
 }
 
@@ -142,7 +137,6 @@ export function useDelivery(delivery: string) {
   return useQuery({
     queryKey: [...channelKey(id, DELIVERIES), "one", delivery],
     queryFn: () => ask(api.GET("/api/v1/deliveries/{delivery_id}", { params: { path: { delivery_id: delivery } } })),
-    refetchInterval: (query) => (query.state.data?.status === "pending" ? PROGRESS_MS : false),
   });
 }
 

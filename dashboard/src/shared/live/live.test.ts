@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { GatewayEvent } from "./follow";
 import { askAfterAnswer, askAgain, Invalidator } from "./invalidate";
 import { backWords } from "./live";
-import { changesOf, changesOfNotice, keyOf } from "./table";
+import { changesOf, changesOfNotice, isAboutAll, isNoticed, keyOf } from "./table";
 
 const event = (type: string, action = "created"): GatewayEvent => ({
   id: "evt_1",
@@ -48,7 +48,24 @@ test("news for operators change templates, the channel, and where it was read, t
 test("an unknown event is delivered too, and an unknown notice changes nothing", () => {
   expect(changesOf(event("news")).map(({ kind }) => kind)).toEqual(["deliveries", "webhooks"]);
   expect(changesOfNotice({ name: "news", data: { channel: { id: "ch_1" } } })).toEqual([]);
-  expect(changesOfNotice({ name: "channel_changed", data: {} })).toEqual([]);
+  expect(changesOfNotice({ name: "account_changed", data: { resource: "news", channel: null } })).toEqual([]);
+});
+
+test("a notice names what has changed, of its channel or of the account", () => {
+  const keysOf = (resource: string, id?: string) =>
+    changesOfNotice({ name: "account_changed", data: { resource, channel: id ? { id } : null } }).map(keyOf);
+  expect(keysOf("notes", "ch_1")).toEqual([["channel", "ch_1", "notes"]]);
+  expect(keysOf("users")).toEqual([["account", "users"], ["session"]]);
+  expect(isAboutAll({ name: "account_changed", data: { resource: "all", channel: null } })).toBe(true);
+  expect(isAboutAll({ name: "account_changed", data: { resource: "users", channel: null } })).toBe(false);
+});
+
+test("what only notices keep up to date is known, for a connection that is back", () => {
+  expect(isNoticed(["channel", "ch_1", "notes", "cv_1"])).toBe(true);
+  expect(isNoticed(["account", "log", {}])).toBe(true);
+  expect(isNoticed(["session"])).toBe(true);
+  expect(isNoticed(["channel", "ch_1", "thread", "cv_1"])).toBe(false);
+  expect(isNoticed(["account", "usage", "2026-11-01"])).toBe(false);
 });
 
 function watched(key: string[], data: unknown) {

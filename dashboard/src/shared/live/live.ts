@@ -4,8 +4,8 @@ import { sessionQuery } from "../session/queries";
 import { expire, queryClient } from "../session/state";
 import { showDone } from "../ui/notices";
 import type { GatewayEvent, LiveStatus, Notice, Part } from "./follow";
-import { askAfterAnswer, Invalidator } from "./invalidate";
-import { changesOf, changesOfNotice, keyOf } from "./table";
+import { askAfterAnswer, askAgain, Invalidator } from "./invalidate";
+import { changesOf, changesOfNotice, isAboutAll, isNoticed, keyOf } from "./table";
 import { shareStream } from "./tabs";
 
 const LIVE = ["live"];
@@ -83,7 +83,13 @@ function apply(client: QueryClient, invalidator: Invalidator, { events, notices,
   }
   for (const change of changes) if (kept.has(change.kind)) askAfterAnswer(client, { queryKey: keyOf(change) });
   for (const notice of notices) for (const onNotice of noticeHandlers) onNotice(notice);
+  if (notices.some(isAboutAll)) askNoticed(client);
   invalidator.invalidate(changes.filter(({ kind }) => !kept.has(kind)));
+}
+
+/** Asks again for what notices keep up to date: some of them may be missing. */
+function askNoticed(client: QueryClient): void {
+  askAgain(client, { predicate: ({ queryKey, state }) => isNoticed(queryKey) && state.data !== undefined });
 }
 
 /** Keeps the status for the page, and says when a lost connection is back. */
@@ -104,6 +110,7 @@ class StatusKeeper {
     if (status === "ended") void this.end();
     if (status !== "live") return;
     if (missed === null) void this.client.invalidateQueries({ predicate: isLoaded });
+    else askNoticed(this.client);
     if (before.told || missed === null) showDone(backWords(missed));
   }
 

@@ -10,6 +10,7 @@ type State = Other["state"] | "gone";
 const PRESENCE = ["presence"];
 const REPEAT_MS = 20_000; // the gateway forgets after 30 seconds
 const TYPING_MS = 4_000; // and typing after 10
+const PAUSE_MS = 6_000; // without a key, after which the person only looks
 
 type Known = Record<string, Other & { conversation: string }>;
 
@@ -41,21 +42,31 @@ export function useOthers(conversation: string): Other[] {
 /** Tells the others that this conversation is open here. Returns a function to call when something is typed. */
 export function useAnnouncedPresence(channel: string, conversation: string): () => void {
   const typedAt = useRef(0);
+  const pause = useRef<ReturnType<typeof setTimeout>>(undefined);
   const say = useCallback(
     (state: State) =>
-      void tell(api.PUT("/api/v1/account/presence", { body: { channel, conversation, state } })).catch(() => {}),
+      // It is sent although the page is being closed.
+      void tell(api.PUT("/api/v1/account/presence", { body: { channel, conversation, state }, keepalive: true })).catch(
+        () => {},
+      ),
     [channel, conversation],
   );
   useEffect(() => {
     const look = () => !document.hidden && Date.now() - typedAt.current > TYPING_MS && say("viewing");
+    const leave = () => say("gone");
     look();
     const timer = setInterval(look, REPEAT_MS);
+    addEventListener("pagehide", leave);
     return () => {
       clearInterval(timer);
-      say("gone");
+      clearTimeout(pause.current);
+      removeEventListener("pagehide", leave);
+      leave();
     };
   }, [say]);
   return useCallback(() => {
+    clearTimeout(pause.current);
+    pause.current = setTimeout(() => say("viewing"), PAUSE_MS);
     if (Date.now() - typedAt.current < TYPING_MS) return;
     typedAt.current = Date.now();
     say("typing");

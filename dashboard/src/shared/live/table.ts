@@ -1,14 +1,19 @@
 import type { GatewayEvent, Notice } from "./follow";
 
+const SESSION = "session"; // what is known of the person and the account
+
 /**
  * What an event changes: the kinds of queries of its channel that are asked again, and with a slash in front those of
  * the account, where a second word has a pace of its own. A line for one action, such as "ack_notification connection",
  * is taken instead of that of its type.
  */
 const CHANGES: Record<string, string[]> = {
-  message_notification: ["conversations", "conversation", "thread", "counts", "trace", "/channels"],
-  ack_notification: ["conversations", "conversation", "thread", "trace"],
-  "ack_notification connection": ["info", "/channels connection"],
+  message_notification: [
+    ...["conversations", "conversation", "thread", "counts", "trace"],
+    ...["/channels", "/checklist", "/plan", "/usage"],
+  ],
+  ack_notification: ["conversations", "conversation", "thread", "trace", "/usage"],
+  "ack_notification connection": ["info", "/channels connection", "/checklist"],
   chat_notification: ["conversations", "conversation", "counts", "/channels"],
   label_notifications: ["labels", "contacts", "conversations", "conversation"],
   contact_notifications: ["contacts", "orders", "conversations", "conversation"],
@@ -16,17 +21,39 @@ const CHANGES: Record<string, string[]> = {
   system_notification: ["templates", "info", "/channels connection"],
   "system_notification number_quality_changed": ["info", "health", "/channels connection"],
   "system_notification number_tier_changed": ["info", "health", "/channels connection"],
-  channel_changed: ["info", "templates", "/channels connection"],
+};
+
+/** What a notice changes; those about the account are named by their resource. */
+const NOTICED: Record<string, string[]> = {
+  channel_changed: ["info", "templates", "/channels connection", "/checklist", "/plan notice"],
+  users: ["/users", SESSION],
+  plan: ["/plan notice", SESSION],
+  log: ["/log"],
+  keys: ["keys"],
+  refused_requests: ["refused"],
+  notes: ["notes"],
+  templates: ["templates"],
+  webhooks: ["webhooks", "/checklist"],
+  recoveries: ["recoveries"],
+  deliveries: ["deliveries", "webhooks", "trace"],
 };
 
 /** Every event is delivered to webhooks. */
 const DELIVERED = ["deliveries", "webhooks"];
 
 /** Milliseconds between two requests for the same, where it is not a second. */
-export const PACE: Record<string, number> = { counts: 5_000, "/channels": 10_000, deliveries: 2_000, webhooks: 5_000 };
+export const PACE: Record<string, number> = {
+  counts: 5_000,
+  deliveries: 2_000,
+  webhooks: 5_000,
+  "/channels": 10_000,
+  "/checklist": 3_000,
+  "/plan": 10_000,
+  "/usage": 10_000,
+};
 
-/** Deliveries are made after their event: they are asked once more. */
-export const TWICE = new Set([...DELIVERED, "trace"]);
+/** Asked once more: deliveries are made after their event, and the gateway remembers a session for a moment. */
+export const TWICE = new Set([...DELIVERED, "trace", SESSION]);
 
 export type Change = { channel: string; kind: string };
 
@@ -36,8 +63,23 @@ export function changesOf(event: GatewayEvent): Change[] {
 }
 
 export function changesOfNotice({ name, data }: Notice): Change[] {
-  const channel = data.channel as { id: string } | undefined;
-  return channel ? named(channel.id, CHANGES[name]) : [];
+  const channel = data.channel as { id: string } | null | undefined;
+  return named(channel?.id ?? "", NOTICED[name === "account_changed" ? String(data.resource) : name]);
+}
+
+/** Whether a notice says that others were lost. */
+export function isAboutAll({ name, data }: Notice): boolean {
+  return name === "account_changed" && data.resource === "all";
+}
+
+const kinds = new Set(
+  Object.values(NOTICED).flatMap((list) => list.map((kind) => keyOf({ channel: "", kind }).at(-1))),
+);
+
+/** Whether notices keep a query up to date, which are not repeated after a lost connection as events are. */
+export function isNoticed(queryKey: readonly unknown[]): boolean {
+  const [scope, first, second] = queryKey;
+  return kinds.has(String(scope === "channel" ? second : scope === "account" ? first : scope));
 }
 
 function named(channel: string, kinds: string[] = []): Change[] {
@@ -51,5 +93,6 @@ export function nameOf(change: Change): string {
 
 /** The key of the queries that a change is about. */
 export function keyOf({ channel, kind }: Change): string[] {
+  if (kind === SESSION) return [kind];
   return kind.startsWith("/") ? ["account", kind.slice(1).split(" ", 1).join()] : ["channel", channel, kind];
 }

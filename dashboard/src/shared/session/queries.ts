@@ -3,7 +3,7 @@ import { api, ask } from "../api/client";
 import { isProblem } from "../api/problem";
 import { ended, enter, GATEWAY, leave, queryClient, SESSION, type Session, type SessionState } from "./state";
 
-const PING_MS = 3_000;
+const PING_MS = 3_000; // a gateway that does not answer cannot report that it is back
 
 export const sessionQuery = queryOptions({
   queryKey: SESSION,

@@ -6,9 +6,9 @@ import { isWaiting } from "./timeline";
 
 export type Trace = Schemas["Trace"];
 
-const WAITING_MS = 2_000;
+const WAITING_MS = 30_000; // the reason of a wait changes with time, and nothing reports it
 
-/** What happened to one message. Events keep it up to date; a wait and a retry of a webhook change without one. */
+/** What happened to one message. The live stream keeps it up to date, except for the reason of a wait. */
 export function useTrace(message: string) {
   const { id, api } = useChannelScope();
   return useQuery({
