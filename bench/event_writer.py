@@ -42,6 +42,7 @@ def sample_data(number: int, at: datetime) -> MessageCreated:
         timestamp=at,
         reply_to=None,
         client_ref=None,
+        sent_by=None,
     )
 
 

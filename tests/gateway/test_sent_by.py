@@ -4,8 +4,8 @@ from uuid import UUID
 
 from gatepost.model import ids
 from gatepost.model.account import Principal
-from gatepost.model.sender import LABEL_MAX, PHONE, Sender, read_sender, sender_text
-from tests.gateway.checks import PERSON, SEND
+from gatepost.model.sender import LABEL_MAX, PHONE, Sender, read_sender
+from tests.gateway.checks import PERSON, SEND, feed
 from tests.gateway.people import new_person
 from tests.running_gateway import Gateway
 
@@ -22,7 +22,7 @@ def test_the_stored_form() -> None:
         ),
         (Principal("operator", ids.ZERO, frozenset()), Sender("operator")),
     ):
-        assert read_sender(sender_text(principal)) == expected
+        assert read_sender(principal.sender_text) == expected
     assert read_sender(PHONE) == Sender("phone")
     assert read_sender(None) is None
 
@@ -43,3 +43,8 @@ async def test_keys_and_people(gateway: Gateway) -> None:
     made = (await gateway.call("POST", "/api/v1/messages/batch", batch)).json()["data"]["results"][0]
     found = await gateway.call("GET", f"/api/v1/messages/{made['data']['key']['id']}")
     assert found.json()["data"]["sent_by"] == key
+    events = [event["data"] for event in await feed(gateway) if event["type"] == "message_notification"]
+    assert {data["key"]["id"]: data["sent_by"] for data in events} == {
+        message["key"]["id"]: message["sent_by"]
+        for message in (await gateway.call("GET", "/api/v1/messages?direction=out")).json()["data"]
+    }

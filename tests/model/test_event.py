@@ -31,6 +31,7 @@ def message(**changes: Any) -> MessageCreated:
         "timestamp": NOW,
         "reply_to": None,
         "client_ref": "order-1",
+        "sent_by": "key|key_1|Shop",
     }
     return MessageCreated.of(**fields | changes)
 
@@ -63,6 +64,7 @@ def test_an_outgoing_message_is_told_with_its_status_and_the_callers_own_referen
         "context": {"reply_to": ids.message_id(ANSWERED)},
         "status": "PENDING",
         "client_ref": "order-1",
+        "sent_by": {"kind": "key", "id": "key_1", "label": "Shop"},
     }
 
 
@@ -76,7 +78,7 @@ def test_an_incoming_message_has_no_status() -> None:
     assert data["key"]["fromMe"] is False
     assert data["contact"]["name"] is None
     assert data["context"] is None
-    assert not {"status", "client_ref"} & set(data)
+    assert not {"status", "client_ref", "sent_by"} & set(data)
 
 
 def test_an_acknowledgement_tells_word_number_and_what_was_before() -> None:

@@ -180,6 +180,7 @@ async def test_events_that_are_still_to_be_counted_get_their_message(empty_datab
                 timestamp=NOW,
                 reply_to=None,
                 client_ref=None,
+                sent_by=None,
             )
             body = render(NewEvent(UUID(int=seq), data), seq, ChannelRef("ch", "qr", "1"), NOW)
             await conn.execute(

@@ -14,6 +14,7 @@ import msgspec
 from gatepost.model import ids
 from gatepost.model.errors import MissingScope, NoAccess, NotAuthenticated
 from gatepost.model.event import ChannelRef
+from gatepost.model.sender import sender_text
 
 API_ACCESS = "API Access"
 TRIAL_ENDED = f'The trial has ended. Add "{API_ACCESS}" to the account to keep using the API.'
@@ -48,6 +49,15 @@ class Principal(msgspec.Struct, frozen=True):
     def noun(self) -> str:
         """What it is, in messages."""
         return "key" if self.kind == "mcp_key" else self.kind
+
+    @property
+    def sender_text(self) -> str:
+        """The sender of its messages, as it is stored (`sender.py`)."""
+        if self.user_id is not None:
+            return sender_text("user", ids.format_id("usr", self.user_id), self.label)
+        if self.kind == "operator":
+            return sender_text("operator")
+        return sender_text("key", ids.format_id("key", self.id), self.label)
 
 
 class Caller(msgspec.Struct, frozen=True):

@@ -7,9 +7,6 @@ from typing import Literal
 
 import msgspec
 
-from gatepost.model import ids
-from gatepost.model.account import Principal
-
 SenderKind = Literal["user", "key", "operator", "phone"]
 LABEL_MAX = 64  # characters of a name that are stored with each message
 
@@ -22,16 +19,12 @@ class Sender(msgspec.Struct, frozen=True):
     label: str | None = None
 
 
-PHONE = "phone||"  # written on the channel's own phone
+def sender_text(kind: SenderKind, id_: str = "", label: str = "") -> str:
+    """Return the stored form of a sender."""
+    return f"{kind}|{id_}|{label[:LABEL_MAX]}"
 
 
-def sender_text(principal: Principal) -> str:
-    """Return the stored form of the principal that sends a message."""
-    if principal.user_id is not None:
-        return f"user|{ids.format_id('usr', principal.user_id)}|{principal.label[:LABEL_MAX]}"
-    if principal.kind == "operator":
-        return "operator||"
-    return f"key|{ids.format_id('key', principal.id)}|{principal.label[:LABEL_MAX]}"
+PHONE = sender_text("phone")  # written on the channel's own phone
 
 
 def read_sender(text: str | None) -> Sender | None:

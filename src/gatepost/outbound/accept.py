@@ -12,7 +12,6 @@ from gatepost.model.account import Caller, Plan
 from gatepost.model.errors import GatepostError
 from gatepost.model.message import check_send
 from gatepost.model.send_request import SendRequest
-from gatepost.model.sender import sender_text
 from gatepost.networks.kinds import NETWORK_KINDS
 from gatepost.outbound.send_answer import send_answer
 from gatepost.store.batch import Batch
@@ -91,7 +90,7 @@ class Acceptor:
             monthly_limit=self._plans[caller.plan].messages_per_month,
             key=key,
             answer=lambda id_, now: send_answer(caller.kind, draft, id_, now),
-            sent_by=sender_text(caller.principal),
+            sent_by=caller.principal.sender_text,
             window=can.window and caller.window and draft.freeform,
             any_document=can.any_document,
         )

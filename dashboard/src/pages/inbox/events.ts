@@ -3,7 +3,7 @@ import type { LabelRef } from "../../shared/labels";
 import type { GatewayEvent } from "../../shared/live/follow";
 import { askAgain } from "../../shared/live/invalidate";
 import { changeConversation, changeMessage, putMessage } from "./patches";
-import { askMessage, type Conversation, keys, type Message } from "./queries";
+import { type Conversation, keys, type Message } from "./queries";
 
 const WINDOW_MS = 24 * 3_600_000;
 const RANK: Record<string, number> = { SCHEDULED: 0, PENDING: 1, SENT: 2, DELIVERED: 3, READ: 4, PLAYED: 5 };
@@ -19,6 +19,7 @@ type MessageData = Data & {
   conversation: Message["conversation"];
   context: (Data & { reply_to?: string }) | null;
   status?: Message["status"];
+  sent_by?: Message["sent_by"];
 };
 
 /** Applies an event to what is loaded. What cannot be patched is asked for again. */
@@ -61,14 +62,7 @@ function addMessage({ client, channel, official }: Target, data: MessageData): v
     return afterIncoming(before, message, official === true);
   });
   putMessage(client, channel, message);
-  if (message.direction === "out") void addSender({ client, channel }, message.key.id);
   if (!known) refreshLists({ client, channel });
-}
-
-/** Asks who sent a message: events do not say. */
-async function addSender({ client, channel }: Target, id: string): Promise<void> {
-  const sent = await askMessage(channel, id);
-  if (sent?.sent_by) changeMessage(client, channel, id, (before) => ({ ...before, sent_by: sent.sent_by }));
 }
 
 /** A conversation after a message of the person: unread, open, and with a new window where the network has windows. */
@@ -103,6 +97,7 @@ function toMessage(data: MessageData): Message {
     created_at: data.timestamp,
     sent_at: null,
     error: null,
+    sent_by: data.sent_by,
   };
 }
 

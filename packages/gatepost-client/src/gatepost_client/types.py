@@ -932,6 +932,14 @@ class EventMessageContext(Result, frozen=True, kw_only=True):
     author: EventGroupAuthor | None = None
 
 
+class EventSender(Result, frozen=True, kw_only=True):
+    """Who sent a message: a user, a key, the operator (the command line), or the channel's own phone."""
+
+    kind: str
+    id: str | None = None
+    label: str | None = None
+
+
 class MessageCreated(Result, frozen=True, kw_only=True):
     """A message was received, or was accepted for sending."""
 
@@ -945,6 +953,7 @@ class MessageCreated(Result, frozen=True, kw_only=True):
     context: EventMessageContext | None = None
     status: str | None = None
     client_ref: str | None = None
+    sent_by: EventSender | None = None
 
     @property
     def id(self) -> str:
@@ -972,6 +981,7 @@ class MessageUpdated(Result, frozen=True, kw_only=True):
     context: EventMessageContext | None = None
     status: str | None = None
     client_ref: str | None = None
+    sent_by: EventSender | None = None
     change: str
     reaction: EventReaction | None = None
     reason: str | None = None

@@ -21,10 +21,12 @@ from gatepost.model.event.parts import (
     MessageKey,
     MessageStatus,
     Object,
+    Text,
     Time,
 )
 from gatepost.model.message import STATUS, State
 from gatepost.model.person import jid
+from gatepost.model.sender import SenderKind, read_sender
 
 
 class ReferredProduct(EventObject, frozen=True):
@@ -74,8 +76,22 @@ class MessageContext(EventObject, frozen=True):
         return cls(**known) if known else None
 
 
+class EventSender(EventObject, frozen=True, gc=False):
+    """Who sent a message: a user, a key, the operator (the command line), or the channel's own phone."""
+
+    kind: SenderKind
+    id: Annotated[Text, Meta(description="Of a user or a key.")]
+    label: Annotated[Text, Meta(description="The name of the user or the key when the message was sent.")]
+
+    @classmethod
+    def of(cls, text: str | None) -> "EventSender | None":
+        """Return a sender from its stored form; None if it is not known."""
+        sender = read_sender(text)
+        return cls(sender.kind, sender.id, sender.label) if sender else None
+
+
 class Message(EventObject, frozen=True):
-    """A message. Outgoing messages have a status and your reference."""
+    """A message. Outgoing messages have a status, your reference and a sender."""
 
     key: MessageKey
     direction: Literal["in", "out"]
@@ -90,6 +106,10 @@ class Message(EventObject, frozen=True):
     context: MessageContext | None
     status: Annotated[MessageStatus | UnsetType, Meta(description="Of an outgoing message.")] = UNSET
     client_ref: Annotated[str | UnsetType | None, Meta(description="Of an outgoing message: your reference.")] = UNSET
+    sent_by: Annotated[
+        EventSender | UnsetType | None,
+        Meta(description="Of an outgoing message. Null: it was sent by a version that did not record it."),
+    ] = UNSET
 
     @classmethod
     def of(
@@ -105,6 +125,7 @@ class Message(EventObject, frozen=True):
         timestamp: datetime,
         reply_to: UUID | None,
         client_ref: str | None,
+        sent_by: str | None,
         scheduled: bool = False,
         status: State = State.QUEUED,
         context: Mapping[str, Any] | None = None,
@@ -122,6 +143,7 @@ class Message(EventObject, frozen=True):
             MessageContext.of(reply_to, context),
             UNSET if incoming else "SCHEDULED" if scheduled else STATUS[status],
             UNSET if incoming else client_ref,
+            UNSET if incoming else EventSender.of(sent_by),
             **change,
         )
 
@@ -139,6 +161,7 @@ class Message(EventObject, frozen=True):
             timestamp=AT,
             reply_to=ids.derived_id(AT, "reply"),
             client_ref=None,
+            sent_by=None,
             **change,
         )
 

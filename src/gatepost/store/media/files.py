@@ -254,7 +254,7 @@ async def _message(conn: "Connection[Any]", media: MediaRow) -> Any:
         return None
     return await conn.fetchrow(
         """SELECT m.id, m.contact_id, m.incoming, m.state, m.type, m.content, m.created_at, m.sent_at, m.reply_to,
-                  m.client_ref, m.context, coalesce(c.phone, m.phone) AS phone, c.name
+                  m.client_ref, m.sent_by, m.context, coalesce(c.phone, m.phone) AS phone, c.name
            FROM messages m LEFT JOIN LATERAL (
                SELECT phone, coalesce(given_name, name) AS name FROM contacts
                WHERE channel_id = $1 AND id = m.contact_id LIMIT 1) c ON true
@@ -279,6 +279,7 @@ def _data(message: Any, change: dict[str, Any], found: dict[str, Any]) -> Messag
         timestamp=message["sent_at"] or message["created_at"],
         reply_to=message["reply_to"],
         client_ref=message["client_ref"],
+        sent_by=message["sent_by"],
         status=State(message["state"]),
         context=msgspec.json.decode(message["context"]) if message["context"] else None,
         **change,

@@ -203,13 +203,12 @@ async def _prepare(conn: "Connection[Any]", group: ChannelGroup, now: datetime) 
     made = await add_missing(conn, group.channel_id, people, [s.draft.phone for s in chosen], now, {})
     emit_created(made, event_buffer, now)
     recipients = [people[s.draft.phone] for s in chosen]
-    drafts = [s.draft for s in chosen]
-    event_ids = await in_parts(partial(_emit_message_created, event_buffer, now), new_ids, drafts, recipients)
+    event_ids = await in_parts(partial(_emit_message_created, event_buffer, now), new_ids, chosen, recipients)
     return AcceptedRows(
         head=head,
         channel=chosen[-1].channel,
         slice_left=group.slice_left,
-        drafts=drafts,
+        drafts=[s.draft for s in chosen],
         senders=[s.sent_by for s in chosen],
         new_ids=new_ids,
         contact_ids=[contact.id for contact in recipients],
@@ -244,8 +243,9 @@ async def _schedule(
 
 
 def _emit_message_created(
-    event_buffer: EventBuffer, now: datetime, id_: UUID, draft: Draft, contact: KnownContact
+    event_buffer: EventBuffer, now: datetime, id_: UUID, submission: Submission, contact: KnownContact
 ) -> UUID:
+    draft = submission.draft
     data = MessageCreated.of(
         id_=id_,
         phone=draft.phone,
@@ -257,6 +257,7 @@ def _emit_message_created(
         timestamp=now,
         reply_to=draft.reply_to,
         client_ref=draft.client_ref,
+        sent_by=submission.sent_by,
         scheduled=draft.send_at is not None,
     )
     return event_buffer.add(data, contact.id, id_)

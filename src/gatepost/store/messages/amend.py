@@ -28,6 +28,7 @@ class AmendTarget(msgspec.Struct, frozen=True):
     type: str
     content: str
     client_ref: str | None
+    sent_by: str | None
     state: State
     reply_to: UUID | None
     context: str | None
@@ -176,6 +177,7 @@ def _updated(amendment: Amendment, target: AmendTarget) -> MessageUpdated:
         timestamp=_first_reported_at(target),
         reply_to=target.reply_to,
         client_ref=target.client_ref,
+        sent_by=target.sent_by,
         status=target.state,
         context=msgspec.json.decode(target.context) if target.context else None,
         change=CHANGES[amendment.type],

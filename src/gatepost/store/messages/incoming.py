@@ -126,6 +126,7 @@ class IncomingWriter:
             timestamp=message.at,
             reply_to=reply_to,
             client_ref=None,
+            sent_by=PHONE if message.from_me else None,
             status=State.SENT,
             context=message.context,
         )
