@@ -10,6 +10,7 @@ import {
 } from "@mantine/core";
 import { IconDotsVertical, IconLogout, IconLogout2, IconMoon, IconSun, IconUser } from "@tabler/icons-react";
 import { Link } from "@tanstack/react-router";
+import { perform } from "../shared/mutations";
 import { useSession, useSignOut } from "../shared/session/queries";
 import { showFailure } from "../shared/ui/notices";
 import { PersonAvatar } from "../shared/ui/PersonAvatar";
@@ -21,7 +22,7 @@ export function UserMenu() {
   const { setColorScheme } = useMantineColorScheme();
   const dark = useComputedColorScheme("light") === "dark";
   const name = user.name || user.email;
-  const leave = (everywhere: boolean) => signOut.mutate(everywhere, { onError: showFailure });
+  const leave = (everywhere: boolean) => perform(signOut, everywhere, { onError: showFailure });
   return (
     <Menu width={232} position="top-start" shadow="md">
       <Menu.Target>

@@ -1,5 +1,6 @@
 import { Modal, Radio, Stack, Text, TextInput } from "@mantine/core";
 import { useFields } from "../../shared/fields";
+import { perform } from "../../shared/mutations";
 import { Form } from "../../shared/ui/Form";
 import { type UserLink, useInvite } from "./queries";
 import { ROLES } from "./words";
@@ -17,7 +18,7 @@ export function InviteDialog({ opened, onClose, onInvited }: Props) {
 function Fields({ onInvited }: Pick<Props, "onInvited">) {
   const invite = useInvite();
   const { values, text, choice } = useFields({ email: "", name: "", role: "agent" }, invite.error);
-  const send = () => invite.mutate(values, { onSuccess: onInvited });
+  const send = () => perform(invite, values, { onSuccess: onInvited });
   return (
     <Form
       action="Create the link"

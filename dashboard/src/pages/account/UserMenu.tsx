@@ -1,6 +1,7 @@
 import { Menu, Modal, Text } from "@mantine/core";
 import { IconKey, IconTrash, IconUserCog } from "@tabler/icons-react";
 import { useState } from "react";
+import { perform } from "../../shared/mutations";
 import { useSession } from "../../shared/session/queries";
 import { ActionMenu } from "../../shared/ui/ActionMenu";
 import { ConfirmDialog } from "../../shared/ui/ConfirmDialog";
@@ -24,7 +25,7 @@ export function UserMenu({ user, onLink }: Props) {
         </Menu.Item>
         <Menu.Item
           leftSection={<IconKey size={16} aria-hidden />}
-          onClick={() => createLink.mutate(undefined, { onSuccess: onLink, onError: showFailure })}
+          onClick={() => perform(createLink, undefined, { onSuccess: onLink, onError: showFailure })}
         >
           {user.invited ? "New invitation link" : "Reset the password"}
         </Menu.Item>
@@ -53,7 +54,7 @@ function RoleForm({ user, onDone }: { user: User; onDone: () => void }) {
       action="Save"
       busy={change.isPending}
       error={change.error}
-      onSubmit={() => change.mutate(role, { onSuccess: done })}
+      onSubmit={() => perform(change, role, { onSuccess: done })}
     >
       <RoleChoice value={role} onChange={setRole} />
     </Form>
@@ -70,7 +71,7 @@ function RemoveDialog({ user, opened, onClose }: { user: User; opened: boolean; 
       opened={opened}
       busy={remove.isPending}
       error={remove.error}
-      onConfirm={() => remove.mutate(undefined, { onSuccess: onClose })}
+      onConfirm={() => perform(remove, undefined, { onSuccess: onClose })}
       onClose={onClose}
     >
       {user.id === me.id ? "You are signed out, and cannot sign in again." : `${user.email} is signed out at once.`}{" "}

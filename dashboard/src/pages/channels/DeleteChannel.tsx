@@ -3,6 +3,7 @@ import { useDisclosure } from "@mantine/hooks";
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import type { Channel } from "../../shared/channels";
+import { perform } from "../../shared/mutations";
 import { Form } from "../../shared/ui/Form";
 import { showDone } from "../../shared/ui/notices";
 import { Section } from "../../shared/ui/Section";
@@ -35,7 +36,7 @@ function Confirm({ channel }: { channel: Channel }) {
   const submit = () => {
     setWrong(typed.trim() !== channel.phone);
     if (typed.trim() !== channel.phone) return;
-    remove.mutate(undefined, {
+    perform(remove, undefined, {
       onSuccess: () => {
         showDone("The channel is deleted.");
         void navigate({ to: "/channels", search: { channel: undefined } });

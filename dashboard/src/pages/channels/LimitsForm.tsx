@@ -1,6 +1,7 @@
 import { NumberInput, SimpleGrid } from "@mantine/core";
 import type { Channel } from "../../shared/channels";
 import { useFields } from "../../shared/fields";
+import { perform } from "../../shared/mutations";
 import { Form } from "../../shared/ui/Form";
 import { showDone } from "../../shared/ui/notices";
 import { Section } from "../../shared/ui/Section";
@@ -19,7 +20,7 @@ export function LimitsForm({ channel }: { channel: Channel }) {
   const change = useChangeChannel(channel.id);
   const { values, choice } = useFields(limitValues(channel.limits), change.error);
   const submit = () =>
-    change.mutate({ limits: limitsOf(values) }, { onSuccess: () => showDone("The limits are changed.") });
+    perform(change, { limits: limitsOf(values) }, { onSuccess: () => showDone("The limits are changed.") });
   return (
     <Section title="Limits" text="Set a limit to send slower than the network allows. What is empty stays as it is.">
       <Form

@@ -3,6 +3,7 @@ import { useDisclosure } from "@mantine/hooks";
 import { IconAlertTriangle } from "@tabler/icons-react";
 import type { Channel } from "../../shared/channels";
 import { useFields } from "../../shared/fields";
+import { perform } from "../../shared/mutations";
 import { ConfirmDialog } from "../../shared/ui/ConfirmDialog";
 import { CopyField } from "../../shared/ui/CopyField";
 import { Form } from "../../shared/ui/Form";
@@ -76,7 +77,7 @@ function Unlinked({ channel, mayManage }: Props) {
     <Stack gap="sm" align="flex-start">
       {channel.reason && <Text size="sm">{channel.reason}</Text>}
       {mayManage && (
-        <Button loading={connect.isPending} onClick={() => connect.mutate(undefined, { onError: showFailure })}>
+        <Button loading={connect.isPending} onClick={() => perform(connect, undefined, { onError: showFailure })}>
           Link a phone
         </Button>
       )}
@@ -161,7 +162,7 @@ function LogOut({ channel }: { channel: Channel }) {
         opened={opened}
         busy={leave.isPending}
         error={leave.error}
-        onConfirm={() => leave.mutate(undefined, { onSuccess: done })}
+        onConfirm={() => perform(leave, undefined, { onSuccess: done })}
         onClose={dialog.close}
       >
         Nothing is sent or received until a phone is linked again. Conversations stay here.

@@ -1,6 +1,7 @@
 import { TextInput } from "@mantine/core";
 import type { Channel } from "../../shared/channels";
 import { useFields } from "../../shared/fields";
+import { perform } from "../../shared/mutations";
 import { Form } from "../../shared/ui/Form";
 import { showDone } from "../../shared/ui/notices";
 import { Section } from "../../shared/ui/Section";
@@ -10,7 +11,7 @@ export function NameForm({ channel }: { channel: Channel }) {
   const change = useChangeChannel(channel.id);
   const { values, text } = useFields({ name: channel.name }, change.error);
   const submit = () =>
-    change.mutate({ name: values.name.trim() }, { onSuccess: () => showDone("The channel is renamed.") });
+    perform(change, { name: values.name.trim() }, { onSuccess: () => showDone("The channel is renamed.") });
   return (
     <Section title="Name" text="Only you and your colleagues see it.">
       <Form action="Rename" busy={change.isPending} error={change.error} fields={["name"]} onSubmit={submit}>

@@ -3,6 +3,7 @@ import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { inWords } from "../../shared/api/problem";
 import { useFields } from "../../shared/fields";
+import { perform } from "../../shared/mutations";
 import { Form } from "../../shared/ui/Form";
 import { Problem } from "../../shared/ui/Problem";
 import { CallbackFields } from "./CallbackFields";
@@ -54,7 +55,7 @@ function CredentialForm({ initial, onValues, onTested }: FormProps) {
   const { values, text } = useFields(initial, run.error);
   const submit = () => {
     onValues(values);
-    run.mutate(credentialsOf(values), { onSuccess: onTested });
+    perform(run, credentialsOf(values), { onSuccess: onTested });
   };
   return (
     <Form

@@ -1,6 +1,7 @@
 import { TextInput } from "@mantine/core";
 import { useNavigate } from "@tanstack/react-router";
 import { useFields } from "../../shared/fields";
+import { perform } from "../../shared/mutations";
 import { Form } from "../../shared/ui/Form";
 import { Section } from "../../shared/ui/Section";
 import { digitsOf } from "./form";
@@ -12,7 +13,8 @@ export function QrForm() {
   const navigate = useNavigate();
   const { values, text } = useFields({ name: "", phone: "" }, create.error);
   const submit = () =>
-    create.mutate(
+    perform(
+      create,
       { name: values.name.trim(), phone: digitsOf(values.phone) },
       { onSuccess: ({ id }) => void navigate({ to: "/channels/$channelId", params: { channelId: id } }) },
     );

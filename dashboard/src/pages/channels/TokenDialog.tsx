@@ -1,6 +1,7 @@
 import { Modal, PasswordInput, Text, TextInput } from "@mantine/core";
 import type { Channel } from "../../shared/channels";
 import { useFields } from "../../shared/fields";
+import { perform } from "../../shared/mutations";
 import { Form } from "../../shared/ui/Form";
 import { showDone } from "../../shared/ui/notices";
 import { useChangeChannel } from "./queries";
@@ -24,15 +25,11 @@ function TokenForm({ channel, onDone }: { channel: Channel; onDone: () => void }
     showDone("The new token works.");
   };
   const given = (value: string) => value.trim() || null;
-  // Not `onSuccess` of `mutate`: a live update may remove the dialog before the answer is here.
-  const submit = () =>
-    change
-      .mutateAsync({
-        token: given(values.token),
-        app_secret: given(values.app_secret),
-        waba_id: given(values.waba_id),
-      })
-      .then(done, () => {}); // the form shows the error
+  const submit = () => {
+    const { token, app_secret, waba_id } = values;
+    const body = { token: given(token), app_secret: given(app_secret), waba_id: given(waba_id) };
+    perform(change, body, { onSuccess: done });
+  };
   return (
     <Form
       action="Test and save"

@@ -1,6 +1,7 @@
 import { Badge, Box, Group, Menu, Skeleton, Stack, Text } from "@mantine/core";
 import { IconArrowMerge, IconTrash } from "@tabler/icons-react";
 import { useState } from "react";
+import { perform } from "../../shared/mutations";
 import { useMayManage, useMayWork } from "../../shared/session/queries";
 import { inFull } from "../../shared/times";
 import { ActionMenu } from "../../shared/ui/ActionMenu";
@@ -91,7 +92,7 @@ function Edit({ contact }: { contact: Contact }) {
       busy={change.isPending}
       error={change.error}
       onSubmit={(form) =>
-        change.mutate(changeBody(contact, form), { onSuccess: () => showDone("The contact is changed.") })
+        perform(change, changeBody(contact, form), { onSuccess: () => showDone("The contact is changed.") })
       }
     />
   );
@@ -144,7 +145,7 @@ function Actions({ contact, onGone }: { contact: Contact; onGone: () => void }) 
         opened={dialog === "delete"}
         busy={remove.isPending}
         error={remove.error}
-        onConfirm={() => remove.mutate(undefined, { onSuccess: done })}
+        onConfirm={() => perform(remove, undefined, { onSuccess: done })}
         onClose={close}
       >
         {titleOf(contact)} is deleted with its labels and fields. The messages stay under the number.

@@ -1,5 +1,6 @@
 import { Group, MultiSelect, Text } from "@mantine/core";
 import { useLabels } from "../../shared/labels";
+import { perform } from "../../shared/mutations";
 import { useMayWork } from "../../shared/session/queries";
 import { ColorDot, LabelBadge } from "../../shared/ui/LabelBadge";
 import { showFailure } from "../../shared/ui/notices";
@@ -28,7 +29,8 @@ export function ContactLabels({ contact }: { contact: Contact }) {
       data={labels?.map(({ id, name }) => ({ value: id, label: name })) ?? []}
       value={change.isPending ? applied(before, change.variables) : before}
       onChange={(after) =>
-        change.mutate(
+        perform(
+          change,
           { put: after.filter((id) => !before.includes(id)), take: before.filter((id) => !after.includes(id)) },
           { onError: showFailure },
         )

@@ -1,4 +1,5 @@
 import { Modal } from "@mantine/core";
+import { perform } from "../../shared/mutations";
 import { showDone } from "../../shared/ui/notices";
 import { ContactFields } from "./ContactFields";
 import { createBody, NEW_CONTACT } from "./form";
@@ -17,7 +18,7 @@ export function CreateDialog({ opened, onClose, onCreated }: Props) {
         busy={create.isPending}
         error={create.error}
         onSubmit={(form) =>
-          create.mutate(createBody(form), {
+          perform(create, createBody(form), {
             onSuccess: (contact) => {
               onClose();
               showDone("The contact is added.");

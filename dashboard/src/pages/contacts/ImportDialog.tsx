@@ -2,6 +2,7 @@ import { Button, FileButton, Group, Modal, Progress, Stack, Text } from "@mantin
 import { IconTableImport } from "@tabler/icons-react";
 import { type DragEvent, useRef, useState } from "react";
 import { inWords } from "../../shared/api/problem";
+import { perform } from "../../shared/mutations";
 import { Problem } from "../../shared/ui/Problem";
 import classes from "./ImportDialog.module.css";
 import { ImportResult } from "./ImportResult";
@@ -42,7 +43,8 @@ function Import({ onRunning, onClose }: { onRunning: (running: boolean) => void;
     abort.current = new AbortController();
     setReport(emptyReport());
     onRunning(true);
-    run.mutate(
+    perform(
+      run,
       { file, signal: abort.current.signal, onReport: setReport },
       {
         onError: (error) => {

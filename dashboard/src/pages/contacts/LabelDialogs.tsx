@@ -1,6 +1,7 @@
 import { ColorInput, Modal, TextInput } from "@mantine/core";
 import { useFields } from "../../shared/fields";
 import type { Label } from "../../shared/labels";
+import { perform } from "../../shared/mutations";
 import { Form } from "../../shared/ui/Form";
 import { showDone } from "../../shared/ui/notices";
 import { useChangeLabel, useCreateLabel } from "./queries";
@@ -20,7 +21,7 @@ export function CreateLabelDialog({ opened, onClose }: DialogProps) {
         action="Add"
         busy={create.isPending}
         error={create.error}
-        onSubmit={({ name, color }) => create.mutate({ name, color: color || null }, { onSuccess: done })}
+        onSubmit={({ name, color }) => perform(create, { name, color: color || null }, { onSuccess: done })}
       />
     </Modal>
   );
@@ -39,7 +40,7 @@ export function EditLabelDialog({ label, opened, onClose }: DialogProps & { labe
         action="Save"
         busy={change.isPending}
         error={change.error}
-        onSubmit={({ name, color }) => change.mutate({ name, color: color || undefined }, { onSuccess: done })}
+        onSubmit={({ name, color }) => perform(change, { name, color: color || undefined }, { onSuccess: done })}
       />
     </Modal>
   );

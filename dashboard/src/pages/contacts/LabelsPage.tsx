@@ -3,6 +3,7 @@ import { useDisclosure } from "@mantine/hooks";
 import { IconEdit, IconPlus, IconTags, IconTrash } from "@tabler/icons-react";
 import { Link } from "@tanstack/react-router";
 import { type Label, useLabels } from "../../shared/labels";
+import { perform } from "../../shared/mutations";
 import { useMayManage } from "../../shared/session/queries";
 import { ChannelPage } from "../../shared/ui/ChannelPage";
 import { ConfirmDialog } from "../../shared/ui/ConfirmDialog";
@@ -96,7 +97,7 @@ function Row({ label, mayManage }: { label: Label; mayManage: boolean }) {
         opened={deleting}
         busy={deletion.isPending}
         error={deletion.error}
-        onConfirm={() => deletion.mutate(undefined, { onSuccess: done })}
+        onConfirm={() => perform(deletion, undefined, { onSuccess: done })}
         onClose={remove.close}
       >
         “{label.name}” is taken off all contacts and conversations.

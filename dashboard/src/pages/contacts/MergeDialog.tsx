@@ -2,6 +2,7 @@ import { Button, Group, Modal, Select, Stack, Text } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
 import { useState } from "react";
 import { inWords } from "../../shared/api/problem";
+import { perform } from "../../shared/mutations";
 import { showDone } from "../../shared/ui/notices";
 import { Problem } from "../../shared/ui/Problem";
 import { titleOf } from "./form";
@@ -57,7 +58,7 @@ function Merge({ contact, onClose }: { contact: Contact; onClose: () => void }) 
           color="red"
           disabled={!other}
           loading={merge.isPending}
-          onClick={() => other && merge.mutate(other, { onSuccess: done })}
+          onClick={() => other && perform(merge, other, { onSuccess: done })}
         >
           Merge
         </Button>

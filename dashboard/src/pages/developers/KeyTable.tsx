@@ -2,6 +2,7 @@ import { Badge, Group, Menu, Text } from "@mantine/core";
 import { IconAlertTriangle, IconRefresh, IconTrash } from "@tabler/icons-react";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
+import { perform } from "../../shared/mutations";
 import { ActionMenu } from "../../shared/ui/ActionMenu";
 import { ConfirmDialog } from "../../shared/ui/ConfirmDialog";
 import { type Column, DataTable } from "../../shared/ui/DataTable";
@@ -103,7 +104,7 @@ function KeyMenu({ apiKey, live }: { apiKey: ApiKey; live: boolean }) {
         opened={dialog === "revoke"}
         busy={revoke.isPending}
         error={revoke.error}
-        onConfirm={() => revoke.mutate(undefined, { onSuccess: done })}
+        onConfirm={() => perform(revoke, undefined, { onSuccess: done })}
         onClose={close}
       >
         Programs that use “{apiKey.name}” ({apiKey.hint}…) get 401 within a second. This cannot be undone.

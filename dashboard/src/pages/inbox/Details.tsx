@@ -8,6 +8,7 @@ import { LabelPicker } from "./LabelPicker";
 import { Notes } from "./Notes";
 import { type Conversation, useChangeConversation } from "./queries";
 import { personName } from "./words";
+import { perform } from "../../shared/mutations";
 
 type Props = { conversation: Conversation; onClose: () => void };
 
@@ -59,7 +60,7 @@ function Assignee({ conversation, editable }: FieldProps) {
   const names = useNames();
   const change = useChangeConversation(conversation.id);
   const { assignee } = conversation;
-  const save = (chosen: string | null) => change.mutate({ assignee: chosen || null }, { onError: showFailure });
+  const save = (chosen: string | null) => perform(change, { assignee: chosen || null }, { onError: showFailure });
   if (!editable) {
     return (
       <Stack gap={2}>

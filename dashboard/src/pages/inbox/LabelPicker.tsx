@@ -6,6 +6,7 @@ import { useMayManage } from "../../shared/session/queries";
 import { showFailure } from "../../shared/ui/notices";
 import classes from "./Details.module.css";
 import { type Conversation, useCreateLabel, useSetLabel } from "./queries";
+import { perform } from "../../shared/mutations";
 
 type Props = { conversation: Conversation; editable: boolean };
 
@@ -16,7 +17,7 @@ export function LabelPicker({ conversation, editable }: Props) {
   const create = useCreateLabel();
   const mayCreate = useMayManage();
   const [search, setSearch] = useState("");
-  const change = (label: string, on: boolean) => set.mutate({ label, on }, { onError: showFailure });
+  const change = (label: string, on: boolean) => perform(set, { label, on }, { onError: showFailure });
   const wanted = search.trim();
   const free = all?.filter(
     ({ id, name }) =>
@@ -24,7 +25,7 @@ export function LabelPicker({ conversation, editable }: Props) {
   );
   const exists = all?.some(({ name }) => name.toLowerCase() === wanted.toLowerCase());
   const add = (name: string) =>
-    create.mutate(name, { onSuccess: (label) => change(label.id, true), onError: showFailure });
+    perform(create, name, { onSuccess: (label) => change(label.id, true), onError: showFailure });
   return (
     <div>
       <Text size="sm" fw={600}>

@@ -18,6 +18,7 @@ import { type Message, useCancelMessage, useChannelInfo, useDeleteMessage, useSe
 import classes from "./Thread.module.css";
 import { Ticks } from "./Ticks";
 import { failureWords, senderWords, timeOfDay } from "./words";
+import { perform } from "../../shared/mutations";
 
 const EMOJIS = ["👍", "❤️", "😂", "😮", "🙏"];
 
@@ -147,13 +148,10 @@ function Actions({ message, body, onReply, onTrace }: Props & { body: Body }) {
     if (!message.contact.phone) return;
     const request = { phone: message.contact.phone, type: "reaction" as const };
     const mine = message.reactions.some((one) => one.from === "me" && one.emoji === emoji);
-    send.mutate(
-      {
+    perform(send, {
         body: { ...request, reaction: { message_id: message.key.id, emoji: mine ? "" : emoji } },
         key: crypto.randomUUID(),
-      },
-      { onError: showFailure },
-    );
+      }, { onError: showFailure });
   };
   return (
     <Menu position="bottom-end" shadow="md" width={220}>
@@ -192,7 +190,7 @@ function Actions({ message, body, onReply, onTrace }: Props & { body: Body }) {
         {maySend && WAITING.has(message.status) && (
           <Menu.Item
             leftSection={<IconX size={16} aria-hidden />}
-            onClick={() => cancel.mutate(message.key.id, { onError: showFailure })}
+            onClick={() => perform(cancel, message.key.id, { onError: showFailure })}
           >
             Do not send
           </Menu.Item>
@@ -201,7 +199,7 @@ function Actions({ message, body, onReply, onTrace }: Props & { body: Body }) {
           <Menu.Item
             color="red"
             leftSection={<IconTrash size={16} aria-hidden />}
-            onClick={() => remove.mutate(message.key.id, { onError: showFailure })}
+            onClick={() => perform(remove, message.key.id, { onError: showFailure })}
           >
             Delete for everyone
           </Menu.Item>

@@ -10,6 +10,7 @@ import { Time } from "../../shared/ui/Time";
 import classes from "./Details.module.css";
 import { type Note, useAddNote, useDeleteNote, useNotes } from "./noteQueries";
 import type { Conversation } from "./queries";
+import { perform } from "../../shared/mutations";
 
 const LONGEST = 4096;
 
@@ -65,15 +66,12 @@ function AddNote({ conversation }: { conversation: string }) {
   const [key, setKey] = useState(() => crypto.randomUUID());
   const add = useAddNote(conversation);
   const save = () =>
-    add.mutate(
-      { text: text.trim(), key },
-      {
+    perform(add, { text: text.trim(), key }, {
         onSuccess: () => {
           setText("");
           setKey(crypto.randomUUID());
         },
-      },
-    );
+      });
   return (
     <form
       onSubmit={(event) => {
@@ -120,7 +118,7 @@ function OneNote({ note, conversation }: { note: Note; conversation: string }) {
             size="xs"
             aria-label="Delete this note"
             disabled={remove.isPending}
-            onClick={() => remove.mutate(note.id, { onError: showFailure })}
+            onClick={() => perform(remove, note.id, { onError: showFailure })}
           />
         )}
       </Group>

@@ -17,6 +17,7 @@ import {
   withoutView,
   withView,
 } from "./viewQueries";
+import { perform } from "../../shared/mutations";
 
 type Props = { search: InboxSearch; onView: (search: InboxSearch) => void };
 
@@ -49,7 +50,7 @@ function Content({ search, onView }: Props) {
   const [name, setName] = useState("");
   const full = views.length >= MOST_VIEWS && !views.some((one) => one.name.toLowerCase() === name.trim().toLowerCase());
   const save = () =>
-    change.mutate((before) => withView(before, toView(name, search)), {
+    perform(change, (before) => withView(before, toView(name, search)), {
       onSuccess: () => {
         setName("");
         showDone("The view is saved.");

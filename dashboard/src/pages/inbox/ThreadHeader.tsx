@@ -8,6 +8,7 @@ import { type Conversation, useChangeConversation } from "./queries";
 import { CLOSE_BUTTON } from "./Shortcuts";
 import classes from "./Thread.module.css";
 import { personName } from "./words";
+import { perform } from "../../shared/mutations";
 
 type Props = { conversation: Conversation; details: boolean; onDetails: () => void; onBack: () => void };
 
@@ -59,13 +60,10 @@ function CloseOrOpen({ conversation }: { conversation: Conversation }) {
   const open = conversation.status === "open";
   if (!mayWork) return null;
   const toggle = () =>
-    change.mutate(
-      { status: open ? "closed" : "open" },
-      {
+    perform(change, { status: open ? "closed" : "open" }, {
         onSuccess: () => showDone(open ? "The conversation is closed." : "The conversation is open again."),
         onError: showFailure,
-      },
-    );
+      });
   return (
     <Button
       id={CLOSE_BUTTON}

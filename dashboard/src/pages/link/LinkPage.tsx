@@ -3,6 +3,7 @@ import { useDocumentTitle } from "@mantine/hooks";
 import { Link, useNavigate, useParams } from "@tanstack/react-router";
 import { type FormEvent, useState } from "react";
 import { ApiProblem, inWords, isProblem } from "../../shared/api/problem";
+import { perform } from "../../shared/mutations";
 import { PASSWORD_HINT, passwordProblem } from "../../shared/passwords";
 import { inFull } from "../../shared/times";
 import { showDone } from "../../shared/ui/notices";
@@ -67,7 +68,7 @@ function PasswordForm({ token, email, invited, expires }: FormProps) {
     event.preventDefault();
     setTried(true);
     if (problem) return;
-    take.mutate(invited && name.trim() ? { password, name: name.trim() } : { password }, {
+    perform(take, invited && name.trim() ? { password, name: name.trim() } : { password }, {
       onSuccess: (session) => {
         if (!session) showDone("Your password is set. Sign in with it and with your code.");
         void navigate({ to: "/" });

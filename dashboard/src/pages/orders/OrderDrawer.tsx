@@ -1,6 +1,7 @@
 import { Box, Button, Group, Skeleton, Stack, Table, Text } from "@mantine/core";
 import { useState } from "react";
 import { money } from "../../shared/money";
+import { perform } from "../../shared/mutations";
 import { useMayWork } from "../../shared/session/queries";
 import { inFull } from "../../shared/times";
 import { TraceLink } from "../../shared/trace/TraceLink";
@@ -108,7 +109,7 @@ function Steps({ order }: { order: Order }) {
   const change = useChangeOrder(order.id);
   const next = nextStatuses(order.status);
   const set = (status: Status) =>
-    change.mutate(status, {
+    perform(change, status, {
       onSuccess: () => {
         setCanceling(false);
         showDone(`The order is ${statusLook(status).label.toLowerCase()}.`);

@@ -1,6 +1,7 @@
 import { Button, Group, PasswordInput, Stack } from "@mantine/core";
 import { type FormEvent, useState } from "react";
 import { inWords, isProblem } from "../../shared/api/problem";
+import { perform } from "../../shared/mutations";
 import { PASSWORD_HINT, passwordProblem } from "../../shared/passwords";
 import { showDone } from "../../shared/ui/notices";
 import { Problem } from "../../shared/ui/Problem";
@@ -17,7 +18,8 @@ export function PasswordForm() {
     event.preventDefault();
     setTried(true);
     if (problem) return;
-    change.mutate(
+    perform(
+      change,
       { current_password: current, new_password: next },
       {
         onSuccess: () => {

@@ -1,5 +1,6 @@
 import { Badge, Button, Group, SegmentedControl, Stack, useMantineColorScheme } from "@mantine/core";
 import { IconLogout2 } from "@tabler/icons-react";
+import { perform } from "../../shared/mutations";
 import { useSession, useSignOut } from "../../shared/session/queries";
 import { inFull } from "../../shared/times";
 import { showFailure } from "../../shared/ui/notices";
@@ -78,7 +79,7 @@ function Sessions() {
           variant="default"
           leftSection={<IconLogout2 size={16} aria-hidden />}
           loading={signOut.isPending}
-          onClick={() => signOut.mutate(true, { onError: showFailure })}
+          onClick={() => perform(signOut, true, { onError: showFailure })}
         >
           Sign out everywhere
         </Button>

@@ -1,6 +1,7 @@
 import { Center, Text, TextInput } from "@mantine/core";
 import { isProblem } from "../../shared/api/problem";
 import { useFields } from "../../shared/fields";
+import { perform } from "../../shared/mutations";
 import { CopyField } from "../../shared/ui/CopyField";
 import { Form } from "../../shared/ui/Form";
 import { QrCode } from "../../shared/ui/QrCode";
@@ -13,7 +14,7 @@ export function ScanStep({ secret, uri, onCodes }: Props) {
   const { values, text } = useFields({ code: "" });
   const confirm = useConfirmTotp();
   const wrong = isProblem(confirm.error, "invalid_code");
-  const submit = () => confirm.mutate(values.code.trim(), { onSuccess: (data) => onCodes(data.recovery_codes) });
+  const submit = () => perform(confirm, values.code.trim(), { onSuccess: (data) => onCodes(data.recovery_codes) });
   return (
     <Form action="Turn on" busy={confirm.isPending} error={wrong ? null : confirm.error} onSubmit={submit}>
       <Text size="sm">Scan this with your authenticator app.</Text>

@@ -1,5 +1,6 @@
 import { Badge, Button, Group, Modal, Stack, Text } from "@mantine/core";
 import { useState } from "react";
+import { perform } from "../../shared/mutations";
 import { useSession } from "../../shared/session/queries";
 import { showDone } from "../../shared/ui/notices";
 import { AskPassword } from "./AskPassword";
@@ -70,7 +71,7 @@ function NewCodes({ onDone }: StepProps) {
 function TurnOff({ onDone }: StepProps) {
   const turnOff = useTurnOffTotp();
   const confirm = (password: string) =>
-    turnOff.mutate(password, {
+    perform(turnOff, password, {
       onSuccess: () => {
         showDone("Signing in needs only your password now.");
         onDone();

@@ -1,6 +1,7 @@
 import { Button, PasswordInput, Stack, Text, TextInput } from "@mantine/core";
 import { type FormEvent, useState } from "react";
 import { ApiProblem, isProblem } from "../../shared/api/problem";
+import { perform } from "../../shared/mutations";
 import { useSignIn } from "../../shared/session/queries";
 import { Problem } from "../../shared/ui/Problem";
 import { useCountdown } from "../../shared/useCountdown";
@@ -17,7 +18,7 @@ export function SignInForm({ email: given = "" }: { email?: string }) {
 
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    signIn.mutate(asksCode ? { email, password, code: code.trim() } : { email, password }, {
+    perform(signIn, asksCode ? { email, password, code: code.trim() } : { email, password }, {
       onError: (error) => {
         if (isProblem(error, "code_required")) setAsksCode(true);
         if (isProblem(error, "invalid_code")) setCode("");

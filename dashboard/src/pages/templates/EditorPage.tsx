@@ -1,6 +1,7 @@
 import { Skeleton } from "@mantine/core";
 import { IconTemplate } from "@tabler/icons-react";
 import { useNavigate, useSearch } from "@tanstack/react-router";
+import { perform } from "../../shared/mutations";
 import { EmptyState } from "../../shared/ui/EmptyState";
 import { Failure } from "../../shared/ui/Failure";
 import { showDone } from "../../shared/ui/notices";
@@ -35,7 +36,7 @@ function Create() {
         fixed={false}
         busy={create.isPending}
         error={create.error}
-        onSubmit={(form) => create.mutate(templateOf(form), { onSuccess: done })}
+        onSubmit={(form) => perform(create, templateOf(form), { onSuccess: done })}
       />
     </>
   );
@@ -57,7 +58,7 @@ function Change({ id }: { id: string }) {
           fixed
           busy={change.isPending}
           error={change.error}
-          onSubmit={(form) => change.mutate({ components: componentsOf(form) }, { onSuccess: done })}
+          onSubmit={(form) => perform(change, { components: componentsOf(form) }, { onSuccess: done })}
         />
       ) : (
         <EmptyState icon={IconTemplate} title="This editor cannot change this template">

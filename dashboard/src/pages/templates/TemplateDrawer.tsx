@@ -2,6 +2,7 @@ import { Alert, Box, Button, Group, Skeleton, Stack, Text } from "@mantine/core"
 import { useDisclosure } from "@mantine/hooks";
 import { IconAlertCircle, IconEdit, IconTrash } from "@tabler/icons-react";
 import { Link } from "@tanstack/react-router";
+import { perform } from "../../shared/mutations";
 import { useMayManage } from "../../shared/session/queries";
 import { inFull } from "../../shared/times";
 import { ConfirmDialog } from "../../shared/ui/ConfirmDialog";
@@ -96,7 +97,7 @@ function Actions({ template, onGone }: { template: Template; onGone: () => void 
         opened={deleting}
         busy={remove.isPending}
         error={remove.error}
-        onConfirm={() => remove.mutate(undefined, { onSuccess: done })}
+        onConfirm={() => perform(remove, undefined, { onSuccess: done })}
         onClose={dialog.close}
       >
         {template.name} in {template.language} is deleted here and on the network. Messages with it cannot be sent any

@@ -2,6 +2,7 @@ import { Button, Group, Select, Stack } from "@mantine/core";
 import { IconPlus, IconRefresh, IconTemplate } from "@tabler/icons-react";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { rowsOf } from "../../shared/lists";
+import { perform } from "../../shared/mutations";
 import { useMayManage } from "../../shared/session/queries";
 import { EmptyState } from "../../shared/ui/EmptyState";
 import { Loaded } from "../../shared/ui/Loaded";
@@ -79,7 +80,7 @@ function Templates() {
 function Sync() {
   const sync = useSync();
   const run = () =>
-    sync.mutate(undefined, {
+    perform(sync, undefined, {
       onSuccess: ({ added, changed, deleted }) =>
         showDone(`Read from the network: ${added} new, ${changed} changed, ${deleted} gone.`),
       onError: showFailure,

@@ -1,4 +1,5 @@
 import { Modal } from "@mantine/core";
+import { perform } from "../../shared/mutations";
 import { EndpointFields } from "./EndpointFields";
 import { NEW_ENDPOINT } from "./form";
 import { type NewWebhook, useCreateEndpoint } from "./queries";
@@ -14,7 +15,7 @@ export function CreateDialog({ opened, onClose, onCreated }: Props) {
         action="Add"
         busy={create.isPending}
         error={create.error}
-        onSubmit={(body) => create.mutate(body, { onSuccess: onCreated })}
+        onSubmit={(body) => perform(create, body, { onSuccess: onCreated })}
       />
     </Modal>
   );

@@ -1,4 +1,5 @@
 import { Modal } from "@mantine/core";
+import { perform } from "../../shared/mutations";
 import { showDone } from "../../shared/ui/notices";
 import { EndpointFields } from "./EndpointFields";
 import { formOf } from "./form";
@@ -19,7 +20,7 @@ export function EditDialog({ endpoint, opened, onClose }: Props) {
         action="Save"
         busy={change.isPending}
         error={change.error}
-        onSubmit={(body) => change.mutate(body, { onSuccess: done })}
+        onSubmit={(body) => perform(change, body, { onSuccess: done })}
       />
     </Modal>
   );

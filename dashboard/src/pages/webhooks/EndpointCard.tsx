@@ -2,6 +2,7 @@ import { Box, Button, Divider, Group, Paper, SimpleGrid, Stack, Switch, Text, Ti
 import { IconListDetails, IconSend } from "@tabler/icons-react";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
+import { perform } from "../../shared/mutations";
 import { useMayManage } from "../../shared/session/queries";
 import { showFailure } from "../../shared/ui/notices";
 import { StatusBadge } from "../../shared/ui/StatusBadge";
@@ -87,7 +88,8 @@ function EventSwitch({ endpoint, event: { type, label, text }, disabled }: Switc
   if (chosen === on) setChosen(null);
   const turn = (checked: boolean) => {
     setChosen(checked);
-    change.mutate(
+    perform(
+      change,
       { events: { [type]: checked } },
       {
         onError: (error) => {

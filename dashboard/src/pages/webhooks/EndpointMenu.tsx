@@ -8,6 +8,7 @@ import {
   IconShieldCheck,
   IconTrash,
 } from "@tabler/icons-react";
+import { perform } from "../../shared/mutations";
 import { ActionMenu } from "../../shared/ui/ActionMenu";
 import { ConfirmDialog } from "../../shared/ui/ConfirmDialog";
 import { showDone, showFailure } from "../../shared/ui/notices";
@@ -27,7 +28,8 @@ export function EndpointMenu({ endpoint, dialog, onDialog }: Props) {
   const remove = useDeleteEndpoint(endpoint.id);
   const close = () => onDialog(null);
   const turn = (active: boolean) =>
-    change.mutate(
+    perform(
+      change,
       { active },
       { onSuccess: () => showDone(active ? "The endpoint is on." : "The endpoint is off."), onError: showFailure },
     );
@@ -70,7 +72,7 @@ export function EndpointMenu({ endpoint, dialog, onDialog }: Props) {
         opened={dialog === "delete"}
         busy={remove.isPending}
         error={remove.error}
-        onConfirm={() => remove.mutate(undefined, { onSuccess: close })}
+        onConfirm={() => perform(remove, undefined, { onSuccess: close })}
         onClose={close}
       >
         {endpoint.url} gets no more events. What was delivered stays in the log.

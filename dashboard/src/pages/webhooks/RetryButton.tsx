@@ -3,6 +3,7 @@ import { IconRefresh } from "@tabler/icons-react";
 import { showDone, showFailure } from "../../shared/ui/notices";
 import { useRetry } from "./queries";
 import { retryWords } from "./words";
+import { perform } from "../../shared/mutations";
 
 type Props = { deliveries: string[]; variant?: ButtonVariant; onDone?: () => void };
 
@@ -10,7 +11,7 @@ type Props = { deliveries: string[]; variant?: ButtonVariant; onDone?: () => voi
 export function RetryButton({ deliveries, variant, onDone }: Props) {
   const retry = useRetry();
   const start = () =>
-    retry.mutate(deliveries, {
+    perform(retry, deliveries, {
       onSuccess: (answer) => {
         if (answer.accepted) showDone(retryWords(answer));
         else showFailure(new Error(retryWords(answer)));
