@@ -5,8 +5,10 @@ from typing import Any
 
 from playwright.async_api import Locator, expect
 
-from tests.console.visitor import Visitor, add_person, visiting
-from tests.gateway.checks import TEXT
+from gatepost.model import ids
+from tests.console.test_inbox_page import message_of, open_first
+from tests.console.visitor import SMALL, Visitor, add_person, visiting
+from tests.gateway.checks import PERSON, SEND, TEXT
 from tests.gateway.failing_webhooks import create_webhook
 from tests.running_gateway import Gateway
 
@@ -34,6 +36,28 @@ def card(visitor: Visitor, name: str) -> Locator:
     return visitor.page.get_by_role("article", name=f"Channel {name}")
 
 
+async def edit_a_text(visitor: Visitor, channel: str) -> None:
+    """Send a text over a linked phone, and edit it in the inbox."""
+    gateway, page = visitor.gateway, visitor.page
+    channel_id = ids.parse_id("ch", channel)
+    assert channel_id
+    body = {"phone": PERSON, "body": "First words"}
+    assert (await gateway.call("POST", SEND, body, key=await gateway.new_key(channel_id))).status == 200
+    await visitor.open(f"/inbox?channel={channel}")
+    messages = await open_first(visitor)
+    message = message_of(messages, "First words")
+    await expect(message.get_by_role("img", name="Read")).to_be_visible()
+    await message.hover()
+    await message.get_by_role("button", name="Actions").click()
+    await page.get_by_role("menuitem", name="Edit").click()
+    dialog = page.get_by_role("dialog", name="Edit the message")
+    await dialog.get_by_label("Text").fill("Second words")
+    assert not await visitor.accessibility_problems("editing")
+    await dialog.get_by_role("button", name="Save").click()
+    await expect(dialog).to_have_count(0)
+    await expect(message_of(messages, "Second words")).to_be_visible()
+
+
 async def test_a_qr_channel_is_added_linked_and_logged_out(gateway: Gateway) -> None:
     async with visiting(gateway) as visitor:
         await visitor.sign_in("/channels")
@@ -59,6 +83,8 @@ async def test_a_qr_channel_is_added_linked_and_logged_out(gateway: Gateway) -> 
         await control(gateway, "15550003333", session=session)
         await visitor.see("The phone +15550003333 is linked")
         await expect(page.get_by_role("heading", level=1)).to_have_text(EVIL)
+        await edit_a_text(visitor, session)
+        await visitor.open(f"/channels/{session}")
         await page.get_by_role("button", name="Log out").click()
         await page.get_by_role("dialog").get_by_role("button", name="Log out").click()
         await expect(page.get_by_role("button", name="Link a phone")).to_be_visible()
@@ -151,9 +177,15 @@ async def test_the_first_steps_tick_themselves_off(gateway: Gateway) -> None:
 
 async def test_the_first_steps_can_be_hidden_and_readers_change_no_channel(gateway: Gateway) -> None:
     await add_person(gateway, "reader", "rita@example.com")
+    await gateway.send(**TEXT)
     async with visiting(gateway) as visitor:
         await visitor.sign_in()
         page = visitor.page
+        await open_first(visitor)
+        await expect(page.get_by_role("region", name="First steps")).to_be_visible()
+        await page.set_viewport_size({"width": SMALL, "height": 740})
+        await expect(page.get_by_role("region", name="First steps")).to_be_hidden()  # the thread has the screen
+        await page.get_by_role("button", name="Back to the list").click()
         await page.get_by_role("button", name="Hide the first steps").click()
         await page.reload()
         await expect(page.get_by_role("button", name="Your menu")).to_be_visible()

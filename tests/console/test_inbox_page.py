@@ -169,6 +169,44 @@ async def test_a_lost_stream_catches_up(gateway: Gateway) -> None:
             await expect(message_of(messages, f"Number {number} was missed")).to_have_count(1)
 
 
+CARD = {
+    "components": [
+        {"type": "HEADER", "format": "IMAGE", "example": {"header_handle": ["4::abc:def"]}},
+        {"type": "BODY", "text": "Only for {{1}}, today.", "example": {"body_text": [["Ana"]]}},
+        {"type": "BUTTONS", "buttons": [{"type": "QUICK_REPLY", "text": "I want it"}]},
+    ]
+}
+CAROUSEL = {
+    "name": "cakes",
+    "language": "en_US",
+    "category": "MARKETING",
+    "components": [
+        {"type": "BODY", "text": "Have a look at our cakes."},
+        {"type": "CAROUSEL", "cards": [CARD, CARD]},
+    ],
+}
+
+
+async def send_carousel(visitor: Visitor) -> None:
+    """Fill in the cards of the carousel in the open dialog, and send it."""
+    page = visitor.page
+    dialog = page.get_by_role("dialog", name="Send a template")
+    await dialog.get_by_role("combobox", name="Template").click()
+    await page.get_by_role("option", name="cakes (en_US)").click()
+    send = dialog.get_by_role("button", name="Send", exact=True)
+    for number, name in enumerate(("Ana", "<b>Eva</b>"), 1):
+        await expect(send).to_be_disabled()
+        card = dialog.get_by_role("group", name=f"Card {number}")
+        picture = {"name": f"{number}.png", "mimeType": "image/png", "buffer": base64.b64decode(PICTURE)}
+        await card.locator("input[type=file]").set_input_files(picture)  # type: ignore[arg-type]
+        await card.get_by_label("Value 1").fill(name)
+    preview = dialog.get_by_role("region", name="Preview")
+    await expect(preview).to_contain_text("Only for <b>Eva</b>, today.")
+    assert not await visitor.accessibility_problems("carousel")
+    await send.click()
+    await expect(dialog).to_have_count(0)
+
+
 async def test_only_a_template_is_sent_in_a_closed_window(gateway: Gateway) -> None:
     limits = FAST_NETWORK | {"window": 1}
     number, waba = "100000000000007", "200000000000001"
@@ -181,6 +219,8 @@ async def test_only_a_template_is_sent_in_a_closed_window(gateway: Gateway) -> N
     }
     template = {"name": "order_sent", "language": "en_US", "category": "UTILITY", "components": [body]}
     made = await gateway.call("POST", "/api/v1/templates", template)
+    assert made.status == 201, made.body
+    made = await gateway.call("POST", "/api/v1/templates", CAROUSEL)
     assert made.status == 201, made.body
     await gateway.sandbox("POST", "/control/clock", {"advance": 7200})
     async with visiting(gateway) as visitor:
@@ -204,6 +244,12 @@ async def test_only_a_template_is_sent_in_a_closed_window(gateway: Gateway) -> N
         await dialog.get_by_role("button", name="Send", exact=True).click()
         await expect(dialog).to_have_count(0)
         await expect(message_of(messages, "order 4712").get_by_role("img", name="Read")).to_be_visible()
+        await page.get_by_role("button", name="Send a template").click()
+        await send_carousel(visitor)
+        sent = message_of(messages, "Only for Ana, today.")
+        await expect(sent).to_contain_text("Only for <b>Eva</b>, today.")
+        await expect(sent.get_by_role("img", name="Picture")).to_have_count(2)
+        await expect(sent.get_by_role("img", name="Read")).to_be_visible()
         await say(gateway, "Thanks", number=number)
         await expect(page.get_by_role("textbox", name="Message")).to_be_visible()
         await expect(page.get_by_text("Free text is possible for another 2")).to_be_visible()

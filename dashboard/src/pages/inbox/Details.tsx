@@ -1,4 +1,5 @@
 import { Button, CloseButton, Group, Select, Stack, Text, Title } from "@mantine/core";
+import { perform } from "../../shared/mutations";
 import { useNames, usePeople } from "../../shared/people";
 import { useMayWork, useSession } from "../../shared/session/queries";
 import { inFull } from "../../shared/times";
@@ -8,7 +9,6 @@ import { LabelPicker } from "./LabelPicker";
 import { Notes } from "./Notes";
 import { type Conversation, useChangeConversation } from "./queries";
 import { personName } from "./words";
-import { perform } from "../../shared/mutations";
 
 type Props = { conversation: Conversation; onClose: () => void };
 

@@ -2,11 +2,11 @@ import { Button, CloseButton, Menu, Text, TextInput } from "@mantine/core";
 import { IconPlus, IconTag } from "@tabler/icons-react";
 import { useState } from "react";
 import { useLabels } from "../../shared/labels";
+import { perform } from "../../shared/mutations";
 import { useMayManage } from "../../shared/session/queries";
 import { showFailure } from "../../shared/ui/notices";
 import classes from "./Details.module.css";
 import { type Conversation, useCreateLabel, useSetLabel } from "./queries";
-import { perform } from "../../shared/mutations";
 
 type Props = { conversation: Conversation; editable: boolean };
 

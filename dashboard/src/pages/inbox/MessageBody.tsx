@@ -1,13 +1,13 @@
 import { Anchor, Badge, Code, Spoiler, Table, Text } from "@mantine/core";
 import { IconExternalLink, IconList, IconMapPin, IconShoppingBag, IconUser } from "@tabler/icons-react";
 import { money } from "../../shared/money";
-import type { Body, Card, Section } from "./content";
+import type { Body, Card, Section, TemplateValues } from "./content";
 import { FileBody } from "./FileBody";
 import { keyed } from "./keyed";
 import { findLinks, safeLink } from "./links";
 import { useTemplates } from "./queries";
 import classes from "./Thread.module.css";
-import { fill, readTemplate } from "./templates";
+import { fill, readTemplate, type TemplateShape } from "./templates";
 
 /** What a message says. Everything that people wrote is drawn as text. */
 export function MessageBody({ body }: { body: Body }) {
@@ -212,8 +212,29 @@ function TemplateBody({ name, language, values }: Extract<Body, { kind: "templat
   const { data: templates } = useTemplates(true);
   const template = templates?.find((one) => one.name === name && one.language === language);
   const shape = template && readTemplate(template);
+  return (
+    <>
+      <TemplateParts shape={shape} values={values} />
+      {values.cards.length > 0 && (
+        <div className={classes.cards}>
+          {keyed(values.cards).map(({ key, item }, index) => (
+            <div key={key} className={classes.templateCard}>
+              <TemplateParts shape={shape?.cards[index]} values={item} />
+            </div>
+          ))}
+        </div>
+      )}
+      <Badge size="xs" variant="default" mt={4}>
+        Template {name}
+      </Badge>
+    </>
+  );
+}
+
+/** The parts of a template, or of one of its cards. */
+function TemplateParts({ shape, values }: { shape: TemplateShape | undefined; values: TemplateValues }) {
   const given = Array.isArray(values.variables) ? values.variables : Object.values(values.variables);
-  const header = values.header;
+  const { header } = values;
   return (
     <>
       {shape?.header?.text && (
@@ -231,9 +252,6 @@ function TemplateBody({ name, language, values }: Extract<Body, { kind: "templat
       )}
       {shape?.footer && <Footer text={shape.footer} />}
       {shape && keyed(shape.buttons).map(({ key, item }) => <Choice key={key} title={item} url={null} />)}
-      <Badge size="xs" variant="default" mt={4}>
-        Template {name}
-      </Badge>
     </>
   );
 }

@@ -4,11 +4,13 @@ import {
   IconCornerUpLeft,
   IconDotsVertical,
   IconMoodSmile,
+  IconPencil,
   IconTimeline,
   IconTrash,
   IconX,
 } from "@tabler/icons-react";
 import { memo } from "react";
+import { perform } from "../../shared/mutations";
 import { useSession } from "../../shared/session/queries";
 import { inFull } from "../../shared/times";
 import { showDone, showFailure } from "../../shared/ui/notices";
@@ -18,11 +20,14 @@ import { type Message, useCancelMessage, useChannelInfo, useDeleteMessage, useSe
 import classes from "./Thread.module.css";
 import { Ticks } from "./Ticks";
 import { failureWords, senderWords, timeOfDay } from "./words";
-import { perform } from "../../shared/mutations";
 
 const EMOJIS = ["👍", "❤️", "😂", "😮", "🙏"];
 
 const WAITING = new Set(["SCHEDULED", "PENDING"]);
+const SENT = new Set(["SENT", "DELIVERED", "READ", "PLAYED"]);
+
+/** Whether a message has left the channel: the network can only change such ones. */
+const isSent = ({ direction, status }: Message) => direction === "out" && SENT.has(status);
 
 type Props = {
   message: Message;
@@ -33,6 +38,7 @@ type Props = {
   onJump: (id: string) => void;
   onTrace: (id: string) => void;
   onReply: (message: Message) => void;
+  onEdit: (message: Message) => void;
 };
 
 export const MessageRow = memo(function MessageRow(props: Props) {
@@ -136,7 +142,7 @@ function Failed({ message, onTrace }: Pick<Props, "message" | "onTrace">) {
   );
 }
 
-function Actions({ message, body, onReply, onTrace }: Props & { body: Body }) {
+function Actions({ message, body, onReply, onEdit, onTrace }: Props & { body: Body }) {
   const maySend = useSession().scopes.includes("send");
   const { data: info } = useChannelInfo();
   const send = useSend();
@@ -148,10 +154,14 @@ function Actions({ message, body, onReply, onTrace }: Props & { body: Body }) {
     if (!message.contact.phone) return;
     const request = { phone: message.contact.phone, type: "reaction" as const };
     const mine = message.reactions.some((one) => one.from === "me" && one.emoji === emoji);
-    perform(send, {
+    perform(
+      send,
+      {
         body: { ...request, reaction: { message_id: message.key.id, emoji: mine ? "" : emoji } },
         key: crypto.randomUUID(),
-      }, { onError: showFailure });
+      },
+      { onError: showFailure },
+    );
   };
   return (
     <Menu position="bottom-end" shadow="md" width={220}>
@@ -174,6 +184,11 @@ function Actions({ message, body, onReply, onTrace }: Props & { body: Body }) {
         {maySend && (
           <Menu.Item leftSection={<IconCornerUpLeft size={16} aria-hidden />} onClick={() => onReply(message)}>
             Reply
+          </Menu.Item>
+        )}
+        {maySend && info?.capabilities.edit && body.kind === "text" && isSent(message) && (
+          <Menu.Item leftSection={<IconPencil size={16} aria-hidden />} onClick={() => onEdit(message)}>
+            Edit
           </Menu.Item>
         )}
         {text && (

@@ -16,10 +16,15 @@ const NEAR_TOP = 600; // pixels at which older messages are asked for
 const NEAR_END = 80;
 const FOUND_MS = 4_000;
 
-type Props = { conversation: Conversation; onTrace: (id: string) => void; onReply: (message: Message) => void };
+type Props = {
+  conversation: Conversation;
+  onTrace: (id: string) => void;
+  onReply: (message: Message) => void;
+  onEdit: (message: Message) => void;
+};
 
 /** The messages of a conversation, the newest at the bottom. Only those that can be seen are drawn. */
-export function Messages({ conversation, onTrace, onReply }: Props) {
+export function Messages({ conversation, onTrace, onReply, onEdit }: Props) {
   const [around, setAround] = useState<string | null>(null); // an older message; null: the newest ones are shown
   const newest = useThread(conversation.id);
   const part = useThreadAround(conversation.id, around);
@@ -154,6 +159,7 @@ export function Messages({ conversation, onTrace, onReply }: Props) {
                   onJump={jump}
                   onTrace={onTrace}
                   onReply={onReply}
+                  onEdit={onEdit}
                 />
               </div>
             );

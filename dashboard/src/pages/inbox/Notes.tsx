@@ -2,6 +2,7 @@ import { Button, CloseButton, Group, Skeleton, Stack, Text, Textarea } from "@ma
 import { useState } from "react";
 import { inWords } from "../../shared/api/problem";
 import { rowsOf } from "../../shared/lists";
+import { perform } from "../../shared/mutations";
 import { useMayManage, useSession } from "../../shared/session/queries";
 import { Loaded } from "../../shared/ui/Loaded";
 import { showFailure } from "../../shared/ui/notices";
@@ -10,7 +11,6 @@ import { Time } from "../../shared/ui/Time";
 import classes from "./Details.module.css";
 import { type Note, useAddNote, useDeleteNote, useNotes } from "./noteQueries";
 import type { Conversation } from "./queries";
-import { perform } from "../../shared/mutations";
 
 const LONGEST = 4096;
 
@@ -66,12 +66,16 @@ function AddNote({ conversation }: { conversation: string }) {
   const [key, setKey] = useState(() => crypto.randomUUID());
   const add = useAddNote(conversation);
   const save = () =>
-    perform(add, { text: text.trim(), key }, {
+    perform(
+      add,
+      { text: text.trim(), key },
+      {
         onSuccess: () => {
           setText("");
           setKey(crypto.randomUUID());
         },
-      });
+      },
+    );
   return (
     <form
       onSubmit={(event) => {

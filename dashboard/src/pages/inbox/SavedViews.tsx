@@ -3,6 +3,7 @@ import { useDisclosure } from "@mantine/hooks";
 import { IconBookmark } from "@tabler/icons-react";
 import { useState } from "react";
 import { inWords } from "../../shared/api/problem";
+import { perform } from "../../shared/mutations";
 import { showDone } from "../../shared/ui/notices";
 import { Problem } from "../../shared/ui/Problem";
 import classes from "./List.module.css";
@@ -17,7 +18,6 @@ import {
   withoutView,
   withView,
 } from "./viewQueries";
-import { perform } from "../../shared/mutations";
 
 type Props = { search: InboxSearch; onView: (search: InboxSearch) => void };
 

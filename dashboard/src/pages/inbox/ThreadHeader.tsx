@@ -1,5 +1,6 @@
 import { ActionIcon, Button, Group, Text, Title, Tooltip } from "@mantine/core";
 import { IconArrowLeft, IconCheck, IconInfoCircle, IconRotate } from "@tabler/icons-react";
+import { perform } from "../../shared/mutations";
 import { useNames } from "../../shared/people";
 import { useMayWork } from "../../shared/session/queries";
 import { showDone, showFailure } from "../../shared/ui/notices";
@@ -8,7 +9,6 @@ import { type Conversation, useChangeConversation } from "./queries";
 import { CLOSE_BUTTON } from "./Shortcuts";
 import classes from "./Thread.module.css";
 import { personName } from "./words";
-import { perform } from "../../shared/mutations";
 
 type Props = { conversation: Conversation; details: boolean; onDetails: () => void; onBack: () => void };
 
@@ -60,10 +60,14 @@ function CloseOrOpen({ conversation }: { conversation: Conversation }) {
   const open = conversation.status === "open";
   if (!mayWork) return null;
   const toggle = () =>
-    perform(change, { status: open ? "closed" : "open" }, {
+    perform(
+      change,
+      { status: open ? "closed" : "open" },
+      {
         onSuccess: () => showDone(open ? "The conversation is closed." : "The conversation is open again."),
         onError: showFailure,
-      });
+      },
+    );
   return (
     <Button
       id={CLOSE_BUTTON}

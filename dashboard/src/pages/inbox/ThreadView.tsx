@@ -7,6 +7,7 @@ import { useSession } from "../../shared/session/queries";
 import { Failure } from "../../shared/ui/Failure";
 import { Composer } from "./Composer";
 import { Details } from "./Details";
+import { EditDialog } from "./EditDialog";
 import { Messages } from "./Messages";
 import { Others } from "./Others";
 import { type Conversation, type Message, useConversation, useMarkRead } from "./queries";
@@ -20,6 +21,7 @@ export function ThreadView({ id, onClose, onTrace }: Props) {
   const { data: conversation, error, refetch } = useConversation(id);
   const [details, { toggle, close }] = useDisclosure();
   const [replyTo, setReplyTo] = useState<Message | null>(null);
+  const [edited, setEdited] = useState<Message | null>(null);
   const onTyping = useAnnouncedPresence(useChannelScope().id, id);
   if (error && !conversation) {
     return (
@@ -33,11 +35,12 @@ export function ThreadView({ id, onClose, onTrace }: Props) {
     <>
       <section className={classes.thread} aria-label="Conversation">
         <ThreadHeader conversation={conversation} details={details} onDetails={toggle} onBack={onClose} />
-        <Messages conversation={conversation} onTrace={onTrace} onReply={setReplyTo} />
+        <Messages conversation={conversation} onTrace={onTrace} onReply={setReplyTo} onEdit={setEdited} />
         <Others conversation={id} />
         <div onInput={onTyping}>
           <Composer conversation={conversation} replyTo={replyTo} onReplied={() => setReplyTo(null)} />
         </div>
+        <EditDialog message={edited} onClose={() => setEdited(null)} />
         <ReadWhileVisible conversation={conversation} />
       </section>
       {details && <Details conversation={conversation} onClose={close} />}

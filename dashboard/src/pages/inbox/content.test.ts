@@ -37,6 +37,29 @@ test("a voice message is told apart from other sounds", () => {
   expect(inOneLine(message("audio", { media: { id: "med_1" } }))).toBe("Audio");
 });
 
+test("a template shows the values that were given in the network's own format", () => {
+  const parameters = [{ type: "text", text: "Ana" }];
+  const picture = { type: "header", parameters: [{ type: "image", image: { id: "med_1" } }] };
+  const foreign = { type: "header", parameters: [{ type: "image", image: { id: "1234" } }] };
+  const named = { type: "body", parameters: [{ type: "text", text: "Eva", parameter_name: "who" }] };
+  const cards = [{ components: [picture, named] }, { components: [foreign] }];
+  const components = [
+    { type: "BODY", parameters },
+    { type: "carousel", cards },
+  ];
+  const body = readBody(message("template", { template: { name: "sale", language: "en", components } }));
+  expect(body).toMatchObject({
+    values: {
+      variables: ["Ana"],
+      header: null,
+      cards: [
+        { variables: { who: "Eva" }, header: { look: "image", file: { id: "med_1" } } },
+        { header: { file: { id: null } } },
+      ],
+    },
+  });
+});
+
 test("a reaction is drawn on its message, and as a line only if that is not known", () => {
   expect(isLine({ type: "reaction", about: "01A1" })).toBe(false);
   expect(isLine({ type: "reaction", about: null })).toBe(true);

@@ -42,6 +42,7 @@ export type Body =
 export type TemplateValues = {
   variables: string[] | Record<string, string>;
   header: string | Header | null;
+  cards: TemplateValues[];
 };
 
 const FILES = new Set<string>(["image", "video", "audio", "document", "sticker"]);
@@ -100,14 +101,16 @@ const READERS: Record<string, (content: Json, type: string) => Body | null> = {
   }),
   catalog: (content) => ({ ...choices(content), buttons: [{ title: "View catalogue", url: null }] }),
   template: (content) => {
-    const { name, language, variables, header } = object(content.template);
+    const { name, language, variables, header, components } = object(content.template);
     if (typeof name !== "string") return null;
-    return {
-      kind: "template",
-      name,
-      language: text(language) ?? "",
-      values: { variables: readVariables(variables), header: typeof header === "string" ? header : readHeader(header) },
-    };
+    const values = components
+      ? readComponents(objects(components))
+      : {
+          variables: readVariables(variables),
+          header: typeof header === "string" ? header : readHeader(header),
+          cards: [],
+        };
+    return { kind: "template", name, language: text(language) ?? "", values };
   },
   order: (content) => {
     const order = object(content.order);
@@ -224,6 +227,28 @@ function readReply(content: Json): Body {
 function readVariables(value: unknown): string[] | Record<string, string> {
   if (Array.isArray(value)) return value.map(String);
   return Object.fromEntries(Object.entries(object(value)).map(([name, one]) => [name, String(one)]));
+}
+
+/** The values of a template, or of one of its cards, in the network's own format. */
+function readComponents(components: Json[]): TemplateValues {
+  const by = (type: string) => components.find((one) => String(one.type).toLowerCase() === type);
+  const body = objects(by("body")?.parameters);
+  const words = body.map((one) => text(one.text) ?? text(object(one[String(one.type)]).fallback_value) ?? "");
+  const named = body.map(({ parameter_name }, index) => [text(parameter_name), words[index] ?? ""] as const);
+  return {
+    variables: named.some(([name]) => name) ? Object.fromEntries(named) : words,
+    header: readHeaderParameter(objects(by("header")?.parameters)[0]),
+    cards: objects(by("carousel")?.cards).map((card) => readComponents(objects(card.components))),
+  };
+}
+
+function readHeaderParameter(parameter: Json | undefined): string | Header | null {
+  if (!parameter) return null;
+  const type = String(parameter.type).toLowerCase();
+  if (type === "text") return text(parameter.text);
+  const file = object(parameter[type]);
+  const ours = text(file.id)?.startsWith("med_"); // a file can have an id of the network, which opens nothing here
+  return readHeader({ type, media: ours ? file : { ...file, id: null }, filename: file.filename });
 }
 
 function unknown(type: string, content: Json): Body {

@@ -32,6 +32,7 @@ export type MessagePages = InfiniteData<Page<Message>, string | null>;
 
 const LIST_PAGE = 50;
 const THREAD_PAGE = 50;
+const COUNTS_MS = 60_000; // which windows close soon changes with time
 const FRESH = Number.POSITIVE_INFINITY; // events keep it up to date
 
 export const keys = {
@@ -102,7 +103,7 @@ const countsQuery = (channel: string) =>
   queryOptions({
     queryKey: keys.counts(channel),
     queryFn: () => ask(channelApi(channel).GET("/api/v1/conversations/counts")),
-    refetchInterval: 60_000,
+    refetchInterval: COUNTS_MS,
   });
 
 /** How many conversations of these channels need work. */
@@ -325,6 +326,17 @@ export function useCancelMessage() {
       tell(api.POST("/api/v1/messages/{message_id}/cancel", { params: { path: { message_id: message } } })),
     onSuccess: (_, message) =>
       changeMessage(client, id, message, (before) => ({ ...before, status: "CANCELED", waiting: undefined })),
+  });
+}
+
+/** Changes the text of a message that was sent, where the network can. */
+export function useEditMessage() {
+  const { id: channel, api } = useChannelScope();
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: ({ id, body }: { id: string; body: string }) =>
+      ask(api.PATCH("/api/v1/messages/{message_id}", { params: { path: { message_id: id } }, body: { body } })),
+    onSuccess: (message) => changeMessage(client, channel, message.key.id, () => message),
   });
 }
 

@@ -1,9 +1,17 @@
+import { fromLocalInput } from "../../shared/times";
 import type { TemplateValues } from "./content";
-import type { SendRequest, Template } from "./queries";
+import type { Template } from "./queries";
 
 const VARIABLE = /\{\{\s*([\w]+)\s*\}\}/g;
 
-export type ButtonField = { index: number; label: string; field: "text" | "code"; max: number };
+/** The value of a button: the end of an address, a code, products to choose from, or the picture of a catalogue. */
+export type ButtonField = {
+  index: number;
+  label: string;
+  field: "text" | "code" | "products" | "thumbnail";
+  max: number;
+  optional?: boolean;
+};
 export type FileKind = "image" | "video" | "gif" | "document";
 export type HeaderNeed =
   | { kind: "none" }
@@ -21,7 +29,8 @@ export type TemplateShape = {
   named: boolean;
   buttons: string[];
   buttonFields: ButtonField[];
-  onlyByApi: boolean; // it has parts whose values this page does not ask for
+  offer: { text: string; ends: boolean } | null;
+  cards: TemplateShape[];
 };
 
 type Component = Record<string, unknown>;
@@ -31,11 +40,19 @@ const CODE_TEXT = "{{1}} is your verification code.";
 
 /** What a template shows, and which values it needs. */
 export function readTemplate({ components, parameter_format, category }: Given): TemplateShape {
-  const by = (type: string) => (components as Component[]).find((one) => upper(one.type) === type);
-  const head = by("HEADER");
+  const shape = readParts(components as Component[], upper(parameter_format) === "NAMED");
   // The network writes the text of a code; the code is its only value.
-  const text = String(by("BODY")?.text ?? "");
-  const body = text || (upper(category) === "AUTHENTICATION" ? CODE_TEXT : "");
+  if (shape.body || upper(category) !== "AUTHENTICATION") return shape;
+  return { ...shape, body: CODE_TEXT, variables: namesIn(CODE_TEXT) };
+}
+
+/** Reads the parts of a template, or of one of its cards. */
+function readParts(components: Component[], named: boolean): TemplateShape {
+  const by = (type: string) => components.find((one) => upper(one.type) === type);
+  const head = by("HEADER");
+  const body = String(by("BODY")?.text ?? "");
+  const offer = by("LIMITED_TIME_OFFER")?.limited_time_offer as Component | undefined;
+  const cards = (by("CAROUSEL")?.cards ?? []) as { components?: Component[] }[];
   const buttons = (by("BUTTONS")?.buttons ?? []) as Component[];
   const headText = String(head?.text ?? "");
   const header = head && {
@@ -49,10 +66,11 @@ export function readTemplate({ components, parameter_format, category }: Given):
     body,
     footer: by("FOOTER") ? String(by("FOOTER")?.text ?? "") : null,
     variables: namesIn(body),
-    named: upper(parameter_format) === "NAMED",
+    named,
     buttons: buttons.map((button) => String(button.text ?? "")),
     buttonFields: buttons.flatMap(buttonField),
-    onlyByApi: Boolean(by("CAROUSEL") || by("LIMITED_TIME_OFFER")) || buttons.some(({ type }) => upper(type) === "MPM"),
+    offer: offer ? { text: String(offer.text ?? ""), ends: offer.has_expiration === true } : null,
+    cards: cards.map((card) => readParts(card.components ?? [], named)),
   };
 }
 
@@ -68,6 +86,10 @@ function buttonField(button: Component, index: number): ButtonField[] {
   if (type === "URL" && namesIn(String(button.url ?? "")).length) return [{ index, label, field: "text", max: 2000 }];
   if (type === "OTP") return [{ index, label: "Code of the button", field: "text", max: 15 }];
   if (type === "COPY_CODE") return [{ index, label: "Code to copy", field: "code", max: 20 }];
+  if (type === "MPM") return [{ index, label: "Products", field: "products", max: 100 }];
+  if (type === "CATALOG") {
+    return [{ index, label: "Product whose picture is shown", field: "thumbnail", max: 100, optional: true }];
+  }
   return [];
 }
 
@@ -87,7 +109,10 @@ export function fill(text: string, values: TemplateValues["variables"]): string 
   });
 }
 
-/** What a person typed for a template. */
+/** Products of a list: a title, and the ids of the products, one in each line. */
+export type ProductSection = { title: string; products: string };
+
+/** What a person typed for a template, or for one of its cards. */
 export type TemplateInput = {
   variables: Record<string, string>;
   header: string;
@@ -98,6 +123,9 @@ export type TemplateInput = {
   catalog: string;
   product: string;
   buttons: Record<number, string>;
+  sections: ProductSection[];
+  ends: string; // of an offer, in the viewer's time zone
+  cards: TemplateInput[];
 };
 
 export const NO_INPUT: TemplateInput = {
@@ -110,19 +138,42 @@ export const NO_INPUT: TemplateInput = {
   catalog: "",
   product: "",
   buttons: {},
+  sections: [{ title: "", products: "" }],
+  ends: "",
+  cards: [],
 };
 
 export function isFileKind(kind: HeaderNeed["kind"]): kind is FileKind {
   return kind === "image" || kind === "video" || kind === "gif" || kind === "document";
 }
 
-/** Whether every value that the template needs is given. */
-export function isComplete({ need, variables, buttonFields }: TemplateShape, input: TemplateInput): boolean {
+/** Whether every value that the template and its cards need is given. */
+export function isComplete(shape: TemplateShape, input: TemplateInput): boolean {
   return (
-    variables.every((name) => input.variables[name]?.trim()) &&
-    buttonFields.every(({ index }) => input.buttons[index]?.trim()) &&
-    hasHeader(need, input)
+    shape.variables.every((name) => input.variables[name]?.trim()) &&
+    shape.buttonFields.every((field) => hasButton(field, input)) &&
+    hasHeader(shape.need, input) &&
+    (!shape.offer?.ends || fromLocalInput(input.ends) !== undefined) &&
+    shape.cards.every((card, index) => isComplete(card, input.cards[index] ?? NO_INPUT))
   );
+}
+
+function hasButton({ index, field, optional }: ButtonField, input: TemplateInput): boolean {
+  if (field !== "products") return optional || Boolean(input.buttons[index]?.trim());
+  const { sections } = input; // one list needs no title
+  return sections.every(
+    ({ title, products }) => productsIn(products).length && (title.trim() || sections.length === 1),
+  );
+}
+
+/** The ids of products, one in each line. */
+export function productsIn(text: string): string[] {
+  return text.split("\n").flatMap((line) => line.trim() || []);
+}
+
+/** All files of a template and its cards. */
+export function filesOf(input: TemplateInput): File[] {
+  return [...(input.file ? [input.file] : []), ...input.cards.flatMap(filesOf)];
 }
 
 function hasHeader(need: HeaderNeed, input: TemplateInput): boolean {
@@ -136,56 +187,4 @@ function hasHeader(need: HeaderNeed, input: TemplateInput): boolean {
 function isDegree(text: string, most: number): boolean {
   const value = Number(text.trim().replace(",", "."));
   return text.trim() !== "" && Math.abs(value) <= most;
-}
-
-type TemplateContent = NonNullable<SendRequest["template"]>;
-
-/** The request for a template. `media`: the id of the file, once it is uploaded. */
-export function toContent(
-  template: Pick<Template, "name" | "language">,
-  shape: TemplateShape,
-  input: TemplateInput,
-  media: string | null,
-): TemplateContent {
-  const content: TemplateContent = { name: template.name, language: template.language };
-  if (shape.variables.length) content.variables = toVariables(shape, input.variables);
-  const header = toHeader(shape, input, media);
-  if (header) content.header = header;
-  if (shape.buttonFields.length) {
-    content.buttons = shape.buttonFields.map(({ index, field }) => ({ index, [field]: input.buttons[index]?.trim() }));
-  }
-  return content;
-}
-
-function toVariables(shape: TemplateShape, values: Record<string, string>): string[] | Record<string, string> {
-  if (shape.named) return Object.fromEntries(shape.variables.map((name) => [name, values[name]?.trim() ?? ""]));
-  return shape.variables.toSorted((a, b) => Number(a) - Number(b)).map((name) => values[name]?.trim() ?? "");
-}
-
-function toHeader(
-  { need, named }: TemplateShape,
-  input: TemplateInput,
-  media: string | null,
-): TemplateContent["header"] {
-  const number = (text: string) => Number(text.trim().replace(",", "."));
-  switch (need.kind) {
-    case "none":
-      return null;
-    case "text":
-      return named ? { [need.variable]: input.header.trim() } : input.header.trim();
-    case "location": {
-      const name = input.place.trim();
-      const place = { latitude: number(input.latitude), longitude: number(input.longitude) };
-      return { type: "location", location: name ? { ...place, name } : place };
-    }
-    case "product":
-      return {
-        type: "product",
-        product: { catalog_id: input.catalog.trim(), retailer_id: input.product.trim() },
-      };
-    case "document":
-      return { type: "document", media: { id: media }, filename: input.file?.name };
-    default:
-      return { type: need.kind, media: { id: media } };
-  }
 }

@@ -1,6 +1,6 @@
 import { useRef } from "react";
-import { type SendRequest, useSend } from "./queries";
 import { perform } from "../../shared/mutations";
+import { type SendRequest, useSend } from "./queries";
 
 /** Sends what a dialog holds. The same content after a failure has the same key, so that it is never sent twice. */
 export function useSendOnce(onSent: () => void) {
@@ -9,12 +9,16 @@ export function useSendOnce(onSent: () => void) {
   const submit = (body: SendRequest) => {
     const content = JSON.stringify(body);
     if (attempt.current.content !== content) attempt.current = { content, key: crypto.randomUUID() };
-    perform(send, { body, key: attempt.current.key }, {
+    perform(
+      send,
+      { body, key: attempt.current.key },
+      {
         onSuccess: () => {
           attempt.current = { content: "", key: "" };
           onSent();
         },
-      });
+      },
+    );
   };
   return { submit, busy: send.isPending, error: send.error };
 }

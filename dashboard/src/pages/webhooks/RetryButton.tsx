@@ -1,9 +1,9 @@
 import { Button, type ButtonVariant } from "@mantine/core";
 import { IconRefresh } from "@tabler/icons-react";
+import { perform } from "../../shared/mutations";
 import { showDone, showFailure } from "../../shared/ui/notices";
 import { useRetry } from "./queries";
 import { retryWords } from "./words";
-import { perform } from "../../shared/mutations";
 
 type Props = { deliveries: string[]; variant?: ButtonVariant; onDone?: () => void };
 
