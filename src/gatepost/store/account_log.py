@@ -56,16 +56,17 @@ async def list_entries(
 ) -> list[LogEntry]:
     """Return the entries of an account before one, the newest first."""
     actor = filter_.actor if isinstance(filter_.actor, UUID) else None
-    named: dict[str, Any] = ({"actor_id": actor} if actor else {}) | (
-        {"action": filter_.action} if filter_.action else {}
-    )
-    # The operator has no id. Only the given filters are in the statement, so that each has its index.
-    also = "".join(f" AND {name} = :{name}" for name in named)
-    also += " AND actor_id IS NULL" if filter_.actor == "operator" else ""
+    given = {"account_id": account_id, "actor_id": actor, "action": filter_.action}
+    named = {name: value for name, value in given.items() if value is not None}
+    # Each set of filters has its index. The last filter is compared and ordered together with the id, so that no other
+    # index fits: for `action = …` in the order of ids, the planner may read the log of everybody.
+    *fixed, last = named
+    also = "".join(f" AND {name} = :{name}" for name in fixed)
+    also += " AND actor_id IS NULL" if filter_.actor == "operator" else ""  # who has no id
     rows = await db.fetch(
         f"""SELECT id, account_id, at, actor_kind, actor_id, actor, action, target, details FROM account_log
-            WHERE account_id = :account_id AND id >= :first AND id < :before{also} ORDER BY id DESC LIMIT :limit""",
-        account_id=account_id,
+            WHERE ({last}, id) >= (:{last}, :first) AND ({last}, id) < (:{last}, :before){also}
+            ORDER BY {last} DESC, id DESC LIMIT :limit""",
         first=filter_.span.start,
         before=min(before or filter_.span.end, filter_.span.end),
         limit=limit,
