@@ -1,7 +1,7 @@
 """Open pages of the inbox without a browser: the stream of each, and the requests that it makes.
 
     stream ─► an event makes counts and channels out of date ─► asked again, not more often than the page does
-    timers ─► notes, presence and counts
+    timers ─► presence and counts
 
 The intervals are those of `dashboard/src/shared/live/` and `dashboard/src/pages/inbox/`. Each page has its own session
 and an open conversation. Runs in its own process: `python -m bench.open_pages`.
@@ -20,8 +20,8 @@ from bench.load import header, quantile
 from bench.processes import end_with_parent, say
 from gatepost.model.session import csrf_token
 
-POLLED = {"notes": 10.0, "presence": 20.0, "counts": 60.0}  # seconds between two requests
-PACE = {"counts": 5.0, "channels": 10.0}  # seconds between two requests that events cause, and up to 30 % more
+POLLED = {"presence": 60.0, "counts": 60.0}  # seconds between two requests
+PACE = {"counts": 8.0, "channels": 30.0}  # seconds between two requests that events cause, and up to 30 % more
 _SETTLE = 1.0  # seconds from the opening of the last page to the begin
 _MESSAGE = b"event: message_notification"
 _TIME = re.compile(rb'"id":"evt_([0-9a-f]{12})')  # an id begins with its time in milliseconds
@@ -61,7 +61,6 @@ class OpenPage:
         changes += f"content-type: application/json\r\ncontent-length: {len(body)}\r\n"
         return {
             "stream": self._request("GET", base + "account/stream"),
-            "notes": self._request("GET", f"{base}conversations/{conversation}/notes?limit=20", of_channel),
             "counts": self._request("GET", f"{base}conversations/counts", of_channel),
             "channels": self._request("GET", f"{base}account/channels"),
             "presence": self._request("PUT", f"{base}account/presence", changes) + body,

@@ -48,10 +48,10 @@ async def test_sessions(gateway: Gateway) -> None:
         checks = [sessions.check(request, rule) for request in requests]
         checks += [sessions.check(request_of(token_of(people[0]), gateway.channel), on_channel)]
         assert await outcomes(*checks) == [True, True, True, False, True]
-        assert len(plans) == 1
+        assert len(plans) == 2, "one for the sessions, one for the channel"
         await sign_in.end_sessions(gateway.db, people[1].user, now=gateway.clock.now())
         assert await outcomes(*(sessions.check(request, rule) for request in requests)) == [True, False, True, False]
-        assert len(plans) == 2
+        assert len(plans) == 3
         for person in people[::2]:
             access, _ = await sessions.admit(request_of(token_of(person)), rule)
             assert access.user.user_id == person.user.id

@@ -88,7 +88,7 @@ async def test_a_cookie_that_was_given_is_never_adopted(gateway: Gateway) -> Non
     first = person.cookie
     await person.sign_in(cookie=first)
     assert person.cookie != first
-    assert await find_session(gateway.db, token_hash(first.partition("=")[2]), None) is None, "it was replaced"
+    assert await find_session(gateway.db, token_hash(first.partition("=")[2])) is None, "it was replaced"
     assert len(await list_sessions(gateway.db, person.user.id, gateway.clock.now())) == 1
 
 

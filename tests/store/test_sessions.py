@@ -13,6 +13,7 @@ import pytest
 from gatepost.model.account_log import OPERATOR, LogEntry, new_entry
 from gatepost.model.session import token_hash
 from gatepost.store.account_log import add_entry, forget_entries, list_entries
+from gatepost.store.channels import find_access
 from gatepost.store.migrate import migrate
 from gatepost.store.one_time_links import forget_links, insert_link, use_link
 from gatepost.store.pool import Database
@@ -87,19 +88,17 @@ async def test_a_session_is_found_by_indexes_alone(filled: str, analyzed: bool) 
         await conn.execute("ANALYZE")
         await conn.close()
     async with explained_database(filled) as (db, plans):
-        for channel in (CHANNEL, None):
-            found = await find_session(db, session_hash(1001), channel)
-            assert found is not None
-            assert (found.caller is not None) == (channel is not None)
-            assert found.user.email == "1-1@x.y"
-        strange = await find_session(db, session_hash(2001), CHANNEL)
-        assert strange is not None
-        assert strange.caller is None, "another account's channel"
-        for plan in plans:
-            check_plan(plan)
-        many = [(session_hash(1001 + number), None) for number in range(20)]
-        assert (await find_sessions(db, [*many, (token_hash("unknown"), None)])).keys() == set(many)
-        check_plan(plans[-1], 20)
+        found = await find_session(db, session_hash(1001))
+        assert found is not None
+        assert found.email == "1-1@x.y"
+        many = [session_hash(1001 + number) for number in range(20)]
+        assert (await find_sessions(db, [*many, token_hash("unknown")])).keys() == set(many)
+        (channel,) = (await find_access(db, [CHANNEL, UUID(int=99)])).values()
+        assert (channel.account_id, channel.window) == (ACCOUNT, True)
+        one, many_plan, channel_plan = plans
+        check_plan(one)
+        check_plan(many_plan, 20)
+        assert channel_plan.rows_filtered == 0
 
 
 def check_plan(plan: Plan, sessions: int = 1) -> None:
@@ -109,7 +108,7 @@ def check_plan(plan: Plan, sessions: int = 1) -> None:
     for node in nodes:
         assert node["Node Type"].startswith("Index"), node
         assert node["Actual Rows"] * node["Actual Loops"] <= sessions, node
-    assert plan.rows_filtered <= 1  # the channel of another account
+    assert plan.rows_filtered == 0
     assert plan.buffers < 40 * sessions
 
 

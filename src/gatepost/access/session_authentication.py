@@ -1,6 +1,6 @@
 """Authenticate requests by the session of a person who is signed in.
 
-cookie ─► session and user (cached as keys are) ─► on a change: origin, CSRF token ─► account, role, scope ─► channel
+cookie ─► session and user, channel (cached as keys are) ─► on a change: origin, CSRF token ─► account, role, scope
 """
 
 from datetime import datetime
@@ -19,7 +19,9 @@ from gatepost.model import ids
 from gatepost.model.errors import BadRequest, NotAuthenticated, NotFound
 from gatepost.model.session import (
     AccessRule,
+    ChannelAccess,
     SessionAccess,
+    SignedInUser,
     check_csrf_token,
     check_rule,
     check_session,
@@ -27,8 +29,9 @@ from gatepost.model.session import (
     session_ended,
     token_hash,
 )
+from gatepost.store.channels import find_access
 from gatepost.store.pool import Database
-from gatepost.store.sessions import USE_EVERY, SessionKey, find_sessions, record_session_uses
+from gatepost.store.sessions import USE_EVERY, find_sessions, record_session_uses
 
 _SAFE = frozenset(("GET", "HEAD", "OPTIONS"))
 
@@ -55,8 +58,12 @@ class SessionAuthenticator:
         self._clock = clock
         self._rate = rate
         self._wrong = wrong
-        self._found: TimedCache[SessionKey, SessionAccess | None] = TimedCache(
-            GroupedLookup(partial(find_sessions, db)).find, min(cache_seconds, 1.0)
+        seconds = min(cache_seconds, 1.0)
+        self._users: TimedCache[bytes, SignedInUser | None] = TimedCache(
+            GroupedLookup(partial(find_sessions, db)).find, seconds
+        )
+        self._channels: TimedCache[UUID, ChannelAccess | None] = TimedCache(
+            GroupedLookup(partial(find_access, db)).find, seconds
         )
         self._used: dict[UUID, datetime] = {}
 
@@ -82,7 +89,7 @@ class SessionAuthenticator:
 
     def forget(self) -> None:
         """Look every session up again: one has ended or changed. Other nodes do so within a second."""
-        self._found.clear()
+        self._users.clear()
 
     async def note_use(self) -> None:
         """Store which sessions were used since the last call."""
@@ -93,8 +100,9 @@ class SessionAuthenticator:
     async def _valid(self, request: SessionRequest) -> SessionAccess:
         if not is_token(request.token):
             raise session_ended()
+        user = check_session(await self._users.get(token_hash(request.token)), self._clock.now())
         channel_id = ids.parse_id("ch", request.channel) if request.channel else None
-        return check_session(await self._found.get((token_hash(request.token), channel_id)), self._clock.now())
+        return SessionAccess(user, user.caller_on(await self._channels.get(channel_id)) if channel_id else None)
 
     def _allowed(
         self, request: SessionRequest, access: SessionAccess, rule: AccessRule, now: datetime

@@ -93,10 +93,10 @@ async def begin_session(db: Database, user: User, visit: Visit, now: datetime) -
 
 async def read_session(db: Database, token: str) -> SignedInUser:
     """Return the session of a token that was just created."""
-    access = await sessions.find_session(db, token_hash(token), None)
-    if access is None:
+    user = await sessions.find_session(db, token_hash(token))
+    if user is None:
         raise session_ended()
-    return access.user
+    return user
 
 
 async def sign_out(db: Database, user: SignedInUser, *, everywhere: bool, now: datetime) -> int:

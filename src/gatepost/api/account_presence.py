@@ -24,7 +24,7 @@ class PresenceChange(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     conversation: Annotated[str, Meta(description="The conversation, cv_….")]
     state: Annotated[
         Literal["viewing", "typing", "gone"],
-        Meta(description="`viewing` expires after 30 seconds, `typing` after 10, unless it is repeated."),
+        Meta(description="`viewing` expires after 90 seconds, `typing` after 10, unless it is repeated."),
     ]
 
 

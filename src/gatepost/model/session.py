@@ -61,6 +61,33 @@ class SignedInUser(msgspec.Struct, frozen=True):
         """The person in the log of the account."""
         return Actor("user", self.user_id, self.email)
 
+    def caller_on(self, channel: "ChannelAccess | None") -> Caller | None:
+        """Return the person as the caller on a channel of the account; None for another one."""
+        if channel is None or channel.account_id != self.account_id:
+            return None
+        return Caller(
+            self.principal,
+            channel.id,
+            channel.kind,
+            channel.phone,
+            self.account_id,
+            self.plan,
+            self.suspended,
+            self.api_access,
+            self.trial_ends_at,
+            channel.window,
+        )
+
+
+class ChannelAccess(msgspec.Struct, frozen=True):
+    """What of a channel decides about requests."""
+
+    id: UUID
+    account_id: UUID
+    kind: str
+    phone: str
+    window: bool
+
 
 class SessionAccess(msgspec.Struct, frozen=True):
     """A session, and the caller on the channel that a request names; None if the account has no such channel."""
@@ -116,11 +143,11 @@ def session_ended() -> NotAuthenticated:
     return NotAuthenticated("You are not signed in, or your session has ended. Sign in.", "session_ended")
 
 
-def check_session(access: SessionAccess | None, now: datetime) -> SessionAccess:
+def check_session(user: SignedInUser | None, now: datetime) -> SignedInUser:
     """Reject a session that does not exist, was not used for too long or is too old. The error does not say which."""
-    if access is None or now >= access.user.idle_expires_at:
+    if user is None or now >= user.idle_expires_at:
         raise session_ended()
-    return access
+    return user
 
 
 def check_rule(user: SignedInUser, rule: AccessRule, now: datetime) -> None:

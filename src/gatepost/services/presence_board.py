@@ -10,7 +10,7 @@ from gatepost.services.account_feed import Notice
 from gatepost.services.account_streams import AccountStreams
 from gatepost.store.presence import Presence
 
-SECONDS = {"viewing": 30, "typing": 10, "gone": 0}  # until a state expires, if the page does not repeat it
+SECONDS = {"viewing": 90, "typing": 10, "gone": 0}  # until a state expires, if the page does not repeat it
 MAX_KNOWN = 10_000  # of all accounts; the oldest are forgotten first
 NAME_MAX = 100
 

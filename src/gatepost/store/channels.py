@@ -13,6 +13,7 @@ from gatepost.model.errors import Conflict
 from gatepost.model.event import ChannelRef
 from gatepost.model.event.acknowledgements import AckConnection
 from gatepost.model.number_status import TOKEN_REJECTED
+from gatepost.model.session import ChannelAccess
 from gatepost.store.account_log import insert_entry
 from gatepost.store.channel_head import ChannelTransaction, channel_transaction
 from gatepost.store.devices import record_device
@@ -123,6 +124,16 @@ async def get_config(db: Database, channel_id: UUID) -> ChannelConfig | None:
     """Return a channel of any account, for its owner and for the network's callbacks."""
     row = await db.fetchrow(f"SELECT {_COLUMNS}, state FROM channels WHERE id = $1", channel_id)
     return _channel(row) if row else None
+
+
+async def find_access(db: Database, channel_ids: Sequence[UUID]) -> dict[UUID, ChannelAccess]:
+    """Return what decides about requests of those of the channels that exist."""
+    rows = await db.fetch(
+        """SELECT id, account_id, kind, phone, COALESCE((limits->>'window')::int, 1) <> 0 AS window
+           FROM channels WHERE id = ANY ($1::uuid[])""",
+        list(channel_ids),
+    )
+    return {row["id"]: ChannelAccess(**row) for row in rows}
 
 
 async def get_channel(db: Database, account_id: UUID, channel_id: UUID) -> ChannelConfig | None:

@@ -7,17 +7,15 @@ from uuid import UUID
 
 import msgspec
 
-from gatepost.model.account import API_ACCESS, Caller, Principal
+from gatepost.model.account import API_ACCESS, Principal
 from gatepost.model.account_log import LogEntry
-from gatepost.model.session import IDLE, ROLE_SCOPES, SessionAccess, SignedInUser
+from gatepost.model.session import IDLE, ROLE_SCOPES, SignedInUser
 from gatepost.store.account_log import insert_entry
 from gatepost.store.pool import Database
 from gatepost.store.statement import statement
 from gatepost.store.users import User
 
 USE_EVERY = timedelta(minutes=1)  # how often the last use of a session is written at most
-_CHANNEL = ("channel_id", "kind", "phone", "window")
-SessionKey = tuple[bytes, UUID | None]  # the hash of the token, and the channel that a request names
 
 
 class StoredSession(msgspec.Struct, frozen=True):
@@ -32,46 +30,34 @@ class StoredSession(msgspec.Struct, frozen=True):
     user_agent: str
 
 
-async def find_session(db: Database, token_hash: bytes, channel_id: UUID | None) -> SessionAccess | None:
-    """Return a session with its user and account, and the caller on a channel if the account has it."""
-    key = token_hash, channel_id
-    return (await find_sessions(db, [key])).get(key)
+async def find_session(db: Database, token_hash: bytes) -> SignedInUser | None:
+    """Return a session with its user and account."""
+    return (await find_sessions(db, [token_hash])).get(token_hash)
 
 
-async def find_sessions(db: Database, keys: Sequence[SessionKey]) -> dict[SessionKey, SessionAccess]:
-    """Return those of the sessions that exist."""
+async def find_sessions(db: Database, hashes: Sequence[bytes]) -> dict[bytes, SignedInUser]:
+    """Return those of the sessions that exist, by the hash of the token."""
     rows = await db.fetch(
-        """SELECT k.hash, k.named, found.* FROM unnest($1::bytea[], $2::uuid[]) AS k (hash, named) CROSS JOIN LATERAL (
+        """SELECT given.hash, found.* FROM unnest($1::bytea[]) AS given (hash) CROSS JOIN LATERAL (
                SELECT s.id, s.user_id, s.created_at, s.last_used_at, s.expires_at, u.email, u.name, u.role,
                       u.totp_active AS totp, a.id AS account_id, a.name AS account_name, a.plan, a.suspended,
                       a.trial_ends_at,
-                      EXISTS (SELECT FROM account_addons x WHERE x.account_id = a.id AND x.addon = $3) AS api_access,
-                      c.id AS channel_id, c.kind, c.phone, COALESCE((c.limits->>'window')::int, 1) <> 0 AS window
+                      EXISTS (SELECT FROM account_addons x WHERE x.account_id = a.id AND x.addon = $2) AS api_access
                FROM sessions s JOIN users u ON u.id = s.user_id JOIN accounts a ON a.id = u.account_id
-               LEFT JOIN LATERAL (
-                   SELECT id, account_id, kind, phone, limits FROM channels WHERE id = k.named LIMIT 1) c
-                 ON c.account_id = a.id
-               WHERE s.hash = k.hash LIMIT 1) found""",
-        [hash_ for hash_, _ in keys],
-        [channel_id for _, channel_id in keys],
+               WHERE s.hash = given.hash LIMIT 1) found""",
+        list(hashes),
         API_ACCESS,
     )
-    return {(row["hash"], row["named"]): _access(dict(row)) for row in rows}
+    return {row["hash"]: _user(dict(row)) for row in rows}
 
 
-def _access(values: dict[str, Any]) -> SessionAccess:
-    del values["hash"], values["named"]
-    channel = {name: values.pop(name) for name in _CHANNEL}
-    scopes = ROLE_SCOPES[values["role"]]
-    label = values["name"] or values["email"]
+def _user(values: dict[str, Any]) -> SignedInUser:
+    del values["hash"]
+    label, scopes = values["name"] or values["email"], ROLE_SCOPES[values["role"]]
     principal = Principal(
         "session", values.pop("id"), scopes, values["expires_at"], user_id=values["user_id"], label=label
     )
-    user = SignedInUser(principal, **values)
-    if channel["channel_id"] is None:
-        return SessionAccess(user, None)
-    account = {name: values[name] for name in ("account_id", "plan", "suspended", "api_access", "trial_ends_at")}
-    return SessionAccess(user, Caller(principal, **channel, **account))
+    return SignedInUser(principal, **values)
 
 
 async def insert_session(

@@ -8,7 +8,7 @@ export type Other = { id: string; name: string; state: "viewing" | "typing"; unt
 type State = Other["state"] | "gone";
 
 const PRESENCE = ["presence"];
-const REPEAT_MS = 20_000; // the gateway forgets after 30 seconds
+const REPEAT_MS = 60_000; // the gateway forgets after 90 seconds; each goes to all open pages of the account
 const TYPING_MS = 4_000; // and typing after 10
 const PAUSE_MS = 6_000; // without a key, after which the person only looks
 

@@ -43,10 +43,10 @@ const DELIVERED = ["deliveries", "webhooks"];
 
 /** Milliseconds between two requests for the same, where it is not a second. */
 export const PACE: Record<string, number> = {
-  counts: 5_000,
+  counts: 8_000,
   deliveries: 2_000,
   webhooks: 5_000,
-  "/channels": 10_000,
+  "/channels": 30_000,
   "/checklist": 3_000,
   "/plan": 10_000,
   "/usage": 10_000,
