@@ -13,6 +13,7 @@ from gatepost.admin.checks import check_url
 from gatepost.admin.endpoints import NewEndpoint, check_headers
 from gatepost.admin.vault import Vault, VaultError
 from gatepost.model import ids
+from gatepost.model.endpoint import SWITCHED_OFF
 from gatepost.model.errors import Conflict, Invalid, NotFound
 from gatepost.model.event import TYPES
 from gatepost.store import endpoints as rows
@@ -170,7 +171,7 @@ async def test_off_says_why_and_on_wakes_the_channel(db: Database, vault: Vault,
         woken = await conn.fetchval("SELECT work_at FROM channel_heads WHERE channel_id = $1", tenants.my_channel)
     assert woken == LATER
     off = await endpoints.change_endpoint(db, vault, tenants.my_channel, made.id, state="disabled", now=LATER)
-    assert off.reason == endpoints.SWITCHED_OFF
+    assert off.reason == SWITCHED_OFF
 
 
 async def test_a_state_set_by_hand_is_told_once(db: Database, vault: Vault, tenants: Tenants) -> None:
@@ -201,7 +202,7 @@ async def test_a_state_set_by_hand_is_told_once(db: Database, vault: Vault, tena
         ("endpoint_disabled", "paused", "disabled"),
     ]
     assert {row["type"] for row in rows_} == {"system_notification"}
-    assert told[0]["data"]["reason"] == endpoints.SWITCHED_OFF
+    assert told[0]["data"]["reason"] == SWITCHED_OFF
 
 
 async def test_both_secrets_live_during_the_overlap(db: Database, vault: Vault, tenants: Tenants) -> None:

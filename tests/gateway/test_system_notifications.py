@@ -207,6 +207,32 @@ async def test_an_endpoint_that_is_gone_is_reported(gateway: Gateway, receiver: 
     assert [action for action, _ in await until_news(gateway, 2)][1] == "endpoint_enabled"
 
 
+async def test_the_list_of_channels_counts_what_needs_a_person(gateway: Gateway, receiver: Receiver) -> None:
+    person = await new_person(gateway, "reader")
+
+    async def attention() -> Any:
+        channels = (await person.call("GET", "/api/v1/account/channels")).json()["data"]
+        return {channel["phone"]: channel["attention"] for channel in channels}["15550007777"]
+
+    first = await create_template(gateway)
+    await create_template(gateway, name="other")
+    hooks = [
+        (await gateway.call("POST", HOOKS, {"url": f"{receiver.url}/{name}"})).json()["data"]["id"]
+        for name in ("gone", "off", "on")
+    ]
+    assert await attention() == {"endpoints": 0, "templates": 0}
+    await gateway.call("PATCH", f"{HOOKS}/{hooks[1]}", {"active": False})  # by a person, who knows
+    receiver.answer = lambda request: Answer(410 if request.path == "/gone" else 200)
+    await gateway.send(**TEXT)
+    await decide(gateway, first, "reject")
+    await until_news(gateway, 3)
+    assert await attention() == {"endpoints": 1, "templates": 1}
+    await decide(gateway, first, "approve")
+    await gateway.call("DELETE", f"{HOOKS}/{hooks[0]}")
+    await until_news(gateway, 4)
+    assert await attention() == {"endpoints": 0, "templates": 0}
+
+
 async def test_the_old_name_is_unknown(gateway: Gateway) -> None:
     check_refused(
         await gateway.call("GET", "/api/v1/events?types=endpoint_notification"), 422, "invalid_field", "types"

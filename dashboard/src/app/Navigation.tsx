@@ -1,4 +1,4 @@
-import { NavLink, Stack, Text } from "@mantine/core";
+import { Badge, NavLink, Stack, Text } from "@mantine/core";
 import {
   type Icon,
   IconBook,
@@ -15,6 +15,8 @@ import {
   IconWebhook,
 } from "@tabler/icons-react";
 import { Link, useRouterState } from "@tanstack/react-router";
+import { attentionOf, type Counts } from "../shared/attention";
+import { useChannel, useChannels } from "../shared/channels";
 import classes from "./Shell.module.css";
 
 type Item = {
@@ -51,6 +53,8 @@ const DOCUMENTS: { href: string; label: string; icon: Icon }[] = [
 
 export function Navigation() {
   const path = useRouterState({ select: (state) => state.location.pathname });
+  const { data: channels = [] } = useChannels();
+  const counts = attentionOf(channels, useChannel());
   return (
     <Stack gap="lg">
       <Stack component="nav" aria-label="Pages" gap={2}>
@@ -61,6 +65,7 @@ export function Navigation() {
             to={to}
             label={label}
             leftSection={<Picture size={19} stroke={1.7} aria-hidden />}
+            rightSection={<Attention count={to in counts ? counts[to as keyof Counts] : 0} />}
             active={path.startsWith(to)}
             aria-current={path.startsWith(to) ? "page" : undefined}
             className={classes.item}
@@ -85,5 +90,15 @@ export function Navigation() {
         ))}
       </Stack>
     </Stack>
+  );
+}
+
+/** How much on a page needs a person. */
+function Attention({ count }: { count: number }) {
+  if (count === 0) return null;
+  return (
+    <Badge color="orange" variant="light" size="sm" aria-label={`${count} ${count === 1 ? "needs" : "need"} attention`}>
+      {count}
+    </Badge>
   );
 }

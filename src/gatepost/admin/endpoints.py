@@ -24,7 +24,7 @@ from gatepost.admin.signing import (
 from gatepost.admin.vault import Vault
 from gatepost.model import ids
 from gatepost.model.delivery import is_reserved_header
-from gatepost.model.endpoint import ACTIVE, DEFAULT_OPTIONS, DISABLED, DeliveryOptions, check_options
+from gatepost.model.endpoint import ACTIVE, DEFAULT_OPTIONS, DISABLED, SWITCHED_OFF, DeliveryOptions, check_options
 from gatepost.model.errors import Conflict, NotFound, invalid_field
 from gatepost.model.event import ALL_TYPES, TYPES
 from gatepost.model.problem_collector import ProblemCollector
@@ -40,7 +40,6 @@ ENDPOINTS_MAX = 20
 HEADERS_MAX = 20
 HEADER_VALUE_MAX = 1024
 STATES = (ACTIVE, DISABLED)  # that users may set; only the breaker sets the third
-SWITCHED_OFF = "Switched off by its owner."
 _ROTATIONS = 5  # concurrent rotations after which one gives up
 _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}")
 

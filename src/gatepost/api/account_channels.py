@@ -138,7 +138,7 @@ async def _overviews(
             gateway.limits(row, link, now),
             decode_headroom(activity[row.id].pace),
             ChannelLink.of(link, now) if link else None,
-            activity[row.id].unread,
+            activity[row.id],
         )
         found.append(ChannelOverview.of(row, **state, **more))
     return found

@@ -8,6 +8,7 @@ from gatepost.model.errors import FieldProblem
 from gatepost.model.problem_collector import invalid_fields
 
 ACTIVE, PAUSED, DISABLED = "active", "paused", "disabled"
+SWITCHED_OFF = "Switched off by its owner."  # the reason if a person disabled it
 BATCH_MAX = 100
 BATCH_WAIT_MAX = 1.0
 RATE_MAX = 1000

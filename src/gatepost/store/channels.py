@@ -9,6 +9,7 @@ import msgspec
 
 from gatepost.model import ids, times
 from gatepost.model.account_log import LogEntry
+from gatepost.model.endpoint import SWITCHED_OFF
 from gatepost.model.errors import Conflict
 from gatepost.model.event import ChannelRef
 from gatepost.model.event.acknowledgements import AckConnection
@@ -256,24 +257,31 @@ async def get_pace(db: Database, channel_id: UUID) -> str:
 
 
 class ChannelActivity(msgspec.Struct, frozen=True):
-    """What the owner last saved about a channel's pace, as JSON, and how many conversations are unread."""
+    """What the owner last saved about a channel's pace, as JSON, and how much of it needs a person."""
 
     pace: str
-    unread: int
+    unread: int  # conversations
+    endpoints: int  # that are paused, or that the gateway has disabled
+    templates: int  # that the network has rejected, paused or disabled
 
 
 async def list_activity(db: Database, account_id: UUID, unread_max: int) -> dict[UUID, ChannelActivity]:
     """Return the activity of the channels of an account. Unread conversations are counted up to a maximum."""
     rows = await db.fetch(
-        """SELECT c.id, h.pace, u.unread
+        """SELECT c.id, h.pace, u.unread,
+                  (SELECT count(*) FROM endpoints WHERE channel_id = c.id AND state <> 'active'
+                     AND (state = 'paused' OR reason IS DISTINCT FROM $3)) AS endpoints,
+                  (SELECT count(*) FROM templates
+                   WHERE channel_id = c.id AND status IN ('REJECTED', 'PAUSED', 'DISABLED')) AS templates
            FROM channels c JOIN channel_heads h ON h.channel_id = c.id CROSS JOIN LATERAL (
                SELECT count(*) AS unread FROM (
                    SELECT 1 FROM conversations WHERE channel_id = c.id AND unread > 0 LIMIT $2) found) u
            WHERE c.account_id = $1""",
         account_id,
         unread_max,
+        SWITCHED_OFF,
     )
-    return {row["id"]: ChannelActivity(row["pace"], row["unread"]) for row in rows}
+    return {id_: ChannelActivity(*rest) for id_, *rest in rows}
 
 
 async def record_connection(

@@ -2,6 +2,7 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { ask, askPage, type Schemas, tell } from "../../shared/api/client";
 import { useChannelScope } from "../../shared/channels";
 import { channelKey, useChannelMutation, useChannelPages } from "../../shared/lists";
+import { expectOwnChange } from "../../shared/live/ownChanges";
 import { type LogSearch, toQuery } from "./search";
 
 export type Webhook = Schemas["Webhook"];
@@ -44,6 +45,7 @@ export function useChangeEndpoint(endpoint: string) {
   return useMutation({
     mutationFn: (body: ChangeEndpoint) =>
       ask(api.PATCH("/api/v1/webhooks/{endpoint_id}", { params: { path: { endpoint_id: endpoint } }, body })),
+    onMutate: () => expectOwnChange(endpoint),
     onSuccess: async (changed) => {
       await client.cancelQueries({ queryKey: channelKey(id, ENDPOINTS) }); // an answer on its way may be older
       client.setQueryData<Webhook[]>(channelKey(id, ENDPOINTS), (list) =>

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { GatewayEvent } from "./follow";
 import { askAfterAnswer, askAgain, Invalidator } from "./invalidate";
 import { backWords } from "./live";
-import { changesOf, changesOfNotice, isAboutAll, isNoticed, keyOf } from "./table";
+import { changesOf, changesOfNotice, isAboutAll, isNoticed, keyOf, nameOf } from "./table";
 
 const event = (type: string, action = "created"): GatewayEvent => ({
   id: "evt_1",
@@ -41,8 +41,9 @@ test("news for operators change templates, the channel, and where it was read, t
     "ch_1",
     "health",
   ]);
-  const kinds = changesOf(event("system_notification", "endpoint_paused")).map(({ kind }) => kind);
-  expect(kinds).toContain("webhooks");
+  const paused = changesOf(event("system_notification", "endpoint_paused"));
+  expect(paused.map(keyOf).filter(([, , kind]) => kind === "webhooks")).toHaveLength(2);
+  expect(new Set(paused.map(nameOf)).size).toBe(paused.length);
 });
 
 test("an unknown event is delivered too, and an unknown notice changes nothing", () => {

@@ -4,8 +4,8 @@ const SESSION = "session"; // what is known of the person and the account
 
 /**
  * What an event changes: the kinds of queries of its channel that are asked again, and with a slash in front those of
- * the account, where a second word has a pace of its own. A line for one action, such as "ack_notification connection",
- * is taken instead of that of its type.
+ * the account. A kind with a second word has a pace of its own. A line for one action, such as "ack_notification
+ * connection", is taken instead of that of its type.
  */
 const CHANGES: Record<string, string[]> = {
   message_notification: [
@@ -18,7 +18,7 @@ const CHANGES: Record<string, string[]> = {
   label_notifications: ["labels", "contacts", "conversations", "conversation"],
   contact_notifications: ["contacts", "orders", "conversations", "conversation"],
   order_notifications: ["orders"],
-  system_notification: ["templates", "info", "/channels connection"],
+  system_notification: ["templates", "webhooks state", "info", "/channels connection"],
   "system_notification number_quality_changed": ["info", "health", "/channels connection"],
   "system_notification number_tier_changed": ["info", "health", "/channels connection"],
 };
@@ -32,8 +32,8 @@ const NOTICED: Record<string, string[]> = {
   keys: ["keys"],
   refused_requests: ["refused"],
   notes: ["notes"],
-  templates: ["templates"],
-  webhooks: ["webhooks", "/checklist"],
+  templates: ["templates", "/channels connection"],
+  webhooks: ["webhooks", "/channels connection", "/checklist"],
   recoveries: ["recoveries"],
   deliveries: ["deliveries", "webhooks", "trace"],
 };
@@ -88,11 +88,12 @@ function named(channel: string, kinds: string[] = []): Change[] {
 
 /** Changes with the same name are made together. */
 export function nameOf(change: Change): string {
-  return change.kind.startsWith("/") ? change.kind : keyOf(change).join(" ");
+  return change.kind.startsWith("/") ? change.kind : `${change.channel} ${change.kind}`;
 }
 
 /** The key of the queries that a change is about. */
 export function keyOf({ channel, kind }: Change): string[] {
   if (kind === SESSION) return [kind];
-  return kind.startsWith("/") ? ["account", kind.slice(1).split(" ", 1).join()] : ["channel", channel, kind];
+  const [name = ""] = kind.split(" ");
+  return name.startsWith("/") ? ["account", name.slice(1)] : ["channel", channel, name];
 }

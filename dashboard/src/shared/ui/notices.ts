@@ -1,5 +1,7 @@
 import { notifications } from "@mantine/notifications";
+import { createElement } from "react";
 import { inWords } from "../api/problem";
+import { NewsText } from "./NewsText";
 
 const CLOSE = { closeButtonProps: { "aria-label": "Close" } };
 
@@ -17,4 +19,17 @@ export function showFailure(error: unknown): void {
     autoClose: 10_000,
     ...CLOSE,
   });
+}
+
+const GOOD_MS = 6_000;
+const BAD_MS = 20_000;
+
+/** Says what happened elsewhere, with a way to it. The same id is shown once. */
+export function showNews(id: string, text: string, color: string, onOpen: () => void): void {
+  const open = () => {
+    notifications.hide(id);
+    onOpen();
+  };
+  const message = createElement(NewsText, { text, onOpen: open });
+  notifications.show({ id, message, color, autoClose: color === "teal" ? GOOD_MS : BAD_MS, ...CLOSE });
 }

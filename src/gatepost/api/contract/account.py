@@ -23,7 +23,7 @@ from gatepost.model.account_log import Actor, LogEntry
 from gatepost.model.number_status import TOKEN_REJECTED
 from gatepost.model.session import Role
 from gatepost.store import accounts, keys
-from gatepost.store.channels import ChannelConfig
+from gatepost.store.channels import ChannelActivity, ChannelConfig
 from gatepost.store.one_time_links import Purpose
 from gatepost.store.refused_requests import RefusedRow
 from gatepost.store.users import User
@@ -161,8 +161,15 @@ class AccountChannel(ApiObject, frozen=True):
         )
 
 
+class ChannelAttention(ApiObject, frozen=True):
+    """How much of a channel needs a person."""
+
+    endpoints: Annotated[int, Meta(description="Paused, or disabled by the gateway.", examples=[0])]
+    templates: Annotated[int, Meta(description="Rejected, paused or disabled by the network.", examples=[1])]
+
+
 class ChannelOverview(AccountChannel, frozen=True, kw_only=True):
-    """A channel with the state of its number, what its limits leave, and its unread conversations."""
+    """A channel with the state of its number, what its limits leave, and what needs a person."""
 
     token_rejected_at: Annotated[
         Never, Meta(description="When the network rejected the access token. Null: it is valid.")
@@ -175,11 +182,17 @@ class ChannelOverview(AccountChannel, frozen=True, kw_only=True):
     queued: Annotated[int, Meta(examples=[0])]
     waiting: Annotated[ChannelWaiting | None, Meta(examples=[None])]
     unread: Annotated[int, Meta(description=f"Unread conversations, up to {UNREAD_MAX:,}.", examples=[3])]
+    attention: ChannelAttention
     link: ChannelLink | UnsetType = UNSET
 
     @classmethod
     def state_of(
-        cls, row: ChannelConfig, limits: ChannelLimits, headroom: Headroom, link: ChannelLink | None, unread: int
+        cls,
+        row: ChannelConfig,
+        limits: ChannelLimits,
+        headroom: Headroom,
+        link: ChannelLink | None,
+        activity: ChannelActivity,
     ) -> dict[str, Any]:
         """Return the fields besides those of `AccountChannel`."""
         return {
@@ -191,7 +204,8 @@ class ChannelOverview(AccountChannel, frozen=True, kw_only=True):
             "pair": headroom.pair_within(limits),
             "queued": headroom.queued,
             "waiting": headroom.waiting,
-            "unread": unread,
+            "unread": activity.unread,
+            "attention": ChannelAttention(activity.endpoints, activity.templates),
             "link": link or UNSET,
         }
 
