@@ -64,7 +64,7 @@ async def test_invited_joined_changed_and_removed(gateway: Gateway) -> None:
         await ben.page.get_by_label("Your name").fill("Ben")
         await ben.page.get_by_label("New password").fill(PASSWORD)
         await ben.page.get_by_role("button", name="Join").click()
-        await expect(ben.page.get_by_role("button", name="Your menu: Ben")).to_be_visible()
+        await expect(ben.page.get_by_role("button", name="Your menu: Ben Test")).to_be_visible()
         await ben.open("/account/log")
         await ben.see("Only owners see the log")
         await ben.open("/account")

@@ -94,7 +94,7 @@ async def test_an_invitation_sets_a_password_and_signs_in_once(gateway: Gateway)
         await visitor.see("Use at least 10 characters.")
         await visitor.page.get_by_label("New password").fill(PASSWORD)
         await visitor.page.get_by_role("button", name="Join").click()
-        await expect(visitor.page.get_by_role("button", name="Your menu: Ben")).to_be_visible()
+        await expect(visitor.page.get_by_role("button", name="Your menu: Ben Test")).to_be_visible()
         await visitor.open(f"/link/{link.token}")
         await visitor.see("This link does not work any more")
 

@@ -109,12 +109,13 @@ async def test_a_failing_webhook_is_found_fixed_retried_and_recovered(standing: 
         assert await page.title() == "Webhooks – Gatepost"
 
 
-async def test_a_selection_is_retried_and_filters_are_in_the_address(gateway: Gateway, receiver: Receiver) -> None:
+async def test_a_selection_is_retried_and_filters_are_in_the_address(standing: Gateway, receiver: Receiver) -> None:
+    """The clock stands, so that nothing is retried unless a person asks for it."""
     receiver.answer = Answer(500)
-    await create_webhook(gateway, f"{receiver.url}/hooks")
-    await gateway.send(**TEXT)
-    await gateway.send(**TEXT)
-    async with visiting(gateway) as visitor:
+    await create_webhook(standing, f"{receiver.url}/hooks")
+    await standing.send(**TEXT)
+    await standing.send(**TEXT)
+    async with visiting(standing) as visitor:
         await visitor.sign_in("/webhooks/log")
         page = visitor.page
         await expect(page.get_by_role("row", name="Retrying")).to_have_count(2)

@@ -7,6 +7,7 @@ import { readOrderSearch } from "../pages/orders/search";
 import { readTemplateSearch } from "../pages/templates/search";
 import { readUsageSearch } from "../pages/usage/search";
 import { readLogSearch } from "../pages/webhooks/search";
+import { only } from "../shared/search";
 import { Failure } from "../shared/ui/Failure";
 import { lazyRouteComponent } from "./lazyRouteComponent";
 import { NotFound } from "./NotFound";
@@ -42,7 +43,7 @@ const home = createRoute({
 const inbox = createRoute({
   getParentRoute: () => signedIn,
   path: "/inbox",
-  validateSearch: readInboxSearch,
+  validateSearch: only(readInboxSearch),
   search: { middlewares: [retainSearchParams(["all"])] },
   staticData: { wide: true },
   component: lazyRouteComponent(() => import("../pages/inbox/InboxPage"), "InboxPage"),
@@ -57,14 +58,14 @@ const webhooks = createRoute({
 const webhookLog = createRoute({
   getParentRoute: () => signedIn,
   path: "/webhooks/log",
-  validateSearch: readLogSearch,
+  validateSearch: only(readLogSearch),
   component: lazyRouteComponent(() => import("../pages/webhooks/LogPage"), "LogPage"),
 });
 
 const contacts = createRoute({
   getParentRoute: () => signedIn,
   path: "/contacts",
-  validateSearch: readContactSearch,
+  validateSearch: only(readContactSearch),
   component: lazyRouteComponent(() => import("../pages/contacts/ContactsPage"), "ContactsPage"),
 });
 
@@ -77,28 +78,28 @@ const labels = createRoute({
 const orders = createRoute({
   getParentRoute: () => signedIn,
   path: "/orders",
-  validateSearch: readOrderSearch,
+  validateSearch: only(readOrderSearch),
   component: lazyRouteComponent(() => import("../pages/orders/OrdersPage"), "OrdersPage"),
 });
 
 const templates = createRoute({
   getParentRoute: () => signedIn,
   path: "/templates",
-  validateSearch: readTemplateSearch,
+  validateSearch: only(readTemplateSearch),
   component: lazyRouteComponent(() => import("../pages/templates/TemplatesPage"), "TemplatesPage"),
 });
 
 const templateEditor = createRoute({
   getParentRoute: () => signedIn,
   path: "/templates/editor",
-  validateSearch: readTemplateSearch,
+  validateSearch: only(readTemplateSearch),
   component: lazyRouteComponent(() => import("../pages/templates/EditorPage"), "EditorPage"),
 });
 
 const usage = createRoute({
   getParentRoute: () => signedIn,
   path: "/usage",
-  validateSearch: readUsageSearch,
+  validateSearch: only(readUsageSearch),
   component: lazyRouteComponent(() => import("../pages/usage/UsagePage"), "UsagePage"),
 });
 
@@ -123,14 +124,14 @@ const codeExamples = createRoute({
 const apiConsole = createRoute({
   getParentRoute: () => signedIn,
   path: "/developers/console",
-  validateSearch: readConsoleSearch,
+  validateSearch: only(readConsoleSearch),
   component: lazyRouteComponent(() => import("../pages/developers/ConsolePage"), "ConsolePage"),
 });
 
 const refusedRequests = createRoute({
   getParentRoute: () => signedIn,
   path: "/developers/refused",
-  validateSearch: readRefusedSearch,
+  validateSearch: only(readRefusedSearch),
   component: lazyRouteComponent(() => import("../pages/developers/RefusedPage"), "RefusedPage"),
 });
 
@@ -149,7 +150,7 @@ const plan = createRoute({
 const accountLog = createRoute({
   getParentRoute: () => signedIn,
   path: "/account/log",
-  validateSearch: readAccountLogSearch,
+  validateSearch: only(readAccountLogSearch),
   component: lazyRouteComponent(() => import("../pages/account/LogPage"), "LogPage"),
 });
 

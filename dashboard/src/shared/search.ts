@@ -10,3 +10,14 @@ export function readTexts<Name extends string>(
   }
   return found;
 }
+
+/**
+ * A reader of an address whose result is all that a page gets, besides the channel. Without it the router keeps each
+ * parameter that a reader leaves out because it makes no sense.
+ */
+export function only<Search extends object>(read: (search: Record<string, unknown>) => Search) {
+  return (search: Record<string, unknown>): Search => {
+    const names = Object.keys(search).filter((name) => name !== "channel");
+    return { ...(Object.fromEntries(names.map((name) => [name, undefined])) as object), ...read(search) };
+  };
+}
