@@ -78,6 +78,9 @@ class OpenPage:
         self._start(self._follow(stream))
         for name, seconds in POLLED.items():
             self._start(self._poll(name, seconds))
+        for name, seconds in PACE.items():  # as if it had been open for some time: not all pages ask at once
+            self._again[name] = False
+            self._start(self._refresh(name, random.random() * seconds))
 
     def _start(self, work: "asyncio._CoroutineLike[None]") -> None:
         task = asyncio.create_task(work)
@@ -104,17 +107,16 @@ class OpenPage:
         if name in self._again:
             self._again[name] = True
         else:
-            self._again[name] = False
-            self._start(self._refresh(name))
+            self._again[name] = True
+            self._start(self._refresh(name, 0.0))
 
-    async def _refresh(self, name: str) -> None:
-        while True:
+    async def _refresh(self, name: str, wait: float) -> None:
+        await asyncio.sleep(wait)
+        while self._again[name]:
+            self._again[name] = False
             await self._ask(name)
             await asyncio.sleep(PACE[name] * (1 + random.random() * 0.3))
-            if not self._again[name]:
-                del self._again[name]
-                return
-            self._again[name] = False
+        del self._again[name]
 
     async def _ask(self, name: str) -> None:
         async with self._lock:

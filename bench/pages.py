@@ -93,7 +93,8 @@ async def _sample(gateway: Gateway, tenant: Tenant, pages: list[str] | None, rat
         if rate:
             written = ["--dsn", gateway.dsn, "--channel", str(tenant.channel_id)]
             written += ["--rate", str(rate), "--seconds", str(10 * _SECONDS)]
-            await stack.enter_async_context(running("bench.event_writer", *written))
+            writer = await stack.enter_async_context(running("bench.event_writer", *written))
+            await writer.receive()
         if pages is not None:
             driver = await stack.enter_async_context(running("bench.open_pages", *pages, "--seconds", str(_SECONDS)))
             return await measure.sample(driver, gateway.cpu, _SECONDS)
