@@ -52,8 +52,8 @@ class Floor(msgspec.Struct, frozen=True):
 async def floor(gateway: Gateway, kind: str, stack: str = "asgi") -> AsyncIterator[Floor]:
     """Run a baseline server on the same database as a gateway."""
     async with running("bench.baseline_servers", "--kind", kind, "--stack", stack, "--dsn", gateway.dsn) as child:
-        told = await child.receive()
-        yield Floor(told["port"], child.process, gateway.postmaster)
+        seen = await child.receive()
+        yield Floor(seen["port"], child.process, gateway.postmaster)
 
 
 async def measure_accept(seconds: float, tell: Tell) -> AcceptFindings:

@@ -24,10 +24,10 @@ class Hooks:
 
     async def make(self, url: str, batch: int = 1) -> str:
         """Create an endpoint for the events of the writer; return its id."""
-        wishes: dict[str, Any] = {"url": url, "events": {type_: type_ == MESSAGE for type_ in TYPES}}
+        options: dict[str, Any] = {"url": url, "events": {type_: type_ == MESSAGE for type_ in TYPES}}
         if batch > 1:
-            wishes["batch"] = {"most": batch}
-        made: str = (await self._ask("POST", "", wishes))["id"]
+            options["batch"] = {"most": batch}
+        made: str = (await self._ask("POST", "", options))["id"]
         return made
 
     async def turn(self, endpoint: str, *, on: bool) -> None:

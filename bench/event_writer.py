@@ -65,29 +65,29 @@ class Teller:
         self._db = db
         self._channel_id = channel_id
         self._channel = ChannelRef(ids.format_id("ch", channel_id), "official", NUMBER["phone"])
-        self.told = 0
+        self.seen = 0
 
     async def tell(self, count: int) -> None:
         """Write a number of events in one commit."""
         now = datetime.now(UTC)
         async with channel_transaction(self._db, self._channel, self._channel_id, now) as change:
-            for number in range(self.told, self.told + count):
+            for number in range(self.seen, self.seen + count):
                 change.event_buffer.add(sample_data(number, now), person(number))
-        self.told += count
+        self.seen += count
         await notify_now(self._db, [self._channel_id])
 
 
 async def fill(teller: Teller, count: int) -> None:
     """Write a number of events as fast as possible."""
-    while teller.told < count:
-        await teller.tell(min(_BATCH, count - teller.told))
+    while teller.seen < count:
+        await teller.tell(min(_BATCH, count - teller.seen))
 
 
 async def keep_telling(teller: Teller, rate: float, seconds: float) -> None:
     """Write events at a rate. Events that a slow commit has delayed are written with the next one."""
     began = time.perf_counter()
     while (elapsed := time.perf_counter() - began) < seconds:
-        missing = int(elapsed * rate) - teller.told
+        missing = int(elapsed * rate) - teller.seen
         if missing > 0:
             await teller.tell(min(_BATCH, missing))
         await asyncio.sleep(max(0.0, began + elapsed + _TICK - time.perf_counter()))
@@ -103,7 +103,7 @@ async def drive(options: argparse.Namespace) -> None:
         await fill(teller, options.events)
     else:
         await keep_telling(teller, options.rate, options.seconds)
-    say("end", count=teller.told, seconds=time.perf_counter() - began, cpu=time.process_time() - cpu)
+    say("end", count=teller.seen, seconds=time.perf_counter() - began, cpu=time.process_time() - cpu)
     await db.close()
 
 

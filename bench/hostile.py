@@ -141,5 +141,5 @@ def _longest(log: Path, start: int) -> tuple[float, float]:
 
 
 def _stall(line: bytes) -> tuple[float, float]:
-    told = msgspec.json.decode(line)
-    return told["seconds"], told["cpu"]
+    seen = msgspec.json.decode(line)
+    return seen["seconds"], seen["cpu"]

@@ -34,7 +34,7 @@ class Lag(msgspec.Struct, frozen=True):
     """The lags in seconds, and the results of the writer."""
 
     name: str
-    told: Sample
+    seen: Sample
     events: int
     p50: float
     p99: float
@@ -93,11 +93,11 @@ class Stage:
         if endpoint:
             await self._hooks.turn(endpoint, on=True)
         await asyncio.sleep(_SETTLE)
-        told, lags = await self.told_at(load, seconds)
+        seen, lags = await self.told_at(load, seconds)
         if endpoint:
             await self._hooks.turn(endpoint, on=False)
         self._lags.setdefault(name, []).extend(lags)
-        self._told.setdefault(name, []).append(told)
+        self._told.setdefault(name, []).append(seen)
 
     async def told_at(self, load: float, seconds: float) -> tuple[Sample, list[float]]:
         """Write events at a rate; return the writer's results and the lag of each event."""

@@ -148,12 +148,12 @@ async def _told(receiver: Child, expected: int) -> tuple[int, float]:
     count, last = 0, 0.0
     while count < expected:
         try:
-            heard = await receiver.receive(_QUIET if count > expected * 0.7 else 60)
+            received = await receiver.receive(_QUIET if count > expected * 0.7 else 60)
         except BenchFailed:
             if count > expected * 0.7:
                 break
             raise
-        count, last = heard["distinct"], heard["last"]
+        count, last = received["distinct"], received["last"]
     return count, last
 
 

@@ -316,12 +316,12 @@ def _lags(found: WebhookFindings) -> Section:
     rows: list[list[Cell]] = [
         [
             lag.name,
-            round(lag.told.rate),
+            round(lag.seen.rate),
             round(lag.p50 * 1000),
             round(lag.p99 * 1000),
             _ratio(lag.p99, alone.p99),
-            round(lag.told.micros(lag.told.server)),
-            round(lag.told.micros(lag.told.postgres)),
+            round(lag.seen.micros(lag.seen.server)),
+            round(lag.seen.micros(lag.seen.postgres)),
         ]
         for lag in found.lags
     ]

@@ -117,8 +117,8 @@ class Network:
         answer = await request.build().send()
         if answer.status != 200:
             raise BenchFailed(f"The sandbox refuses {method} {path}: {await answer.text()}")
-        told: dict[str, Any] = msgspec.json.decode(await answer.bytes())
-        return told
+        seen: dict[str, Any] = msgspec.json.decode(await answer.bytes())
+        return seen
 
 
 async def _accept(folder: Path, config: Path, messages: int) -> Tenant:

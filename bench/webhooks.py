@@ -106,6 +106,6 @@ async def _work_off(gateway: Gateway, receiver: Child, events: int) -> Delivered
 
 
 async def _until(receiver: Child, events: int) -> dict[str, Any]:
-    while (heard := await receiver.receive(60))["events"] < events:
+    while (received := await receiver.receive(60))["events"] < events:
         pass
-    return heard
+    return received

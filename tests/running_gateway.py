@@ -233,10 +233,10 @@ async def running_gateway(
     with tempfile.TemporaryDirectory() as folder, _looking_often():
         async with _sandbox(network) as (sandbox_url, release):
             link_url = f"ws{sandbox_url.removeprefix('http')}/qr/link"
-            wishes = QUICK | {"data": folder, "cloud.base_url": sandbox_url, "database.url": database_url}
-            wishes["qr.link_url"] = link_url
-            wishes |= {name.replace("__", "."): value for name, value in overrides.items()}
-            settings = load(environ={}, overrides=wishes)
+            values = QUICK | {"data": folder, "cloud.base_url": sandbox_url, "database.url": database_url}
+            values["qr.link_url"] = link_url
+            values |= {name.replace("__", "."): value for name, value in overrides.items()}
+            settings = load(environ={}, overrides=values)
             db = await Database.connect(database_url, connections=settings.database.connections)
             time = clock or SystemClock()
             gatepost = Gatepost(settings, db, database_url, time, role)

@@ -41,15 +41,15 @@ async def make(db: Database, vault: Vault, folder: Path, port: int = 8080) -> Qu
     )
 
 
-async def signs_in(db: Database, told: Quickstart) -> bool:
+async def signs_in(db: Database, seen: Quickstart) -> bool:
     """The password is right. Looking costs a tenth of a second, so not every test does."""
-    return await users.check_sign_in(db, told.dashboard.email, told.dashboard.password) is not None
+    return await users.check_sign_in(db, seen.dashboard.email, seen.dashboard.password) is not None
 
 
-async def check_works(db: Database, vault: Vault, folder: Path, told: Quickstart) -> None:
+async def check_works(db: Database, vault: Vault, folder: Path, seen: Quickstart) -> None:
     """All that the file says of channels and keys is true."""
-    assert msgspec.json.decode((folder / demo.FILE).read_bytes(), type=Quickstart) == told
-    for channel in told.channels:
+    assert msgspec.json.decode((folder / demo.FILE).read_bytes(), type=Quickstart) == seen
+    for channel in seen.channels:
         caller = check_key(await key_rows.find_caller(db, key_hash(channel.api_key)), NOW)
         check_access(caller, NOW)
         assert (caller.kind, caller.phone) == (channel.kind, channel.phone)
@@ -60,9 +60,9 @@ async def check_works(db: Database, vault: Vault, folder: Path, told: Quickstart
 
 
 async def test_the_file_is_as_promised(db: Database, vault: Vault, tmp_path: Path) -> None:
-    told = await make(db, vault, tmp_path / "data")
-    await check_works(db, vault, tmp_path / "data", told)
-    assert await signs_in(db, told)
+    seen = await make(db, vault, tmp_path / "data")
+    await check_works(db, vault, tmp_path / "data", seen)
+    assert await signs_in(db, seen)
     path = tmp_path / "data" / "quickstart.json"
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     raw = msgspec.json.decode(path.read_bytes())
@@ -108,9 +108,9 @@ async def test_lost_rows_are_mended(db: Database, vault: Vault, tmp_path: Path) 
     for table in ("api_keys", "channels", "users", "accounts"):
         async with db.connection() as conn:
             await conn.execute(f"DELETE FROM {table}")
-        told = await make(db, vault, tmp_path)
-        await check_works(db, vault, tmp_path, told)
-        assert table != "users" or await signs_in(db, told)
+        seen = await make(db, vault, tmp_path)
+        await check_works(db, vault, tmp_path, seen)
+        assert table != "users" or await signs_in(db, seen)
 
 
 CUTS = (
@@ -151,10 +151,10 @@ async def test_a_lost_vault_key_is_mended(db: Database, vault: Vault, tmp_path: 
 
 
 async def test_a_password_that_the_owner_chose_stays(db: Database, vault: Vault, tmp_path: Path) -> None:
-    told = await make(db, vault, tmp_path)
-    owner = await users.check_sign_in(db, told.dashboard.email, told.dashboard.password)
+    seen = await make(db, vault, tmp_path)
+    owner = await users.check_sign_in(db, seen.dashboard.email, seen.dashboard.password)
     assert owner is not None
     await users.change_password(db, demo.ACCOUNT_ID, owner.id, "my own choice", now=NOW)
     await make(db, vault, tmp_path)
-    assert await users.check_sign_in(db, told.dashboard.email, "my own choice") is not None
+    assert await users.check_sign_in(db, seen.dashboard.email, "my own choice") is not None
     assert await channel_rows.list_channels(db, demo.ACCOUNT_ID)

@@ -194,15 +194,15 @@ async def test_a_state_set_by_hand_is_told_once(db: Database, vault: Vault, tena
     await change("disabled")
     async with db.connection() as conn:
         rows_ = await conn.fetch("SELECT type, body FROM events WHERE channel_id = $1 ORDER BY id", tenants.my_channel)
-    told = [msgspec.json.decode(row["body"]) for row in rows_]
-    assert [(one["action"], one["data"]["previous"], one["data"]["state"]) for one in told] == [
+    seen = [msgspec.json.decode(row["body"]) for row in rows_]
+    assert [(one["action"], one["data"]["previous"], one["data"]["state"]) for one in seen] == [
         ("endpoint_disabled", "active", "disabled"),
         ("endpoint_enabled", "disabled", "active"),
         ("endpoint_resumed", "paused", "active"),
         ("endpoint_disabled", "paused", "disabled"),
     ]
     assert {row["type"] for row in rows_} == {"system_notification"}
-    assert told[0]["data"]["reason"] == SWITCHED_OFF
+    assert seen[0]["data"]["reason"] == SWITCHED_OFF
 
 
 async def test_both_secrets_live_during_the_overlap(db: Database, vault: Vault, tenants: Tenants) -> None:

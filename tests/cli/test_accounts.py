@@ -70,9 +70,9 @@ def test_refusals_are_told_on_stderr(run: Run) -> None:
         (["account", "show", "12"], "invalid_field", "ids look like acc_"),
         (["account", "create", "Shop", "--plan", "gold"], "invalid_field", "starter, professional, unlimited"),
     ):
-        told = run(*arguments, "--json").error()
-        assert told["code"] == code
-        assert words in told["message"]
+        seen = run(*arguments, "--json").error()
+        assert seen["code"] == code
+        assert words in seen["message"]
         ran = run(*arguments)
         assert (ran.code, ran.out) == (1, "")
         assert ran.err.startswith("Error: ")

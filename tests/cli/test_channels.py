@@ -158,8 +158,8 @@ def test_webhooks_are_made_changed_and_removed(run: Run, channel: str) -> None:
 
 def test_a_webhook_may_not_lead_inside(run: Run, channel: str) -> None:
     for url in ("http://127.0.0.1/", "http://169.254.169.254/latest", "http://localhost:9000/"):
-        told = run("webhook", "create", channel, url, "--json").error()
-        assert (told["code"], told["fields"][0]["field"]) == ("forbidden_url", "url")
+        seen = run("webhook", "create", channel, url, "--json").error()
+        assert (seen["code"], seen["fields"][0]["field"]) == ("forbidden_url", "url")
     assert run("webhook", "create", channel, "https://a.example", "--header", "host", "--json").error()["fields"]
 
 

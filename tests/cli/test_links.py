@@ -118,9 +118,9 @@ async def test_nobody_scans_and_it_can_be_asked_for_again(gateway: Gateway, chan
     linking = await link(gateway, channel, "--json")
     await linking.event("qr")
     await gateway.sandbox("POST", "/control/clock", {"advance": 200})
-    code, told = await linking.end()
+    code, seen = await linking.end()
     assert code == 1
-    assert json.loads(told)["error"]["message"].startswith("The phone was not linked. ")
+    assert json.loads(seen)["error"]["message"].startswith("The phone was not linked. ")
     linking = await link(gateway, channel, "--json")
     await scan(gateway, (await linking.event("qr"))["code"])
     assert await linking.end() == (0, "")
@@ -153,12 +153,12 @@ async def test_logout_unlinks_the_phone(gateway: Gateway, channel: str) -> None:
 
 
 async def test_what_link_refuses(gateway: Gateway, channel: str) -> None:
-    told = (await run_beside(gateway, "link", gateway.channel, "--json")).error()
-    assert told["code"] == "unsupported_on_channel"
+    seen = (await run_beside(gateway, "link", gateway.channel, "--json")).error()
+    assert seen["code"] == "unsupported_on_channel"
     assert (await run_beside(gateway, "logout", gateway.channel, "--json")).error()["code"] == "unsupported_on_channel"
     for arguments, field in (((PHONE,), "phone"), (("--wait", "soon"), "wait"), (("--pairing-code", "+1"), "phone")):
-        told = (await run_beside(gateway, "link", channel, *arguments, "--json")).error()
-        assert told["fields"][0]["field"] == field
+        seen = (await run_beside(gateway, "link", channel, *arguments, "--json")).error()
+        assert seen["fields"][0]["field"] == field
     assert (await run_beside(gateway, "link", "ch_" + "0" * 32, "--json")).error()["code"] == "not_found"
 
 

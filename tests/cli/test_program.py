@@ -33,9 +33,9 @@ def test_the_program_starts_light() -> None:
 
 
 def test_help_names_every_command() -> None:
-    told = gatepost("--help")
-    assert told.returncode == 0
-    assert told.stdout.startswith("Usage: gatepost [OPTIONS] COMMAND")
+    seen = gatepost("--help")
+    assert seen.returncode == 0
+    assert seen.stdout.startswith("Usage: gatepost [OPTIONS] COMMAND")
     for name in (
         "serve",
         "sandbox",
@@ -49,7 +49,7 @@ def test_help_names_every_command() -> None:
         "key",
         "webhook",
     ):
-        assert f"  {name} " in told.stdout
+        assert f"  {name} " in seen.stdout
 
 
 def test_a_command_that_there_is_not() -> None:
@@ -99,9 +99,9 @@ def test_a_wrong_role_or_setting_is_one_clear_line(tmp_path: Path) -> None:
     ran = invoke("serve", "--role", "king", "--port", "0", "--data", str(tmp_path))
     assert (ran.code, ran.err) == (1, "Error: role: must be one of: all, api, worker\n")
     (tmp_path / "wrong.toml").write_text("[server]\nprot = 1\n")
-    told = invoke("plan", "list", "--config", str(tmp_path / "wrong.toml"), "--json").error()
-    assert told["code"] == "bad_settings"
-    assert "prot" in told["message"]
+    seen = invoke("plan", "list", "--config", str(tmp_path / "wrong.toml"), "--json").error()
+    assert seen["code"] == "bad_settings"
+    assert "prot" in seen["message"]
 
 
 def test_a_database_that_is_not_there_is_one_clear_line(tmp_path: Path) -> None:

@@ -50,8 +50,8 @@ def test_numbers(direct: Direct) -> None:
 def test_a_callback_that_does_not_answer_is_told(direct: Direct) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         free = listener.getsockname()[1]
-    told = add_number(direct, "100", "--callback-url", f"http://127.0.0.1:{free}/").error()
-    assert told["message"].startswith("The sandbox refused: callback verification failed")
+    seen = add_number(direct, "100", "--callback-url", f"http://127.0.0.1:{free}/").error()
+    assert seen["message"].startswith("The sandbox refused: callback verification failed")
     assert add_number(direct, "100", "--callback-url", f"http://127.0.0.1:{free}/", "--no-verify").code == 0
 
 

@@ -50,6 +50,6 @@ def test_a_lost_key_is_replaced_on_request_and_what_it_encrypted_is_listed(
 ) -> None:
     channel = create_official(run, account)
     (tmp_path / KEY_FILE).unlink()
-    told = run("secret-key", "replace", "--yes", "--json").json()
-    assert told == {"replaced": True, "channels": [channel], "endpoints": []}
+    seen = run("secret-key", "replace", "--yes", "--json").json()
+    assert seen == {"replaced": True, "channels": [channel], "endpoints": []}
     assert create_official(run, account, "15550008888") != channel

@@ -48,12 +48,12 @@ def test_exports(run: Run, channel: str, tmp_path: Path) -> None:
     for body in ("One", "Two", "Three"):
         run("send", channel, PERSON, body)
     lines = tmp_path / "messages.ndjson"
-    told = run("export", "messages", channel, str(lines), "--json").json()
-    assert (told["format"], told["lines"], told["bytes"]) == ("ndjson", 3, lines.stat().st_size)
+    seen = run("export", "messages", channel, str(lines), "--json").json()
+    assert (seen["format"], seen["lines"], seen["bytes"]) == ("ndjson", 3, lines.stat().st_size)
     assert [json.loads(line)["content"]["body"] for line in lines.read_text().splitlines()] == ["Three", "Two", "One"]
     table = tmp_path / "contacts.csv"
-    told = run("export", "contacts", channel, str(table), "--json").json()
-    assert (told["format"], told["lines"]) == ("csv", 1)
+    seen = run("export", "contacts", channel, str(table), "--json").json()
+    assert (seen["format"], seen["lines"]) == ("csv", 1)
     assert PERSON in table.read_text()
     none = run("export", "messages", channel, str(tmp_path / "none"), "--to", "2020-01-01", "--json").json()
     assert (none["format"], none["lines"], none["bytes"]) == ("ndjson", 0, 0)

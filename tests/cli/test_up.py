@@ -40,8 +40,8 @@ def started(database_url: str, data: Path) -> Iterator[str]:
         yield said
     finally:
         program.send_signal(signal.SIGINT)
-        _, told = program.communicate(timeout=PATIENCE)
-    assert program.returncode == 0, told
+        _, seen = program.communicate(timeout=PATIENCE)
+    assert program.returncode == 0, seen
 
 
 def ask(url: str, key: str, body: dict[str, str] | None = None) -> Any:
@@ -50,13 +50,13 @@ def ask(url: str, key: str, body: dict[str, str] | None = None) -> Any:
 
 def test_from_nothing_to_a_read_message_and_down(database_url: str, tmp_path: Path) -> None:
     with started(database_url, tmp_path) as said:
-        told = json.loads((tmp_path / "quickstart.json").read_text())
-        base, key = told["base_url"], told["channels"][0]["api_key"]
+        seen = json.loads((tmp_path / "quickstart.json").read_text())
+        base, key = seen["base_url"], seen["channels"][0]["api_key"]
         assert base in said
-        assert told["sandbox_url"] in said
-        owner = told["dashboard"]
+        assert seen["sandbox_url"] in said
+        owner = seen["dashboard"]
         assert f"{owner['url']}  (sign in as {owner['email']} with {owner['password']})" in said
-        assert all(channel["api_key"] in said for channel in told["channels"])
+        assert all(channel["api_key"] in said for channel in seen["channels"])
         send, read = [shlex.split(line) for line in said.splitlines() if line.strip().startswith("curl")]
         assert f"Authorization: Bearer {key}" in send
         answer = ask(send[2], key, json.loads(send[-1]))
@@ -65,7 +65,7 @@ def test_from_nothing_to_a_read_message_and_down(database_url: str, tmp_path: Pa
         while ask(read[2].replace("ID", id_), key)["data"]["status"] != "READ":
             assert time.monotonic() < deadline
             time.sleep(0.05)
-    for url in (base, told["sandbox_url"]):
+    for url in (base, seen["sandbox_url"]):
         with pytest.raises(OSError, match="refused"):
             call(f"{url}/healthz")
 
@@ -85,8 +85,8 @@ def wait_until_refused(url: str, key: str, body: dict[str, Any], code: str) -> N
     assert code in answer
 
 
-def wait_for_status(told: dict[str, Any], id_: str, status: str) -> None:
-    url, key = f"{told['base_url']}/api/v1/messages/{id_}", told["channels"][0]["api_key"]
+def wait_for_status(seen: dict[str, Any], id_: str, status: str) -> None:
+    url, key = f"{seen['base_url']}/api/v1/messages/{id_}", seen["channels"][0]["api_key"]
     deadline = time.monotonic() + PATIENCE
     while ask(url, key)["data"]["status"] != status:
         assert time.monotonic() < deadline
@@ -96,10 +96,10 @@ def wait_for_status(told: dict[str, Any], id_: str, status: str) -> None:
 def test_the_window_closes_a_day_later_on_both_clocks(database_url: str, tmp_path: Path) -> None:
     places = ["--data", str(tmp_path), "--database-url", database_url]
     with started(database_url, tmp_path):
-        told = json.loads((tmp_path / "quickstart.json").read_text())
-        channel = told["channels"][0]
-        send, key, phone = f"{told['base_url']}/api/v1/message/send", channel["api_key"], "5511999998888"
-        sandbox = ControlClient(told["sandbox_url"])
+        seen = json.loads((tmp_path / "quickstart.json").read_text())
+        channel = seen["channels"][0]
+        send, key, phone = f"{seen['base_url']}/api/v1/message/send", channel["api_key"], "5511999998888"
+        sandbox = ControlClient(seen["sandbox_url"])
         limits = [sys.executable, "-m", "gatepost.cli", "channel", "limits", channel["id"], "--window", "1", *places]
         subprocess.run(limits, check=True, capture_output=True, timeout=PATIENCE)
         text = {"phone": phone, "body": "Hello"}
@@ -107,30 +107,30 @@ def test_the_window_closes_a_day_later_on_both_clocks(database_url: str, tmp_pat
         deadline = time.monotonic() + PATIENCE
         number = sandbox.get("numbers")[0]["phone_number_id"]
         sandbox.post("say", {"phone_number_id": number, "from": phone, "text": "Is it open?"})
-        messages = f"{told['base_url']}/api/v1/messages?phone={phone}"
+        messages = f"{seen['base_url']}/api/v1/messages?phone={phone}"
         while not any(one["direction"] == "in" for one in ask(messages, key)["data"]):
             assert time.monotonic() < deadline
             time.sleep(0.05)
         id_ = ask(send, key, text)["data"]["key"]["id"]
-        wait_for_status(told, id_, "READ")
+        wait_for_status(seen, id_, "READ")
 
         sandbox.post("clock", {"advance": 25 * 3600})
         wait_until_refused(send, key, text, "window_closed")  # once the gateway's clock has followed
         template = {"phone": phone, "type": "template", "template": {"name": "hello_world", "language": "en_US"}}
         id_ = ask(send, key, template)["data"]["key"]["id"]  # type: ignore[arg-type]
-        wait_for_status(told, id_, "READ")
+        wait_for_status(seen, id_, "READ")
 
 
 def test_a_killed_sandbox_is_started_again_as_it_was(database_url: str, tmp_path: Path) -> None:
     with started(database_url, tmp_path):
-        told = json.loads((tmp_path / "quickstart.json").read_text())
-        send, key = f"{told['base_url']}/api/v1/message/send", told["channels"][0]["api_key"]
-        sandbox = ControlClient(told["sandbox_url"])
+        seen = json.loads((tmp_path / "quickstart.json").read_text())
+        send, key = f"{seen['base_url']}/api/v1/message/send", seen["channels"][0]["api_key"]
+        sandbox = ControlClient(seen["sandbox_url"])
         sandbox.put("people/5511999998888", {"name": "Ana", "character": "in_chat"})
         pid = int((tmp_path / "sandbox" / "lock").read_text())
         os.kill(pid, signal.SIGKILL)
         id_ = ask(send, key, {"phone": "5511999998888", "body": "Hello"})["data"]["key"]["id"]
-        wait_for_status(told, id_, "READ")
+        wait_for_status(seen, id_, "READ")
         assert int((tmp_path / "sandbox" / "lock").read_text()) != pid
         assert sandbox.get("people/5511999998888")["name"] == "Ana"
         assert [row["to"] for row in sandbox.get("ledger", kind="accepted")["entries"]] == ["5511999998888"]

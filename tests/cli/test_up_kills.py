@@ -125,10 +125,10 @@ class Client:
     """One customer with the demo's key."""
 
     def __init__(self, data: Path) -> None:
-        told = persist(lambda: json.loads((data / "quickstart.json").read_text()))
-        self.sandbox = told["sandbox_url"]
-        self._api = f"{told['base_url']}/api/v1"
-        self._bearer = {"Authorization": f"Bearer {told['channels'][0]['api_key']}"}
+        seen = persist(lambda: json.loads((data / "quickstart.json").read_text()))
+        self.sandbox = seen["sandbox_url"]
+        self._api = f"{seen['base_url']}/api/v1"
+        self._bearer = {"Authorization": f"Bearer {seen['channels'][0]['api_key']}"}
         self.ids: list[str] = []
 
     def ask(self, path: str, body: dict[str, Any] | None = None, **headers: str) -> Any:
@@ -195,8 +195,8 @@ def test_kills_between_sends_lose_and_double_nothing(up: Up, hooks: tuple[str, l
     read = Counter(event["data"]["key"]["id"] for event in acks if event["data"]["status"] == "READ")
     assert len(read) == SENDS - 1
     assert set(read.values()) == {1}
-    told = {event["id"] for event in acks}
-    wait_until(lambda: told <= {event["id"] for event in hooks[1]}, "every status reaches the webhook")
+    seen = {event["id"] for event in acks}
+    wait_until(lambda: seen <= {event["id"] for event in hooks[1]}, "every status reaches the webhook")
 
     assert up.stop() == 0
     with pytest.raises(OSError, match="refused"):

@@ -46,8 +46,8 @@ def test_it_may_be_in_a_variable(body: str) -> None:
     assert verify(body, *headers_of(secret), **{VARIABLE: secret})[1]["valid"] is True
     assert verify(body, *headers_of(secret), **{VARIABLE: f"{other} {secret}"})[1]["secret"] == 2
     assert verify(body, *headers_of(secret), "--secret", secret, **{VARIABLE: other})[1]["valid"] is True
-    code, told = verify(body, *headers_of(secret), **{VARIABLE: other})
-    assert (code, told["valid"]) == (1, False)
+    code, seen = verify(body, *headers_of(secret), **{VARIABLE: other})
+    assert (code, seen["valid"]) == (1, False)
 
 
 def test_it_may_be_a_line_of_standard_input(body: str) -> None:
@@ -58,10 +58,10 @@ def test_it_may_be_a_line_of_standard_input(body: str) -> None:
 
 def test_the_body_and_the_secret_cannot_both_be_standard_input() -> None:
     secret = new_secret()
-    code, told = verify(*headers_of(secret), "--secret", "-", given=secret)
+    code, seen = verify(*headers_of(secret), "--secret", "-", given=secret)
     assert code == 1
-    assert told["error"]["fields"][0]["field"] == "secret"
-    assert VARIABLE in told["error"]["message"]
+    assert seen["error"]["fields"][0]["field"] == "secret"
+    assert VARIABLE in seen["error"]["message"]
 
 
 def test_whoever_sits_there_is_asked_and_nothing_is_shown(body: str) -> None:

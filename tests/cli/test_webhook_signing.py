@@ -89,8 +89,8 @@ def test_wishes_are_kept_and_changed(run: Run, channel: str) -> None:
     ],
 )
 def test_wishes_beyond_their_limits_make_nothing(run: Run, channel: str, option: str, value: str, field: str) -> None:
-    told = run("webhook", "create", channel, URL, option, value, "--json").error()
-    assert (told["code"], told["fields"][0]["field"]) == ("invalid_field", field)
+    seen = run("webhook", "create", channel, URL, option, value, "--json").error()
+    assert (seen["code"], seen["fields"][0]["field"]) == ("invalid_field", field)
     assert run("webhook", "list", channel, "--json").json() == []
 
 
@@ -162,6 +162,6 @@ def test_mistakes_at_verifying_are_told(tmp_path: Path) -> None:
     assert invoke("webhook", "verify", missing, *options(new_secret(), headers), "--json").error()["code"]
     file = tmp_path / "body.json"
     file.write_bytes(BODY)
-    told = invoke("webhook", "verify", str(file), *options("whsec_short", headers), "--json").error()
-    assert told["fields"][0]["field"] == "secret"
-    assert "whsec_short" not in json.dumps(told)
+    seen = invoke("webhook", "verify", str(file), *options("whsec_short", headers), "--json").error()
+    assert seen["fields"][0]["field"] == "secret"
+    assert "whsec_short" not in json.dumps(seen)

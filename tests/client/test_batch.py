@@ -15,13 +15,13 @@ from tests.running_gateway import Gateway
 
 
 async def test_one_bad_message_does_not_spoil_the_rest(gp: Driver, gateway: Gateway) -> None:
-    wishes = [
+    options = [
         compose.text(PERSON, "First"),
         compose.text("12", "Nobody"),
         compose.image(PERSON, File(PIXEL, "image/jpeg")),
         compose.message(PERSON, "Red", colour="red"),
     ]
-    batch = await gp.do("batch", wishes)
+    batch = await gp.do("batch", options)
     assert [isinstance(result, Sent) for result in batch.results] == [True, False, True, False]
     assert [type(error) for error in batch.refused] == [Refused, Refused]
     assert [error.code for error in batch.refused] == ["invalid_phone", "invalid_field"]
@@ -33,10 +33,10 @@ async def test_one_bad_message_does_not_spoil_the_rest(gp: Driver, gateway: Gate
 async def test_a_lost_answer_sends_nothing_twice(gateway: Gateway, kind: Kind) -> None:
     async with lossy_road(gateway.url) as road, driving(kind, road.url, gateway.key, Naps()) as gp:
         road.lost = 1
-        wishes = [compose.text(PERSON, f"Number {i}") for i in range(10)]
-        assert len((await gp.do("batch", wishes)).accepted) == 10
+        options = [compose.text(PERSON, f"Number {i}") for i in range(10)]
+        assert len((await gp.do("batch", options)).accepted) == 10
         assert len(await gp.all("messages")) == 10
-        again = [(await gp.do("batch", wishes, idempotency_key="news")).results for _ in range(2)]
+        again = [(await gp.do("batch", options, idempotency_key="news")).results for _ in range(2)]
         assert [sent.id for sent in again[0]] == [sent.id for sent in again[1]]
         assert len(await gp.all("messages")) == 20
 

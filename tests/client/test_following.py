@@ -47,8 +47,8 @@ async def test_what_happens_while_one_listens(gateway: Gateway, kind: Kind, name
         listening = asyncio.create_task(take(driver.client, 4, name, after=last, **given))
         await asyncio.sleep(0.1)
         await gateway.send(**TEXT)
-        heard = await asyncio.wait_for(listening, PATIENCE)
-    assert [event.sequence for event in heard] == list(range(heard[0].sequence, heard[0].sequence + 4))
+        received = await asyncio.wait_for(listening, PATIENCE)
+    assert [event.sequence for event in received] == list(range(received[0].sequence, received[0].sequence + 4))
 
 
 async def _newest(gateway: Gateway) -> str:

@@ -179,8 +179,8 @@ async def test_what_a_webhook_brings_is_genuine(gp: Driver, gateway: Gateway, re
     assert hook.secret
     sent = await gp.do("send_text", PERSON, "Hello")
     events = [verify_webhook(hook.secret, came.headers, came.body) for came in await receiver.wait_for(3)]
-    told = [event.message for event in events if event.message]
-    assert [(news.key.id, news.direction, news.content) for news in told] == [(sent.id, "out", {"body": "Hello"})]
+    seen = [event.message for event in events if event.message]
+    assert [(news.key.id, news.direction, news.content) for news in seen] == [(sent.id, "out", {"body": "Hello"})]
     (attempt, *_) = await until(lambda: gp.all("attempts", hook.id))
     assert (attempt.status, attempt.delivery.state, attempt.request.headers["X"]) == (200, "delivered", "***")
     assert not (await gp.do("change_webhook", hook.id, active=False)).active

@@ -136,7 +136,7 @@ class Line(ABC):
             if len(page) < 100:
                 return [event for event in self._fed if about is None or _is_about(event, about)]
 
-    async def heard(self, person: str, number: int, action: str = "created") -> list[Any]:
+    async def received(self, person: str, number: int, action: str = "created") -> list[Any]:
         """What a person brought about, once there is so much of it: incoming messages, or changes."""
 
         async def look() -> list[Any] | None:

@@ -152,8 +152,8 @@ class QrLine(LinkedLine):
     # -- trouble ------------------------------------------------------------------------------------------------------
 
     async def receipt(self, message: Any, status: str) -> None:
-        told = {"ids": [message["network_id"]], "status": status, "person": message["contact"]["phone"]}
-        await self.phone_does("receipts", told)
+        seen = {"ids": [message["network_id"]], "status": status, "person": message["contact"]["phone"]}
+        await self.phone_does("receipts", seen)
 
     async def change_number(self, old: str, new: str) -> None:
         await self.phone_does("contacts", {"phone": new, "old_phone": old})

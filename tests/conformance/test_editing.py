@@ -22,8 +22,8 @@ async def test_an_edit_is_seen_told_and_kept_or_refused_before_anything_happens(
     assert message["content"] == {"body": "Second words"}
     assert message["edited_at"]
     assert message["status"] == "READ"
-    (told,) = [e["data"] for e in await line.events(person) if e["action"] == "updated"]
-    assert (told["change"], told["content"], told["key"]["id"]) == ("edited", {"body": "Second words"}, sent)
+    (seen,) = [e["data"] for e in await line.events(person) if e["action"] == "updated"]
+    assert (seen["change"], seen["content"], seen["key"]["id"]) == ("edited", {"body": "Second words"}, sent)
 
 
 async def test_a_message_is_deleted_for_everyone_once(line: Line) -> None:
@@ -54,7 +54,7 @@ async def test_new_words_have_the_limits_of_a_text(line: Line, body: str, status
 async def test_what_is_not_ours_cannot_be_touched(line: Line) -> None:
     person = new_person()
     await line.say(person, "text", {"body": "Mine"})
-    (event,) = await line.heard(person, 1)
+    (event,) = await line.received(person, 1)
     theirs = event["data"]["key"]["id"]
     wanted = 409 if (await line.capabilities())["delete"] else 422
     assert (await line.call("DELETE", f"/messages/{theirs}")).status == wanted

@@ -41,8 +41,8 @@ async def until_changed(line: Line, person: str, change: str, number: int = 1) -
     """The changes of one kind that were told of a person's messages, once there are so many."""
 
     async def look() -> list[Any] | None:
-        told = [event for event in await line.events(person) if event["action"] == "updated"]
-        found = [event["data"] for event in told if event["data"].get("change") == change]
+        seen = [event for event in await line.events(person) if event["action"] == "updated"]
+        found = [event["data"] for event in seen if event["data"].get("change") == change]
         return found if len(found) >= number else None
 
     found = await until(look)
@@ -65,7 +65,7 @@ async def test_types_that_phones_say_otherwise(line: Line, type_: str) -> None:
 async def comes(line: Line, type_: str) -> None:
     person = new_person()
     network_id = await line.say(person, type_, TYPES[type_], name="Ana")
-    (event,) = await line.heard(person, 1)
+    (event,) = await line.received(person, 1)
     await check_kept(line, event, type_, TYPES[type_])
     data = event["data"]
     assert data["key"] == {"remoteJid": f"{person}@s.whatsapp.net", "fromMe": False, "id": data["key"]["id"]}
@@ -77,7 +77,7 @@ async def test_types_of_this_network_alone(line: Line) -> None:
     for sample in line.own_types:
         person = new_person()
         await line.bring(person, sample)
-        (event,) = await line.heard(person, 1)
+        (event,) = await line.received(person, 1)
         await check_kept(line, event, sample.type, sample.content)
         assert event["data"]["context"] == sample.context
 
@@ -86,7 +86,7 @@ async def test_types_of_this_network_alone(line: Line) -> None:
 async def test_files(line: Line, kind: str) -> None:
     (type_, fields), file, person = FILE_SENDS[kind], FILES[kind], new_person()
     await line.say(person, type_, fields, file=file)
-    (event,) = await line.heard(person, 1)
+    (event,) = await line.received(person, 1)
     digest = hashlib.sha256(file.content).hexdigest()
     content = event["data"]["content"]
     media = content.pop("media")
@@ -108,7 +108,7 @@ async def test_an_answer_and_a_forward(line: Line) -> None:
     theirs = await line.say(person, "text", {"body": "Yes"}, reply_to=network_id)
     await line.say(person, "text", {"body": "Look"}, forwarded=True)
     await line.say(person, "text", {"body": "I mean this"}, reply_to=theirs)
-    answer, forward, self_reply = await line.heard(person, 3)
+    answer, forward, self_reply = await line.received(person, 3)
     assert answer["data"]["context"] == {"reply_to": ours}
     assert (await line.message(answer["data"]["key"]["id"]))["reply_to"] == ours
     assert forward["data"]["context"] == {"forwarded": True}
@@ -133,7 +133,7 @@ async def test_reactions_change_what_they_are_about(line: Line) -> None:
 async def test_edits_change_what_they_are_about(line: Line) -> None:
     person = new_person()
     target = await line.say(person, "text", {"body": "At five"})
-    (event,) = await line.heard(person, 1)
+    (event,) = await line.received(person, 1)
     await line.say(person, "edit", {"edit": {"type": "text", "content": {"body": "At six"}}}, target=target)
     (changed,) = await until_changed(line, person, "edited")
     assert (changed["key"], changed["content"]) == (event["data"]["key"], {"body": "At six"})
@@ -146,7 +146,7 @@ async def test_edits_change_what_they_are_about(line: Line) -> None:
 async def test_an_edited_caption_keeps_its_file(line: Line) -> None:
     person, file = new_person(), FILES["image"]
     target = await line.say(person, "image", {"caption": "My cat"}, file=file)
-    (event,) = await line.heard(person, 1)
+    (event,) = await line.received(person, 1)
     media_id = event["data"]["content"]["media"]["id"]
     await until_changed(line, person, "media_ready")
     edit = {"edit": {"type": "image", "content": {"caption": "My dog"}}}
@@ -160,7 +160,7 @@ async def test_an_edited_caption_keeps_its_file(line: Line) -> None:
 async def test_deletions_change_what_they_are_about(line: Line) -> None:
     person = new_person()
     target = await line.say(person, "text", {"body": "Wrong chat"})
-    (event,) = await line.heard(person, 1)
+    (event,) = await line.received(person, 1)
     await line.say(person, "revoke", {}, target=target)
     (changed,) = await until_changed(line, person, "deleted")
     assert changed["key"] == event["data"]["key"]
@@ -170,10 +170,10 @@ async def test_deletions_change_what_they_are_about(line: Line) -> None:
 async def test_nobody_changes_what_another_wrote(line: Line) -> None:
     person, stranger = new_person(), new_person()
     target = await line.say(person, "text", {"body": "At five"})
-    (event,) = await line.heard(person, 1)
+    (event,) = await line.received(person, 1)
     await line.say(stranger, "edit", {"edit": {"type": "text", "content": {"body": "Never"}}}, target=target)
     await line.say(stranger, "revoke", {}, target=target)
-    await line.heard(stranger, 2)
+    await line.received(stranger, 2)
     stored = await line.message(event["data"]["key"]["id"])
     assert (stored["content"], stored["edited_at"], stored["deleted_at"]) == ({"body": "At five"}, None, None)
 
@@ -182,7 +182,7 @@ async def test_nobody_changes_what_another_wrote(line: Line) -> None:
 async def test_an_order_is_noted(line: Line) -> None:
     person = new_person()
     await line.say(person, "order", TYPES["order"])
-    (event,) = await line.heard(person, 1)
+    (event,) = await line.received(person, 1)
     (order,) = [one for one in await line.events(person) if one["type"] == "order_notifications"]
     assert order["action"] == "created"
     data = order["data"]
@@ -209,7 +209,7 @@ async def test_wicked_text_is_kept_and_harms_nobody(line: Line) -> None:
     person = new_person()
     await line.say(person, "text", {"body": "NUL \x00 and \u202e turned"}, name="A\x00na")
     await line.say(person, "text", {"body": "still here"})
-    first, second = await line.heard(person, 2)
+    first, second = await line.received(person, 2)
     assert "turned" in first["data"]["content"]["body"]
     assert second["data"]["content"] == {"body": "still here"}
 
@@ -219,7 +219,7 @@ async def test_what_comes_twice_is_one_message(line: Line) -> None:
     await line.fault(fault="duplicate", copies=3, to=person)
     for number in range(3):
         await line.say(person, "text", {"body": f"Number {number}"})
-    heard = await line.heard(person, 3)
-    assert [event["data"]["content"]["body"] for event in heard] == ["Number 0", "Number 1", "Number 2"]
+    received = await line.received(person, 3)
+    assert [event["data"]["content"]["body"] for event in received] == ["Number 0", "Number 1", "Number 2"]
     await line.say(person, "text", {"body": "The last"})
-    assert len(await line.heard(person, 4)) == 4
+    assert len(await line.received(person, 4)) == 4

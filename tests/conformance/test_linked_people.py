@@ -31,7 +31,7 @@ async def hear_a_group(line: LinkedLine, person: str) -> list[Any]:
     for chat in (GROUP, GROUP, {"kind": "status", "id": "status@broadcast"}):
         await line.say_in_group(person, "All", chat)
     await line.say(person, "text", {"body": "Just you"})
-    (own,) = await line.heard(person, 1)
+    (own,) = await line.received(person, 1)
     assert own["data"]["content"] == {"body": "Just you"}
     return [data for data in await in_messages(line) if data["content"] == {"body": "All"}]
 
@@ -70,10 +70,10 @@ async def test_a_number_becomes_known(line: LinkedLine) -> None:
     async def known() -> Any:
         return [event["data"] for event in await line.events(person) if event["action"] == "updated"]
 
-    (told,) = await until(known)
-    assert (told["id"], told["changed"], told["joined"]) == (first["contact"]["id"], ["phone"], [])
+    (seen,) = await until(known)
+    assert (seen["id"], seen["changed"], seen["joined"]) == (first["contact"]["id"], ["phone"], [])
     await line.say(person, "text", {"body": "It is me"})
-    (second,) = await line.heard(person, 1)
+    (second,) = await line.received(person, 1)
     assert second["data"]["conversation"] == first["conversation"]
 
 
@@ -93,11 +93,11 @@ async def test_two_who_turn_out_to_be_one(line: LinkedLine) -> None:
     async def joined() -> Any:
         return [event["data"] for event in await line.events(person) if event["data"].get("joined")]
 
-    (told,) = await until(joined)
-    assert told["joined"] == [first["contact"]["id"]]
+    (seen,) = await until(joined)
+    assert seen["joined"] == [first["contact"]["id"]]
     for message_id in (ours, first["key"]["id"]):
         stored = await line.message(message_id)
-        assert (stored["conversation"], stored["contact"]["id"]) == (told["conversation"], told["id"])
+        assert (stored["conversation"], stored["contact"]["id"]) == (seen["conversation"], seen["id"])
     await line.say(person, "revoke", {}, target=target)  # they may still delete what they wrote under the other name
 
     async def deleted() -> Any:
@@ -109,7 +109,7 @@ async def test_two_who_turn_out_to_be_one(line: LinkedLine) -> None:
 async def test_labels(line: LinkedLine) -> None:
     person = new_person()
     await line.say(person, "text", {"body": "Hello"})
-    (event,) = await line.heard(person, 1)
+    (event,) = await line.received(person, 1)
     await line.label("7", "changed", name="Paid", color=3)
     await line.label("7", "assigned", person=person)
     await until_labels(line, 2)
@@ -130,11 +130,11 @@ async def test_labels(line: LinkedLine) -> None:
 
 
 async def until_labels(line: LinkedLine, number: int) -> list[Any]:
-    async def told() -> Any:
+    async def seen() -> Any:
         found = [one for one in await line.events() if one["type"] == "label_notifications"]
         return found if len(found) == number else None
 
-    return list(await until(told))
+    return list(await until(seen))
 
 
 async def test_a_vote_names_our_poll(line: LinkedLine) -> None:
@@ -144,12 +144,12 @@ async def test_a_vote_names_our_poll(line: LinkedLine) -> None:
     )
     await line.until_status(poll, "READ")
     await line.say(person, "poll_vote", {"poll": {"options": ["Now"]}}, target=poll)
-    (event,) = await line.heard(person, 1)
+    (event,) = await line.received(person, 1)
     assert event["data"]["content"] == {"poll": {"options": ["Now"], "message_id": poll}}
 
 
 async def test_nothing_waits_to_be_told_again(line: LinkedLine) -> None:
     person = new_person()
     await line.say(person, "text", {"body": "The last word"})
-    await line.heard(person, 1)
+    await line.received(person, 1)
     await line.until_acknowledged()

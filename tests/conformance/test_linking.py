@@ -22,12 +22,12 @@ async def line(request: Any, lines: Lines) -> LinkedLine:
 
 async def states(line: LinkedLine) -> list[str]:
     """What the feed tells of the connection: each step begins where the last one ended, and has a reason."""
-    told = await line.connections()
-    befores = ["disconnected", *(one["state"] for one in told)]
-    assert [one["previous"] for one in told] == befores[:-1]
-    assert all(one["reason"] for one in told)
-    assert all(one["reason"] == reason_of("linked").text for one in told if one["state"] == "connected")
-    return [one["state"] for one in told]
+    seen = await line.connections()
+    befores = ["disconnected", *(one["state"] for one in seen)]
+    assert [one["previous"] for one in seen] == befores[:-1]
+    assert all(one["reason"] for one in seen)
+    assert all(one["reason"] == reason_of("linked").text for one in seen if one["state"] == "connected")
+    return [one["state"] for one in seen]
 
 
 async def until_reason(line: LinkedLine, state: str, reason: str) -> None:
@@ -177,10 +177,10 @@ async def test_ends_that_mend_themselves(line: LinkedLine, reason: str) -> None:
     sent = await line.send(person, body="Over the gap")
     await line.say(person, "text", {"body": "Into the gap"})
     await line.until_status(sent, "READ")
-    await line.heard(person, 1)
-    told = [one["reason"] for one in await line.connections() if one["state"] == "disconnected"]
-    assert told
-    assert told[-1].startswith(reason_of(reason).text)  # the library may say more
+    await line.received(person, 1)
+    seen = [one["reason"] for one in await line.connections() if one["state"] == "disconnected"]
+    assert seen
+    assert seen[-1].startswith(reason_of(reason).text)  # the library may say more
     assert (await line.taken_once(sent)).content == {"body": "Over the gap"}
     assert (await states(line))[-1] == "connected"
 

@@ -70,32 +70,32 @@ async def test_a_file_is_handed_over_once(line: Line) -> None:
 
 async def test_a_reaction_and_its_removal(line: Line) -> None:
     person = new_person()
-    heard = await line.say(person, "text", {"body": "We have won"})
-    (event,) = await line.heard(person, 1)
+    received = await line.say(person, "text", {"body": "We have won"})
+    (event,) = await line.received(person, 1)
     for emoji in ("👍", ""):
         about = {"message_id": event["data"]["key"]["id"], "emoji": emoji}
         taken = await arrives(line, person, "reaction", "SENT", reaction=about)
-        assert (taken.content, taken.target) == ({"reaction": {"emoji": emoji}}, heard)
+        assert (taken.content, taken.target) == ({"reaction": {"emoji": emoji}}, received)
 
 
 async def test_an_answer_quotes_what_it_answers(line: Line) -> None:
     person = new_person()
-    heard = await line.say(person, "text", {"body": "Is it open?"})
-    (event,) = await line.heard(person, 1)
+    received = await line.say(person, "text", {"body": "Is it open?"})
+    (event,) = await line.received(person, 1)
     taken = await arrives(line, person, "text", body="Yes", reply_to=event["data"]["key"]["id"])
-    assert taken.reply_to == heard
+    assert taken.reply_to == received
     ours = await arrives(line, person, "text", body="Until six", reply_to=taken.id)
     assert ours.reply_to == taken.network_id
 
 
 async def test_a_message_is_marked_as_read(line: Line) -> None:
     person = new_person()
-    heard = await line.say(person, "text", {"body": "Hello?"})
-    (event,) = await line.heard(person, 1)
+    received = await line.say(person, "text", {"body": "Hello?"})
+    (event,) = await line.received(person, 1)
     assert (await line.call("POST", f"/messages/{event['data']['key']['id']}/read")).status == 200
 
     async def look() -> bool:
-        return heard in await line.reads()
+        return received in await line.reads()
 
     assert await until(look)
 
@@ -106,8 +106,8 @@ async def test_webhooks_tell_what_the_feed_tells(line: Line) -> None:
         made = (await line.call("POST", "/webhooks", {"url": f"{url}/hook"})).json()["data"]
         await line.until_status(await line.send(person, body="Hello"), "READ")
         await line.say(person, "text", {"body": "Hi"})
-        await line.heard(person, 1)
+        await line.received(person, 1)
         fed = await line.events(person)
-        told = [request.json() for request in await customer.wait_for(len(fed))]
-        assert sorted(told, key=lambda event: event["sequence"]) == fed
+        seen = [request.json() for request in await customer.wait_for(len(fed))]
+        assert sorted(seen, key=lambda event: event["sequence"]) == fed
         assert (await line.call("DELETE", f"/webhooks/{made['id']}")).status in (200, 204)

@@ -16,7 +16,7 @@ from tests.conformance.conftest import Place
 from tests.conformance.line import new_person, until
 from tests.conformance.phone_gateway import Phones, running_phones
 from tests.conformance.phone_line import PhoneLine
-from tests.conformance.test_standing import because, worker
+from tests.conformance.test_linked_state import because, worker
 
 pytestmark = pytest.mark.asyncio(loop_scope="package")
 WAITING = """SELECT count(*) FROM pg_stat_activity
@@ -84,13 +84,13 @@ async def test_what_is_not_committed_is_not_confirmed_and_comes_again(place: Pho
         kill_child(place)
         await line.network.saw("gone", lambda one: one["device"].startswith(line.phone))
         assert await line.unacknowledged() == 1
-    (event,) = await line.heard(person, 1)
+    (event,) = await line.received(person, 1)
     await line.until_state("connected")
     await line.until_acknowledged()
     assert (await line.message(event["data"]["key"]["id"]))["network_id"] == network_id
     await line.say(person, "text", {"body": "And this"})
-    heard = await line.heard(person, 2)
-    assert [one["data"]["content"]["body"] for one in heard] == ["Keep this", "And this"]
+    received = await line.received(person, 2)
+    assert [one["data"]["content"]["body"] for one in received] == ["Keep this", "And this"]
 
 
 async def test_a_restarted_gateway_needs_no_new_code(parted_database_url: str, tmp_path: Path) -> None:
@@ -105,9 +105,11 @@ async def test_a_restarted_gateway_needs_no_new_code(parted_database_url: str, t
         async with worker(place.gateway, parted_database_url):
             for message_id in waits:
                 await line.until_status(message_id, "READ")
-            heard = await line.heard(person, 3)
+            received = await line.received(person, 3)
             await line.until_acknowledged()
-        assert [event["data"]["content"]["body"] for event in heard] == [f"Meanwhile {number}" for number in range(3)]
+        assert [event["data"]["content"]["body"] for event in received] == [
+            f"Meanwhile {number}" for number in range(3)
+        ]
         assert [taken.id for taken in await line.taken()][1:] == waits
         assert len({one["qr"] for one in await line.connections() if "qr" in one}) == 1, "scanned once, and never again"
 
@@ -143,7 +145,7 @@ async def test_an_order_comes_with_its_lines(line: PhoneLine) -> None:
         totalCurrencyCode="USD",
     )
     await line.arrive(person, e2e.Message(orderMessage=order))
-    (event,) = await line.heard(person, 1)
+    (event,) = await line.received(person, 1)
     items = [
         {"retailer_id": "tea", "quantity": 2, "price": "30.10", "currency": "USD"},
         {"retailer_id": "cup", "quantity": 1, "price": "5.005", "currency": "USD"},
@@ -158,6 +160,6 @@ async def test_an_order_whose_lines_cannot_be_had_comes_without(line: PhoneLine)
     person = new_person()
     order = e2e.OrderMessage(orderID="unknown", token="t", totalAmount1000=1500, totalCurrencyCode="USD", itemCount=1)
     await line.arrive(person, e2e.Message(orderMessage=order))
-    (event,) = await line.heard(person, 1)
+    (event,) = await line.received(person, 1)
     content = event["data"]["content"]["order"]
     assert (content["items"], content["total"], content["item_count"]) == ([], "1.50", 1)

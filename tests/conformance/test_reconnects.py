@@ -37,8 +37,8 @@ async def test_thirty_go_out_over_a_cut(line: Line) -> None:
     assert set(Counter(taken).values()) == {1}
     assert order_of(taken, people) == order_of(sent, people)
     for _, message_id in sent:
-        told = await line.acks(message_id)
-        assert told == [step for step in ("SENT", "DELIVERED", "READ") if step in told]
+        seen = await line.acks(message_id)
+        assert seen == [step for step in ("SENT", "DELIVERED", "READ") if step in seen]
 
 
 async def test_thirty_come_in_over_a_cut(line: Line) -> None:
@@ -50,11 +50,11 @@ async def test_thirty_come_in_over_a_cut(line: Line) -> None:
         await line.say(person, "text", {"body": body})
     await line.mend()
     for person in people:
-        await line.heard(person, EACH)
-    heard = [
+        await line.received(person, EACH)
+    received = [
         (event["data"]["contact"]["phone"], event["data"]["content"]["body"])
         for event in await line.events()
         if event["type"] == "message_notification" and event["data"]["contact"]["phone"] in people
     ]
-    assert sorted(heard) == sorted(said)
-    assert order_of(heard, people) == order_of(said, people)
+    assert sorted(received) == sorted(said)
+    assert order_of(received, people) == order_of(said, people)

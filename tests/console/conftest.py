@@ -30,7 +30,7 @@ def clock() -> MovableClock:
 
 
 @pytest.fixture
-async def standing(parted_database_url: str, clock: MovableClock) -> AsyncIterator[Gateway]:
+async def frozen(parted_database_url: str, clock: MovableClock) -> AsyncIterator[Gateway]:
     """Yield a gateway whose clock moves only when a test advances it."""
     async with running_gateway(parted_database_url, clock=clock) as one:
         await add_person(one)

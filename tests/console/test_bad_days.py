@@ -90,8 +90,8 @@ async def test_a_reader_is_not_offered_to_send_and_cannot(gateway: Gateway) -> N
         assert await visitor.page.evaluate(SEND, [gateway.channel, HELLO]) == [403, "missing_scope"]
 
 
-async def test_the_sixth_password_has_to_wait_even_if_it_is_right(standing: Gateway, clock: MovableClock) -> None:
-    async with visiting(standing) as visitor:
+async def test_the_sixth_password_has_to_wait_even_if_it_is_right(frozen: Gateway, clock: MovableClock) -> None:
+    async with visiting(frozen) as visitor:
         await visitor.open()
         page, button = visitor.page, visitor.page.get_by_role("button", name="Sign in")
         for number in range(PER_EMAIL_MINUTE):

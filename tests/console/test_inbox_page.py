@@ -255,11 +255,11 @@ async def test_only_a_template_is_sent_in_a_closed_window(gateway: Gateway) -> N
         await expect(page.get_by_text("Free text is possible for another 2")).to_be_visible()
 
 
-async def test_an_expired_session_keeps_what_was_written(standing: Gateway, clock: MovableClock) -> None:
-    async with visiting(standing) as visitor:
+async def test_an_expired_session_keeps_what_was_written(frozen: Gateway, clock: MovableClock) -> None:
+    async with visiting(frozen) as visitor:
         await visitor.sign_in("/inbox")
         page = visitor.page
-        await say(standing, "Are you there?")
+        await say(frozen, "Are you there?")
         messages = await open_first(visitor)
         field = page.get_by_role("textbox", name="Message")
         await field.fill("I am.")

@@ -26,8 +26,8 @@ async def test_a_wrong_password_is_told_and_a_right_one_opens_the_page_that_was_
         await visitor.see("Forgot your password?")
 
 
-async def test_a_code_is_set_up_and_asked_for(standing: Gateway, clock: MovableClock) -> None:
-    async with visiting(standing) as visitor:
+async def test_a_code_is_set_up_and_asked_for(frozen: Gateway, clock: MovableClock) -> None:
+    async with visiting(frozen) as visitor:
         await visitor.sign_in("/profile")
         key, recovery_codes = await set_up_code(visitor, clock)
         assert len(set(recovery_codes)) == 10
@@ -66,8 +66,8 @@ async def set_up_code(visitor: Visitor, clock: MovableClock) -> tuple[str, list[
     return key, texts
 
 
-async def test_a_session_that_ends_loses_nothing_that_was_typed(standing: Gateway, clock: MovableClock) -> None:
-    async with visiting(standing) as visitor:
+async def test_a_session_that_ends_loses_nothing_that_was_typed(frozen: Gateway, clock: MovableClock) -> None:
+    async with visiting(frozen) as visitor:
         await visitor.sign_in("/webhooks")
         page = visitor.page
         await page.get_by_role("button", name="Add an endpoint").click()

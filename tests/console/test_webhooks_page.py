@@ -60,13 +60,13 @@ async def test_an_event_type_is_switched_off_and_on(gateway: Gateway, receiver: 
             assert await received_types(gateway, receiver) == expected
 
 
-async def test_a_failing_webhook_is_found_fixed_retried_and_recovered(standing: Gateway, receiver: Receiver) -> None:
+async def test_a_failing_webhook_is_found_fixed_retried_and_recovered(frozen: Gateway, receiver: Receiver) -> None:
     """The clock stands, so that nothing is retried unless a person asks for it."""
     receiver.answer = Answer(500, {"content-type": "text/html"}, EVIL.encode())
-    await create_webhook(standing, f"{receiver.url}/hooks")
-    async with visiting(standing) as visitor:
-        await standing.send(**TEXT)
-        await standing.send(**TEXT)
+    await create_webhook(frozen, f"{receiver.url}/hooks")
+    async with visiting(frozen) as visitor:
+        await frozen.send(**TEXT)
+        await frozen.send(**TEXT)
         await visitor.sign_in("/webhooks")
         page = visitor.page
         await visitor.see("Failing")
@@ -109,13 +109,13 @@ async def test_a_failing_webhook_is_found_fixed_retried_and_recovered(standing: 
         assert await page.title() == "Webhooks – Gatepost"
 
 
-async def test_a_selection_is_retried_and_filters_are_in_the_address(standing: Gateway, receiver: Receiver) -> None:
+async def test_a_selection_is_retried_and_filters_are_in_the_address(frozen: Gateway, receiver: Receiver) -> None:
     """The clock stands, so that nothing is retried unless a person asks for it."""
     receiver.answer = Answer(500)
-    await create_webhook(standing, f"{receiver.url}/hooks")
-    await standing.send(**TEXT)
-    await standing.send(**TEXT)
-    async with visiting(standing) as visitor:
+    await create_webhook(frozen, f"{receiver.url}/hooks")
+    await frozen.send(**TEXT)
+    await frozen.send(**TEXT)
+    async with visiting(frozen) as visitor:
         await visitor.sign_in("/webhooks/log")
         page = visitor.page
         await expect(page.get_by_role("row", name="Retrying")).to_have_count(2)

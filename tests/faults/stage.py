@@ -130,13 +130,13 @@ class Stage(Gateway):
     """A database, a sandbox and a receiver with one channel, and methods to use them."""
 
     def __init__(
-        self, sandbox_url: str, db: Database, receiver: Receiver, client: Client, wishes: dict[str, Any]
+        self, sandbox_url: str, db: Database, receiver: Receiver, client: Client, options: dict[str, Any]
     ) -> None:
         vault = Vault(base64.b64decode(SECRET_KEY))
-        super().__init__(NOBODY, sandbox_url, db, vault, load(environ={}, overrides=wishes), client)
+        super().__init__(NOBODY, sandbox_url, db, vault, load(environ={}, overrides=options), client)
         self.receiver = receiver
         self.channel_id = UUID(int=0)
-        self._wishes = wishes
+        self._wishes = options
         self._nodes: list[Node] = []
 
     async def create_channel(self, **limits: float) -> None:
@@ -165,8 +165,8 @@ class Stage(Gateway):
 
     def launch(self, *, role: str = "all", point: str | None = None, **overrides: Any) -> Node:
         """Start a gateway without waiting for it."""
-        wishes = self._wishes | {name.replace("__", "."): value for name, value in overrides.items()}
-        node = Node(wishes, role, point, Path(self.settings.data) / f"node-{len(self._nodes)}.log")
+        options = self._wishes | {name.replace("__", "."): value for name, value in overrides.items()}
+        node = Node(options, role, point, Path(self.settings.data) / f"node-{len(self._nodes)}.log")
         self._nodes.append(node)
         return node
 
@@ -241,11 +241,11 @@ async def running_stage(
     """Yield a stage without gateways. The overrides apply to each gateway: lease__ttl=…"""
     async with running_sandbox(network or quick_network()) as sandbox_url:
         with tempfile.TemporaryDirectory() as folder:
-            wishes = SHORT | {"data": folder, "database.url": database_url}
-            wishes |= {name.replace("__", "."): value for name, value in overrides.items()}
+            options = SHORT | {"data": folder, "database.url": database_url}
+            options |= {name.replace("__", "."): value for name, value in overrides.items()}
             db = await Database.connect(database_url, connections=16)
             async with ClientBuilder().no_proxy().timeout(timedelta(seconds=PATIENCE)).build() as client:
-                stage = Stage(sandbox_url, db, receiver, client, wishes)
+                stage = Stage(sandbox_url, db, receiver, client, options)
                 try:
                     yield stage
                 finally:

@@ -138,9 +138,9 @@ async def test_a_final_no_is_told_with_the_networks_own_code(stage: Stage) -> No
     await stage.until_status(message_id, "FAILED")
     error = (await shown(stage, message_id))["error"]
     assert (error["code"], error["details"]) == (131026, "Not a number of this network")
-    told = (await story(stage, message_id))[-1]
-    assert (told["status"], told["ack"], told["client_ref"]) == ("FAILED", -1, "order-9")
-    assert told["error"] == error
+    seen = (await story(stage, message_id))[-1]
+    assert (seen["status"], seen["ack"], seen["client_ref"]) == ("FAILED", -1, "order-9")
+    assert seen["error"] == error
     assert (await count(stage, "refused"), await count(stage, "accepted")) == (1, 0)
 
 
@@ -170,9 +170,9 @@ async def test_failed_after_a_yes_is_told_with_its_reason(stage: Stage) -> None:
     message_id = await stage.send(phone=ANA, body="Hello")
     await stage.until_status(message_id, "FAILED")
     assert (await shown(stage, message_id))["error"]["code"] == 131026
-    told = await story(stage, message_id)
-    assert [step["status"] for step in told] == ["PENDING", "SENT", "FAILED"]
-    assert told[-1]["error"]["code"] == 131026
+    seen = await story(stage, message_id)
+    assert [step["status"] for step in seen] == ["PENDING", "SENT", "FAILED"]
+    assert seen[-1]["error"]["code"] == 131026
 
 
 DISORDER: list[list[dict[str, Any]]] = [
@@ -195,11 +195,11 @@ async def test_statuses_in_disorder_tell_each_change_once(stage: Stage) -> None:
             await stage.until_status(message_id, "READ")
         await stage.sandbox("DELETE", "/control/faults")
         await until_all_told(stage)
-        told: dict[str, list[str]] = defaultdict(list)
+        seen: dict[str, list[str]] = defaultdict(list)
         for event in await read_feed(stage):
-            told[event["data"].get("key", {}).get("id")].append(event["data"].get("status"))
+            seen[event["data"].get("key", {}).get("id")].append(event["data"].get("status"))
         for message_id in sent:
-            steps = told[message_id]
+            steps = seen[message_id]
             assert steps == sorted(set(steps), key=order.index), faults
             assert steps[-1] == "READ", faults
         assert len(await stage.ledger("accepted")) == 12 * (turn + 1), faults
@@ -236,7 +236,7 @@ async def until_all_told(stage: Stage) -> None:
     async with asyncio.timeout(PATIENCE):
         while (await stage.sandbox("GET", "/control/clock"))["waiting"]:
             await asyncio.sleep(0.02)
-    told, now = -1, 0
-    while told != now:
-        told, now = now, len(await stage.ledger("callback"))
+    seen, now = -1, 0
+    while seen != now:
+        seen, now = now, len(await stage.ledger("callback"))
         await asyncio.sleep(0.1)

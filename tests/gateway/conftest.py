@@ -17,7 +17,7 @@ async def gateway(parted_database_url: str) -> AsyncIterator[Gateway]:
 
 
 @pytest.fixture
-async def standing(parted_database_url: str) -> AsyncIterator[Gateway]:
+async def frozen(parted_database_url: str) -> AsyncIterator[Gateway]:
     """Yield a running gateway whose clock does not move, so that nothing is retried."""
     async with running_gateway(parted_database_url, clock=MovableClock(datetime.now(UTC))) as one:
         yield one

@@ -137,11 +137,11 @@ async def _talk(gateway: Gateway, tenant: Tenant, person: str) -> None:
     said = {"from": person, "type": "order", "order": {"catalog_id": "c", "text": "", "product_items": [ITEM]}}
     await gateway.sandbox("POST", f"/control/numbers/{tenant.number_id}/incoming", said)
 
-    async def heard() -> Any:
+    async def received() -> Any:
         page = (await gateway.call("GET", f"{V1}/events?types=message_notification", key=tenant.key)).json()
         return page["data"]
 
-    first = (await until(heard))[0]["data"]
+    first = (await until(received))[0]["data"]
     tenant.things["incoming_id"] = first["key"]["id"]
     sent = await gateway.call("POST", f"{V1}/message/send", {"phone": person, "body": "Hello"}, key=tenant.key)
     tenant.things["message_id"] = sent.json()["data"]["key"]["id"]

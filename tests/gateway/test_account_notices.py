@@ -28,7 +28,7 @@ async def gateway(parted_database_url: str) -> AsyncIterator[Gateway]:
 OF_ACCOUNT = {"users", "log", "plan", "all"}
 
 
-async def told(streams: list[AccountReader], *resources: str, channel: str = "") -> None:
+async def seen(streams: list[AccountReader], *resources: str, channel: str = "") -> None:
     """Read from each stream until it has said that these have changed, of the account or of the channel."""
     for stream in streams:
         wanted = set(resources)
@@ -57,36 +57,36 @@ async def test_every_change_is_reported_on_every_node(gateway: Gateway) -> None:
     ):
         streams = [here, there]
         invited = await done(person, "POST", "/api/v1/account/users", {"email": "new@example.com", "role": "agent"})
-        await told(streams, "users", "log")
+        await seen(streams, "users", "log")
         user = f"/api/v1/account/users/{invited['user']}"
         await done(person, "PATCH", user, {"role": "reader"})
-        await told(streams, "users", "log")
+        await seen(streams, "users", "log")
         await done(person, "DELETE", user)
-        await told(streams, "users", "log")
+        await seen(streams, "users", "log")
         key = (await done(person, "POST", f"/api/v1/account/channels/{own}/keys", {"name": "Shop"}))["id"]
-        await told(streams, "keys", "log", channel=own)
+        await seen(streams, "keys", "log", channel=own)
         key_id = ids.parse_id("key", key)
         assert key_id
         await record_key_uses(gateway.db, {key_id: now})
-        await told(streams, "keys", channel=own)
+        await seen(streams, "keys", channel=own)
         await done(person, "DELETE", f"/api/v1/account/channels/{own}/keys/{key}")
-        await told(streams, "keys", channel=own)
+        await seen(streams, "keys", channel=own)
         note = await done(person, "POST", notes, {"text": "Wants it on Friday"})
-        await told(streams, "notes", channel=own)
+        await seen(streams, "notes", channel=own)
         await done(person, "DELETE", f"{notes}/{note['id']}")
-        await told(streams, "notes", channel=own)
+        await seen(streams, "notes", channel=own)
         hook = await done(person, "POST", "/api/v1/webhooks", HOOK)
-        await told(streams, "webhooks", channel=own)
+        await seen(streams, "webhooks", channel=own)
         await done(person, "POST", f"/api/v1/webhooks/{hook['id']}/recover", {"since": "2026-01-01T00:00:00Z"})
-        await told(streams, "recoveries", channel=own)
+        await seen(streams, "recoveries", channel=own)
         await done(person, "DELETE", f"/api/v1/webhooks/{hook['id']}")
-        await told(streams, "webhooks", channel=own)
+        await seen(streams, "webhooks", channel=own)
         await accounts.add_addon(gateway.db, gateway.account_id, "API Access", now)  # as the command line does
-        await told(streams, "plan")
+        await seen(streams, "plan")
         await account_rows.set_plan(gateway.db, gateway.account_id, "starter")
-        await told(streams, "plan")
+        await seen(streams, "plan")
         assert (await gateway.call("GET", "/api/v1/messages/unknown")).status >= 400
-        await told(streams, "refused_requests", channel=own)
+        await seen(streams, "refused_requests", channel=own)
 
 
 async def test_another_account_is_not_told(gateway: Gateway) -> None:
@@ -95,7 +95,7 @@ async def test_another_account_is_not_told(gateway: Gateway) -> None:
     async with open_account_stream(stranger) as theirs, open_account_stream(person) as ours:
         await theirs.notice("ready")
         await done(person, "POST", f"/api/v1/account/channels/{gateway.channel}/keys", {"name": "Shop"})
-        await told([ours], "keys", "log", channel=gateway.channel)
+        await seen([ours], "keys", "log", channel=gateway.channel)
         await new_person(gateway, "agent", account_id=stranger.user.account_id, signed_in=False)
         first = await theirs.notice("account_changed")
         assert first == {"resource": "users", "channel": None}
@@ -118,15 +118,15 @@ async def test_after_a_lost_connection_of_the_node_everything_is_read_again(gate
     async with open_account_stream(person) as stream:
         await stream.notice("ready")
         await new_person(gateway, "agent", signed_in=False)
-        await told([stream], "users", "log")  # so that the node listens
+        await seen([stream], "users", "log")  # so that the node listens
         ended = await gateway.db.fetch(
             """SELECT pg_terminate_backend(pid) FROM pg_stat_activity
                WHERE datname = current_database() AND query LIKE 'LISTEN%'"""
         )
         assert ended
-        await told([stream], "all")
+        await seen([stream], "all")
         await new_person(gateway, "agent", signed_in=False)
-        await told([stream], "users")
+        await seen([stream], "users")
 
 
 async def test_an_attempt_of_a_delivery_is_reported(parted_database_url: str) -> None:
@@ -136,7 +136,7 @@ async def test_an_attempt_of_a_delivery_is_reported(parted_database_url: str) ->
         async with open_account_stream(person) as stream:
             await stream.notice("ready")
             await gateway.send(phone="5511977776666", body="Hello")
-            await told([stream], "deliveries", channel=gateway.channel)
+            await seen([stream], "deliveries", channel=gateway.channel)
 
 
 async def test_a_stream_that_begins_in_the_past_gets_notices_too(gateway: Gateway) -> None:

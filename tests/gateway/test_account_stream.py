@@ -71,11 +71,11 @@ async def test_nothing_is_missing_after_a_cut(gateway: Gateway) -> None:
     await gateway.send(**TEXT)
     for names in ({"last": last}, {"query": f"?after={last}"}):
         async with open_account_stream(person, **names) as stream:
-            heard = numbers(await stream.events(256))
+            received = numbers(await stream.events(256))
             assert (await stream.notice("ready"))["missed"] == 256
-        assert heard[ids.format_id("ch", others[0].id)] == list(range(2, 252))
-        assert heard[ids.format_id("ch", others[1].id)] == [1, 2, 3]
-        assert heard[gateway.channel] == [1, 2, 3]
+        assert received[ids.format_id("ch", others[0].id)] == list(range(2, 252))
+        assert received[ids.format_id("ch", others[1].id)] == [1, 2, 3]
+        assert received[gateway.channel] == [1, 2, 3]
 
 
 async def test_no_gap_over_many_cuts_while_many_channels_write(gateway: Gateway) -> None:
@@ -83,17 +83,17 @@ async def test_no_gap_over_many_cuts_while_many_channels_write(gateway: Gateway)
     async with open_account_stream(person) as stream:
         last = stream.last
     writers = [asyncio.create_task(write(gateway, channel, 8)) for channel in others]
-    heard: dict[str, Any] = {}
-    while len(heard) < 240:
+    received: dict[str, Any] = {}
+    while len(received) < 240:
         async with open_account_stream(person, last=last) as stream:
             for _ in range(23):  # cut in the middle of parts
                 event = await stream.event()
-                heard[event["id"]] = event
-                if len(heard) == 240:
+                received[event["id"]] = event
+                if len(received) == 240:
                     break
             last = stream.last
     await asyncio.gather(*writers)
-    for channel_id, found in numbers(list(heard.values())).items():
+    for channel_id, found in numbers(list(received.values())).items():
         assert found == list(range(1, 9)), channel_id
 
 
@@ -233,5 +233,5 @@ async def test_the_feed_of_one_channel_says_the_same(gateway: Gateway) -> None:
     person = await new_person(gateway)
     async with open_account_stream(person) as stream:
         await gateway.send(**TEXT)
-        heard = await stream.events(3)
-    assert heard == await feed(gateway)
+        received = await stream.events(3)
+    assert received == await feed(gateway)

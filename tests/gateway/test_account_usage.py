@@ -34,10 +34,10 @@ async def test_days_types_channels_and_failures(gateway: Gateway) -> None:
     said = {"from": PERSON, "type": "text", "text": {"body": "Hi"}}
     await gateway.sandbox("POST", "/control/numbers/100000000000002/incoming", said)
 
-    async def heard() -> bool:
+    async def received() -> bool:
         return bool((await usage(reader))["days"][-1]["in"]["total"])
 
-    await until(heard)
+    await until(received)
     found = await usage(reader)
     today = datetime.now(UTC).date()
     assert (found["from"], found["to"], found["time_zone"]) == (

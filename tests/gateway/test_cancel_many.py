@@ -24,8 +24,8 @@ async def waiting(gateway: Gateway) -> dict[str, str]:
     """Give scheduled messages by the names that their client_ref has."""
     made = {}
     for i, (name, phone) in enumerate([("spring-1", PERSON), ("spring-2", OTHER), ("summer-1", PERSON), ("", OTHER)]):
-        wishes = {"send_at": later(gateway, 60 + i), **({"client_ref": name} if name else {})}
-        made[name] = await gateway.send(phone=phone, body=name or "none", **wishes)
+        options = {"send_at": later(gateway, 60 + i), **({"client_ref": name} if name else {})}
+        made[name] = await gateway.send(phone=phone, body=name or "none", **options)
     return made
 
 
@@ -54,9 +54,9 @@ async def test_by_the_beginning_of_its_client_ref(gateway: Gateway, waiting: dic
     }
     assert await left(gateway, waiting) == {"summer-1", ""}
     assert await statuses(gateway, waiting["spring-1"]) == ["SCHEDULED", "CANCELED"]
-    told = [event["data"] for event in await feed(gateway) if event["data"].get("status") == "CANCELED"]
-    assert {one["client_ref"] for one in told} == {"spring-1", "spring-2"}
-    assert {one["previous"] for one in told} == {"SCHEDULED"}
+    seen = [event["data"] for event in await feed(gateway) if event["data"].get("status") == "CANCELED"]
+    assert {one["client_ref"] for one in seen} == {"spring-1", "spring-2"}
+    assert {one["previous"] for one in seen} == {"SCHEDULED"}
     assert (await cancel(gateway, client_ref_prefix="spring-"))["canceled"] == 0, "a repeat changes nothing"
     assert len(await statuses(gateway, waiting["spring-1"])) == 2
     async with gateway.db.connection() as conn:
@@ -199,8 +199,8 @@ async def test_two_at_once_cancel_each_message_once(gateway: Gateway) -> None:
     batch_id = (await gateway.call("POST", BATCH, {"messages": sends})).json()["data"]["batch_id"]
     both = await asyncio.gather(*(cancel(gateway, batch_id=batch_id) for _ in range(2)))
     assert sum(one["canceled"] for one in both) == 600
-    told = [event for event in await feed(gateway) if event["data"].get("status") == "CANCELED"]
-    assert len(told) == 600
+    seen = [event for event in await feed(gateway) if event["data"].get("status") == "CANCELED"]
+    assert len(seen) == 600
 
 
 @for_each(

@@ -112,8 +112,8 @@ async def test_longer_away_than_events_are_kept(gateway: Gateway, clock: Movable
     clock.advance(27 * DAY)
     await make_partitions(gateway.db, clock.now(), 1)
     await send(gateway, 5)
-    told = (await gateway.call("GET", f"{EVENTS}?after={last}")).json()["message"]
-    assert "older than the 30 days" in told
+    seen = (await gateway.call("GET", f"{EVENTS}?after={last}")).json()["message"]
+    assert "older than the 30 days" in seen
     async with gateway.db.connection() as conn:
         everything = await conn.fetchval("SELECT count(*) FROM events")
     gone = await drop_old_partitions(gateway.db, clock.now() + timedelta(days=5), 9999, 30)

@@ -159,10 +159,10 @@ async def _link(gateway: Gateway, phone: str, key: str) -> None:
 
 
 async def _until_heard(gateway: Gateway, key: str) -> None:
-    async def heard() -> Any:
+    async def received() -> Any:
         return (await gateway.call("GET", "/api/v1/messages?direction=in", key=key)).json()["data"]
 
-    await until(heard)
+    await until(received)
 
 
 async def test_newman_runs_it_where_nobody_has_written_yet(

@@ -11,7 +11,7 @@ from gatepost.model.contact import OWN_COLUMNS
 from gatepost.services import contact_import, contact_records, contact_table
 from tests.for_each import for_each
 from tests.gateway.checks import PERSON, check_refused, written
-from tests.gateway.test_contacts import CONTACTS, make, told
+from tests.gateway.test_contacts import CONTACTS, make, seen
 from tests.running_gateway import Answer, Gateway
 from tests.test_loop_watchdog import watching
 
@@ -67,8 +67,8 @@ async def test_each_line_has_its_result(gateway: Gateway) -> None:
     assert (people["5511999990001"]["name"], people["5511999990001"]["opted_out"]) == ("New", True)
     ana = people["5511999990003"]
     assert (ana["id"], ana["name"], ana["custom"]) == (reports[2]["id"], "Silva, Ana", {"city": "Rio"})
-    assert [event["phone"] for event in await told(gateway, "created")][2:] == ["5511999990003"]
-    assert [event["changed"] for event in await told(gateway, "updated")] == [["name", "opted_out"]]
+    assert [event["phone"] for event in await seen(gateway, "created")][2:] == ["5511999990003"]
+    assert [event["changed"] for event in await seen(gateway, "updated")] == [["name", "opted_out"]]
 
 
 async def test_the_same_table_again_changes_nothing(gateway: Gateway) -> None:

@@ -22,7 +22,7 @@ async def found(gateway: Gateway, query: str = "", key: str | None = None) -> li
     return [contact["name"] or contact["phone"] for contact in answer.json()["data"]]
 
 
-async def told(gateway: Gateway, action: str) -> list[Any]:
+async def seen(gateway: Gateway, action: str) -> list[Any]:
     events = await feed(gateway)
     return [e["data"] for e in events if (e["type"], e["action"]) == ("contact_notifications", action)]
 
@@ -34,7 +34,7 @@ async def test_a_contact_is_made_and_told_of(gateway: Gateway) -> None:
     assert made["opted_out_at"] == made["created_at"] == made["updated_at"]
     assert made["conversation"]["id"] == made["id"].replace("ct_", "cv_")
     assert (await gateway.call("GET", f"{CONTACTS}/{made['id']}")).json()["data"] == made
-    (event,) = await told(gateway, "created")
+    (event,) = await seen(gateway, "created")
     assert (event["id"], event["name"], event["custom"]) == (made["id"], "Ana Silva", {"city": "São Paulo"})
     assert [e["type"] for e in await feed(gateway)] == ["contact_notifications", "chat_notification"]
 
@@ -56,7 +56,7 @@ async def test_the_same_key_makes_it_once(gateway: Gateway) -> None:
     assert again.headers["idempotent-replayed"] == "true"
     other = await gateway.call("POST", CONTACTS, {"phone": "5511999997777"}, headers=headers)
     check_refused(other, 422, "idempotency_key_reused")
-    assert len(await told(gateway, "created")) == 1
+    assert len(await seen(gateway, "created")) == 1
 
 
 async def test_what_a_contact_refuses(gateway: Gateway) -> None:
@@ -91,7 +91,7 @@ async def test_changes_are_told_with_their_fields(gateway: Gateway) -> None:
     assert same.json()["data"] == changed
     bare = (await gateway.call("PATCH", one, {"name": None, "opted_out": False})).json()["data"]
     assert (bare["name"], bare["opted_out"], bare["opted_out_at"]) == (None, False, None)
-    assert [event["changed"] for event in await told(gateway, "updated")] == [
+    assert [event["changed"] for event in await seen(gateway, "updated")] == [
         ["opted_out", "custom"],
         ["name", "opted_out"],
     ]
@@ -188,7 +188,7 @@ async def test_a_deleted_contact_leaves_its_messages(gateway: Gateway) -> None:
     check_refused(await gateway.call("DELETE", f"{CONTACTS}/{contact['id']}"), 404, "not_found")
     message = (await gateway.call("GET", f"/api/v1/messages/{sent}")).json()["data"]
     assert message["key"]["remoteJid"].startswith(PERSON)
-    (gone,) = await told(gateway, "deleted")
+    (gone,) = await seen(gateway, "deleted")
     assert (gone["id"], gone["phone"]) == (contact["id"], PERSON)
     await gateway.until_status(sent, "READ")
     again = await gateway.send(phone=PERSON, body="Hello again")
@@ -206,7 +206,7 @@ async def test_two_become_one(gateway: Gateway) -> None:
     assert (merged["custom"], merged["opted_out"]) == ({"a": "1", "b": "2"}, True)
     check_refused(await gateway.call("GET", f"{CONTACTS}/{other['id']}"), 404, "not_found")
     assert (await gateway.call("GET", f"{CONTACTS}?phone=5511999997777")).json()["data"][0]["id"] == ana["id"]
-    (event,) = await told(gateway, "updated")
+    (event,) = await seen(gateway, "updated")
     assert (event["joined"], event["changed"]) == ([other["id"]], ["history", "name", "opted_out", "custom"])
     check_refused(await gateway.call("POST", merge, {"with": other["id"]}), 404, "not_found")
     check_refused(await gateway.call("POST", merge, {"with": "nobody"}), 404, "not_found")

@@ -20,10 +20,10 @@ async def say(gateway: Gateway, text: str = "Hi", phone: str = PERSON, later: in
     said = {"phone_number_id": NUMBER, "from": phone, "text": text, **more}
     await gateway.sandbox("POST", "/control/say", said)
 
-    async def heard() -> bool:
+    async def received() -> bool:
         return await incoming(gateway) > before
 
-    await until(heard)
+    await until(received)
 
 
 async def incoming(gateway: Gateway) -> int:
@@ -46,7 +46,7 @@ async def the_one(gateway: Gateway) -> Any:
     return one
 
 
-async def told(gateway: Gateway) -> list[Any]:
+async def seen(gateway: Gateway) -> list[Any]:
     """What the feed says of changed conversations."""
     found = [e for e in await feed(gateway) if e["type"] == "chat_notification" and e["action"] == "updated"]
     return [event["data"] for event in found]
@@ -131,10 +131,10 @@ async def test_people_set_what_they_like(gateway: Gateway) -> None:
     await say(gateway, name="Ana")
     one = await the_one(gateway)
     path = f"{CONVERSATIONS}/{one['id']}"
-    wishes = {"status": "closed", "archived": True, "muted": True, "assignee": "bob@example.com", "note": "Pays late"}
-    changed = (await gateway.call("PATCH", path, wishes)).json()["data"]
-    assert changed == one | wishes | {"updated_at": changed["updated_at"]}
-    for same in ({}, {"status": "closed"}, wishes):
+    options = {"status": "closed", "archived": True, "muted": True, "assignee": "bob@example.com", "note": "Pays late"}
+    changed = (await gateway.call("PATCH", path, options)).json()["data"]
+    assert changed == one | options | {"updated_at": changed["updated_at"]}
+    for same in ({}, {"status": "closed"}, options):
         assert (await gateway.call("PATCH", path, same)).json()["data"] == changed
     again = (await gateway.call("PATCH", path, {"note": None, "muted": True, "archived": False})).json()["data"]
     assert (again["note"], again["muted"], again["archived"], again["assignee"]) == (
@@ -144,13 +144,13 @@ async def test_people_set_what_they_like(gateway: Gateway) -> None:
         "bob@example.com",
     )
     shown = {"id": one["id"], "contact": one["contact"], "unread": 1}
-    last = wishes | {"note": None, "archived": False}
-    assert await told(gateway) == [
-        shown | wishes | {"changed": list(wishes)},
+    last = options | {"note": None, "archived": False}
+    assert await seen(gateway) == [
+        shown | options | {"changed": list(options)},
         shown | last | {"changed": ["archived", "note"]},
     ]
     await say(gateway, name="Ana")
-    assert ((await the_one(gateway))["status"], (await told(gateway))[-1]["status"]) == ("open", "open")
+    assert ((await the_one(gateway))["status"], (await seen(gateway))[-1]["status"]) == ("open", "open")
 
 
 async def test_what_is_refused(gateway: Gateway) -> None:
@@ -194,7 +194,7 @@ async def test_read_is_read_here_and_on_the_network(gateway: Gateway) -> None:
         assert (read["unread"], read["shown"]) == (0, True)
     marks = (await gateway.sandbox("GET", "/control/ledger?kind=read"))["entries"]
     assert {mark["message_id"] for mark in marks} == {one["last_message"]["network_id"]}
-    assert [(data["changed"], data["unread"]) for data in await told(gateway)] == [(["unread"], 0)]
+    assert [(data["changed"], data["unread"]) for data in await seen(gateway)] == [(["unread"], 0)]
     await say(gateway, "Three")
     assert (await the_one(gateway))["unread"] == 1
 

@@ -200,8 +200,8 @@ async def test_a_template_that_was_left_halfway_is_not_handed_in_twice(stage: St
     again = await stage.ask(route, raw, kind, "one")
     assert again.status == 201, again.body
     assert "idempotent-replayed" not in again.headers
-    told = again.json()["data"]
-    assert (told["id"], told["network_id"]) == (first["id"], first["network_id"])
+    seen = again.json()["data"]
+    assert (seen["id"], seen["network_id"]) == (first["id"], first["network_id"])
     assert (await stage.ask(route, raw, kind, "one")).headers["idempotent-replayed"] == "true"
 
 

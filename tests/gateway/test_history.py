@@ -26,9 +26,9 @@ async def page(gateway: Gateway, key: str | None = None, **query: Any) -> Any:
 
 async def found(gateway: Gateway, **query: Any) -> list[str]:
     """The ids of a page that is the last one."""
-    told = await page(gateway, **query)
-    assert told["paging"] == {"next": None}
-    return [message["key"]["id"] for message in told["data"]]
+    seen = await page(gateway, **query)
+    assert seen["paging"] == {"next": None}
+    return [message["key"]["id"] for message in seen["data"]]
 
 
 async def test_the_newest_first_in_pages(gateway: Gateway) -> None:
@@ -37,7 +37,7 @@ async def test_the_newest_first_in_pages(gateway: Gateway) -> None:
     late = await gateway.send(phone=PERSON, body="meanwhile")
     second = await page(gateway, limit=2, cursor=first["paging"]["next"])
     third = await page(gateway, limit=2, cursor=second["paging"]["next"])
-    shown = [message["key"]["id"] for told in (first, second, third) for message in told["data"]]
+    shown = [message["key"]["id"] for seen in (first, second, third) for message in seen["data"]]
     assert shown == sent[::-1]
     assert third["paging"] == {"next": None}
     assert (await found(gateway))[0] == late
@@ -99,9 +99,9 @@ async def test_what_people_write_is_found_too(gateway: Gateway) -> None:
     said = {"phone_number_id": "100000000000001", "from": PERSON, "text": "À la maison"}
     await gateway.sandbox("POST", "/control/say", said)
     async with asyncio.timeout(PATIENCE):
-        while not (heard := await found(gateway, direction="in", q="a la MAIS")):
+        while not (received := await found(gateway, direction="in", q="a la MAIS")):
             await asyncio.sleep(0.02)
-    assert heard == await found(gateway, status="RECEIVED", phone=PERSON)
+    assert received == await found(gateway, status="RECEIVED", phone=PERSON)
 
 
 async def test_words(gateway: Gateway) -> None:

@@ -27,8 +27,8 @@ EVENTS = "/api/v1/events"
 ZERO = "00000000-0000-0000-0000-000000000000"
 
 
-async def _hook(gateway: Gateway, **wishes: Any) -> Any:
-    made = await gateway.call("POST", HOOKS, {"url": "http://127.0.0.1:54321/hook", **wishes})
+async def _hook(gateway: Gateway, **options: Any) -> Any:
+    made = await gateway.call("POST", HOOKS, {"url": "http://127.0.0.1:54321/hook", **options})
     assert made.status == 201, made.body
     return made.json()["data"]
 
@@ -102,8 +102,8 @@ async def _channel(gateway: Gateway) -> Any:
 
 @pytest.mark.parametrize("name", ["Expect", "TE", "Upgrade", "Keep-Alive", "Trailer", "Proxy-Authorization"])
 async def test_a_header_that_would_fail_every_delivery_is_refused_at_once(gateway: Gateway, name: str) -> None:
-    wish = {"url": "http://127.0.0.1:54321/hook", "headers": {name: "x"}}
-    check_refused(await gateway.call("POST", HOOKS, wish), 422, "invalid_field", "headers")
+    option = {"url": "http://127.0.0.1:54321/hook", "headers": {name: "x"}}
+    check_refused(await gateway.call("POST", HOOKS, option), 422, "invalid_field", "headers")
 
 
 async def test_a_costly_check_holds_nobody_up(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -79,8 +79,8 @@ def serve(app: App, statuses: list[int]) -> Serve:
 
     @asynccontextmanager
     async def serving(**limits: Any) -> AsyncIterator[str]:
-        wishes = SMALL | {"unlimited_addresses": []} | limits
-        server = load(environ={}, overrides={f"server.{name}": value for name, value in wishes.items()}).server
+        options = SMALL | {"unlimited_addresses": []} | limits
+        server = load(environ={}, overrides={f"server.{name}": value for name, value in options.items()}).server
         protocol = limited_protocol(Connections(server, statuses.append))
         config = uvicorn.Config(
             app,
@@ -319,9 +319,9 @@ async def test_expect_continue(serve: Serve) -> None:
 @pytest.mark.parametrize("protocol", ["websocket", "h2c"])
 @pytest.mark.parametrize("body", [b"", b"hello"])
 async def test_an_upgrade_is_not_offered_and_the_request_is_answered(serve: Serve, protocol: str, body: bytes) -> None:
-    wishes = {"connection": "Upgrade, HTTP2-Settings", "upgrade": protocol, "http2-settings": "AAMAAABkAAQAAP__"}
+    options = {"connection": "Upgrade, HTTP2-Settings", "upgrade": protocol, "http2-settings": "AAMAAABkAAQAAP__"}
     async with serve() as url, wired(url) as wire:
-        await wire.send(request("POST", "/up", wishes, body))
+        await wire.send(request("POST", "/up", options, body))
         answer = await wire.answer()
         assert (answer.status, answer.body) == (200, b"POST /up %d" % len(body))
         assert answer.headers["connection"] == "close"
@@ -385,11 +385,11 @@ async def test_silent_connections_go_away_by_themselves(serve: Serve) -> None:
 
 
 @pytest.mark.parametrize(
-    "wish", [{"server.unlimited_addresses": ["10.0.0.1/8"]}, {"server.callback_memory": 4 * 4_194_304 - 1}]
+    "option", [{"server.unlimited_addresses": ["10.0.0.1/8"]}, {"server.callback_memory": 4 * 4_194_304 - 1}]
 )
-def test_settings_that_make_no_sense(wish: dict[str, Any]) -> None:
-    with pytest.raises(BadSettings, match=next(iter(wish))):
-        load(environ={}, overrides=wish)
+def test_settings_that_make_no_sense(option: dict[str, Any]) -> None:
+    with pytest.raises(BadSettings, match=next(iter(option))):
+        load(environ={}, overrides=option)
 
 
 # -- and anything else ------------------------------------------------------------------------------------------------

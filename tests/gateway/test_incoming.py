@@ -17,11 +17,11 @@ async def _say(gateway: Gateway, text: str, **more: Any) -> str:
 async def _heard(gateway: Gateway, count: int) -> list[Any]:
     """The incoming messages in the feed, once there are so many."""
 
-    async def heard() -> list[Any] | None:
+    async def received() -> list[Any] | None:
         found = [event for event in await feed(gateway) if event["data"].get("direction") == "in"]
         return found if len(found) == count else None
 
-    found: list[Any] = await until(heard)
+    found: list[Any] = await until(received)
     return found
 
 
@@ -66,10 +66,10 @@ async def test_people_and_conversations_exist_once(gateway: Gateway) -> None:
     await gateway.send(**TEXT)
     for number in range(5):
         await _say(gateway, f"Message {number}", name="Ana" if number < 4 else "Ana Maria")
-    heard = await _heard(gateway, 5)
-    assert [event["data"]["content"]["body"] for event in heard] == [f"Message {number}" for number in range(5)]
-    assert len({event["data"]["contact"]["id"] for event in heard}) == 1
-    assert heard[-1]["data"]["contact"]["name"] == "Ana Maria"
+    received = await _heard(gateway, 5)
+    assert [event["data"]["content"]["body"] for event in received] == [f"Message {number}" for number in range(5)]
+    assert len({event["data"]["contact"]["id"] for event in received}) == 1
+    assert received[-1]["data"]["contact"]["name"] == "Ana Maria"
     counts = await written(gateway)
     assert (counts["contacts"], counts["conversations"], counts["messages"], counts["used"]) == (1, 1, 6, 1)
 

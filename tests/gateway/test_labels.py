@@ -23,7 +23,7 @@ async def meet(gateway: Gateway) -> Any:
     return (await gateway.call("GET", f"/api/v1/messages/{sent}")).json()["data"]
 
 
-async def told(gateway: Gateway) -> list[Any]:
+async def seen(gateway: Gateway) -> list[Any]:
     """What the feed says of labels."""
     return [(e["action"], e["data"]) for e in await feed(gateway) if e["type"] == "label_notifications"]
 
@@ -49,7 +49,7 @@ async def test_the_life_of_a_label(gateway: Gateway) -> None:
     assert (await gateway.call("DELETE", path)).json()["data"] is None
     check_refused(await gateway.call("GET", path), 404, "not_found")
     check_refused(await gateway.call("DELETE", path), 404, "not_found")
-    assert await told(gateway) == [
+    assert await seen(gateway) == [
         ("created", plain(first)),
         ("created", plain(second)),
         ("updated", plain(changed)),
@@ -73,7 +73,7 @@ async def test_what_a_label_may_be(gateway: Gateway) -> None:
     check_refused(await gateway.call("PATCH", path, {"name": None}), 422, "invalid_field", "name")
     check_refused(await gateway.call("POST", LABELS, {"name": "a", "size": 1}), 422, "invalid_field", "size")
     check_refused(await gateway.call("POST", LABELS, {}), 422, "invalid_field", "name")
-    assert len(await told(gateway)) == 2
+    assert len(await seen(gateway)) == 2
 
 
 async def test_a_channel_has_200_labels_at_most(gateway: Gateway) -> None:
@@ -107,7 +107,7 @@ async def test_labels_on_conversations_and_contacts(gateway: Gateway) -> None:
     assert (await gateway.call("DELETE", f"{LABELS}/{label['id']}")).status == 200
     assert await uses(gateway) == 0
     whom = {"contact": {"id": contact, "phone": PERSON, "name": None}, "conversation": {"id": conversation}}
-    assert (await told(gateway))[1:] == [
+    assert (await seen(gateway))[1:] == [
         ("assigned", plain(label) | whom | {"target": "conversation"}),
         ("assigned", plain(label) | whom | {"target": "contact"}),
         ("removed", plain(label) | whom | {"target": "conversation"}),
@@ -126,7 +126,7 @@ async def test_what_is_somebody_elses_does_not_exist(gateway: Gateway) -> None:
     theirs = (await gateway.call("POST", LABELS, {"name": "VIP"}, key=stranger)).json()["data"]
     nobody, nothing = ids.format_id("cv", ids.ZERO), ids.format_id("lb", ids.ZERO)
     cv, ct = message["conversation"]["id"], message["contact"]["id"]
-    before = await told(gateway)
+    before = await seen(gateway)
     for whom, what in ((cv, theirs["id"]), (cv, nothing), (nobody, label["id"]), (ct, label["id"]), (cv, "x")):
         for method in ("PUT", "DELETE"):
             gone: Answer = await gateway.call(method, f"/api/v1/conversations/{whom}/labels/{what}")
@@ -139,7 +139,7 @@ async def test_what_is_somebody_elses_does_not_exist(gateway: Gateway) -> None:
     gone = await gateway.call("PUT", f"/api/v1/conversations/{cv}/labels/{theirs['id']}", key=stranger)
     check_refused(gone, 404, "not_found")
     assert (await gateway.call("GET", LABELS, key=stranger)).json()["data"] == [theirs]
-    assert (await told(gateway), await uses(gateway)) == (before, 0)
+    assert (await seen(gateway), await uses(gateway)) == (before, 0)
 
 
 async def test_scopes(gateway: Gateway) -> None:

@@ -76,9 +76,9 @@ async def test_canceling(gateway: Gateway) -> None:
     assert event["data"]["key"]["id"] == message_id
     assert (event["data"]["status"], event["data"]["ack"]) == ("CANCELED", -1)
     assert event["data"]["client_ref"] == "order-1"
-    before, told = await written(gateway), await feed(gateway)
+    before, seen = await written(gateway), await feed(gateway)
     check_refused(await gateway.call("POST", cancel), 409, "wrong_state")
-    assert (await written(gateway), await feed(gateway)) == (before, told)
+    assert (await written(gateway), await feed(gateway)) == (before, seen)
     assert before["scheduled_messages"] == 0
 
 
@@ -136,12 +136,12 @@ async def test_the_trace_tells_everything(gateway: Gateway, receiver: Receiver) 
     await gateway.until_status(message_id, "READ")
     await receiver.wait_for(4)
 
-    async def told() -> Any:
+    async def seen() -> Any:
         found = (await gateway.call("GET", f"/api/v1/messages/{message_id}/trace")).json()["data"]
         delivered = [delivery["state"] for event in found["events"] for delivery in event["deliveries"]]
         return found if delivered == ["delivered"] * 4 else None
 
-    trace = await until(told)
+    trace = await until(seen)
     trace["steps"] = [step for step in trace["steps"] if step["step"] != "waited"]  # two seconds, give or take a few
     steps = [step["step"] for step in trace["steps"]]
     assert steps == ["accepted", "attempt_failed", "sending", "sent", "delivered", "read"]
@@ -168,7 +168,7 @@ async def test_a_failure_has_the_same_words_everywhere(gateway: Gateway) -> None
     trace = (await gateway.call("GET", f"/api/v1/messages/{message_id}/trace")).json()["data"]
     shown = (await gateway.call("GET", f"/api/v1/messages/{message_id}")).json()["data"]
     reasons = [step["reason"] for step in trace["steps"] if step["step"] in ("attempt_failed", "failed")]
-    told = (await feed(gateway))[-1]["data"]["error"]
+    seen = (await feed(gateway))[-1]["data"]["error"]
     assert reasons == [shown["error"], shown["error"]]
-    assert told == shown["error"] == trace["message"]["error"]
+    assert seen == shown["error"] == trace["message"]["error"]
     assert shown["error"]["code"] == 131051

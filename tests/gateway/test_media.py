@@ -351,20 +351,20 @@ async def test_a_file_that_waits_or_failed_says_so(gateway: Gateway) -> None:
 # -- a network that forgets -------------------------------------------------------------------------------------------
 
 
-async def test_a_file_that_the_network_lost_goes_out_all_the_same(standing: Gateway) -> None:
-    assert isinstance(standing.clock, MovableClock)
-    image = {"type": "image", "media": {"id": (await stored(standing))["id"]}}
+async def test_a_file_that_the_network_lost_goes_out_all_the_same(frozen: Gateway) -> None:
+    assert isinstance(frozen.clock, MovableClock)
+    image = {"type": "image", "media": {"id": (await stored(frozen))["id"]}}
     for phone in ("5511999990001", "5511999990002"):
-        await standing.until_status(await standing.send(phone=phone, **image), "READ")
-    (before,) = await standing.sandbox("GET", "/control/media")
-    gone = await standing.call("DELETE", f"{standing.sandbox_url}/v25.0/{before['id']}", key="token")
+        await frozen.until_status(await frozen.send(phone=phone, **image), "READ")
+    (before,) = await frozen.sandbox("GET", "/control/media")
+    gone = await frozen.call("DELETE", f"{frozen.sandbox_url}/v25.0/{before['id']}", key="token")
     assert gone.json() == {"success": True}
-    standing.clock.advance(600)
-    sent = await standing.send(phone="5511999990003", **image)
-    await until(lambda: _refused(standing, sent))
-    standing.clock.advance(10)
-    await standing.until_status(sent, "READ")
-    (after,) = await standing.sandbox("GET", "/control/media")
+    frozen.clock.advance(600)
+    sent = await frozen.send(phone="5511999990003", **image)
+    await until(lambda: _refused(frozen, sent))
+    frozen.clock.advance(10)
+    await frozen.until_status(sent, "READ")
+    (after,) = await frozen.sandbox("GET", "/control/media")
     assert after["id"] != before["id"]
 
 

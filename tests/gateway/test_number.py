@@ -23,7 +23,7 @@ async def shown(gateway: Gateway) -> Any:
     return (await gateway.call("GET", CHANNEL)).json()["data"]
 
 
-async def told(gateway: Gateway) -> list[tuple[str, str | None]]:
+async def seen(gateway: Gateway) -> list[tuple[str, str | None]]:
     """Every state of the connection that was told."""
     changes = [event["data"] for event in await feed(gateway) if event["action"] == "connection"]
     return [(change["state"], change["reason"]) for change in changes]
@@ -46,7 +46,7 @@ async def test_a_number_that_was_raised_long_ago_is_used_as_it_is(gateway: Gatew
 
     await gateway.send(phone="5511999990002", body="Hello")
     await until(in_force)
-    assert await told(gateway) == [], "nothing has happened to its connection"
+    assert await seen(gateway) == [], "nothing has happened to its connection"
 
 
 async def test_what_is_set_by_hand_stays(gateway: Gateway) -> None:
@@ -95,7 +95,7 @@ async def test_a_number_that_was_shut_out_in_silence_is_found_out_and_told_once(
         await gateway.sandbox("PATCH", CONTROL, {"status": status})
         assert (await gateway.call("GET", HEALTH)).json()["data"]["status"] == status
         assert (await shown(gateway))["connection"]["state"] == state
-    assert [state for state, _ in await told(gateway)] == ["banned", "connected"]
+    assert [state for state, _ in await seen(gateway)] == ["banned", "connected"]
 
 
 async def test_an_upgrade_is_waited_for_and_used(gateway: Gateway) -> None:

@@ -33,17 +33,17 @@ async def _hear(gateway: Gateway, key: str, person: str) -> Any:
     said = {"phone_number_id": NUMBER, "from": person, "text": "Hello?"}
     await gateway.sandbox("POST", "/control/say", said)
 
-    async def heard() -> Any:
+    async def received() -> Any:
         return await _list(gateway, key, "messages?direction=in")
 
-    return (await until(heard))[0]
+    return (await until(received))[0]
 
 
 @pytest.mark.parametrize(("written", "meant"), FORMS)
 async def test_an_answer_to_the_other_form_is_inside_the_window(gateway: Gateway, written: str, meant: str) -> None:
     key = await _windowed(gateway)
-    heard = await _hear(gateway, key, meant)
-    assert heard["contact"]["phone"] == written
+    received = await _hear(gateway, key, meant)
+    assert received["contact"]["phone"] == written
     for phone in (meant, written):
         sent = await gateway.call("POST", SEND, {"phone": phone, "body": "Here we are"}, key=key)
         assert sent.status == 200, sent.body
@@ -60,9 +60,9 @@ async def test_who_answers_under_the_other_form_is_the_same_person(gateway: Gate
     key = await gateway.new_key(channel.id)
     sent = await gateway.call("POST", SEND, {"phone": meant, "body": "Hello"}, key=key)
     assert sent.status == 200
-    heard = await _hear(gateway, key, written)
+    received = await _hear(gateway, key, written)
     contact = (await _list(gateway, key, "contacts"))[0]
-    assert heard["contact"]["id"] == contact["id"]
+    assert received["contact"]["id"] == contact["id"]
     assert len(await _list(gateway, key, "conversations")) == 1
 
 

@@ -134,8 +134,8 @@ def test_every_parameter_is_described() -> None:
 
 
 def test_every_code_has_the_status_that_the_docs_say() -> None:
-    told = dict(re.findall(r"^## (\w+)\n\n\*\*(\d{3})", ERRORS.read_text(), re.MULTILINE))
-    assert {code: int(status) for code, status in told.items()} == STATUS
+    seen = dict(re.findall(r"^## (\w+)\n\n\*\*(\d{3})", ERRORS.read_text(), re.MULTILINE))
+    assert {code: int(status) for code, status in seen.items()} == STATUS
     assert set(STATUS.values()) == set(REASONS)
 
 

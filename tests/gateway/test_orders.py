@@ -50,13 +50,13 @@ async def test_an_order_moves_on_and_tells(gateway: Gateway) -> None:
         check_refused(await gateway.call("PATCH", one, {"status": status}), 409, "wrong_state")
     check_refused(await gateway.call("PATCH", one, {"status": "lost"}), 422, "invalid_field", "status")
     check_refused(await gateway.call("PATCH", one, {}), 422, "invalid_field", "status")
-    told = [e["data"] for e in await feed(gateway) if (e["type"], e["action"]) == ("order_notifications", "updated")]
-    assert [(data["previous"], data["status"]) for data in told] == [
+    seen = [e["data"] for e in await feed(gateway) if (e["type"], e["action"]) == ("order_notifications", "updated")]
+    assert [(data["previous"], data["status"]) for data in seen] == [
         ("new", "confirmed"),
         ("confirmed", "shipped"),
         ("shipped", "delivered"),
     ]
-    assert (told[0]["total"], told[0]["contact"]["phone"]) == ("3.3", PERSON)
+    assert (seen[0]["total"], seen[0]["contact"]["phone"]) == ("3.3", PERSON)
 
 
 async def test_orders_by_status_person_and_day(gateway: Gateway) -> None:

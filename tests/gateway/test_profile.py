@@ -10,7 +10,7 @@ HEALTH = "/api/v1/channel/health"
 NUMBER = "100000000000001"
 
 
-async def heard(gateway: Gateway, text: str = "Hello?") -> Any:
+async def received(gateway: Gateway, text: str = "Hello?") -> Any:
     """The event of a message that a person has just written."""
     await gateway.sandbox("POST", "/control/say", {"phone_number_id": NUMBER, "from": PERSON, "text": text})
 
@@ -79,7 +79,7 @@ async def test_a_linked_phone_has_no_profile(gateway: Gateway) -> None:
 
 
 async def test_a_message_is_marked_as_read(gateway: Gateway) -> None:
-    message = await heard(gateway)
+    message = await received(gateway)
     read = await gateway.call("POST", f"/api/v1/messages/{message['key']['id']}/read")
     assert read.status == 200, read.body
     shown = read.json()["data"]
@@ -91,7 +91,7 @@ async def test_a_message_is_marked_as_read(gateway: Gateway) -> None:
 async def test_only_what_came_in_can_be_read(gateway: Gateway) -> None:
     ours = await gateway.send(**TEXT)
     check_refused(await gateway.call("POST", f"/api/v1/messages/{ours}/read"), 409, "wrong_state")
-    message = await heard(gateway)
+    message = await received(gateway)
     path = f"/api/v1/messages/{message['key']['id']}/read"
     check_refused(await gateway.call("POST", path, key=await gateway.new_stranger()), 404, "not_found")
     check_refused(await gateway.call("POST", "/api/v1/messages/nonsense/read"), 404, "not_found")
@@ -99,8 +99,8 @@ async def test_only_what_came_in_can_be_read(gateway: Gateway) -> None:
 
 
 async def test_typing_is_shown_under_the_newest_message(gateway: Gateway) -> None:
-    await heard(gateway, "First")
-    message = await heard(gateway, "Second")
+    await received(gateway, "First")
+    message = await received(gateway, "Second")
     path = f"/api/v1/conversations/{message['conversation']['id']}/typing"
     typed = await gateway.call("POST", path)
     assert typed.status == 200, typed.body
@@ -120,7 +120,7 @@ async def test_typing_needs_a_message_of_the_person(gateway: Gateway) -> None:
 
 async def test_a_channel_without_a_link_cannot_show_anything(gateway: Gateway) -> None:
     qr = await gateway.new_qr_channel(gateway.account_id)
-    message = await heard(gateway)
+    message = await received(gateway)
     async with gateway.db.connection() as conn:
         for table in ("messages", "conversations"):
             await conn.execute(f"UPDATE {table} SET channel_id = $1", qr.id)

@@ -12,9 +12,9 @@ from tests.gateway.failing_webhooks import HOOKS, create_webhook, failed_deliver
 from tests.running_gateway import Gateway
 
 
-async def recovered(gateway: Gateway, hook: str, **wish: Any) -> Any:
+async def recovered(gateway: Gateway, hook: str, **option: Any) -> Any:
     """Begins a recovery, and waits for its end."""
-    answer = await gateway.call("POST", f"{HOOKS}/{hook}/recover", {"since": "2026-01-01", **wish})
+    answer = await gateway.call("POST", f"{HOOKS}/{hook}/recover", {"since": "2026-01-01", **option})
     assert answer.status == 201, answer.body
     begun = answer.json()["data"]
 
@@ -43,8 +43,8 @@ async def test_an_endpoint_that_was_off_gets_every_event_once(
     done = await recovered(gateway, hook)
     assert (done["recovered"], done["progress"], done["statuses"]) == (missing, 1.0, None)
     requests = await receiver.wait_for(len(events))
-    told = Counter(request.json()["id"] for request in requests)
-    assert told == Counter(event["id"] for event in events)
+    seen = Counter(request.json()["id"] for request in requests)
+    assert seen == Counter(event["id"] for event in events)
     await until(lambda: _none_waits(gateway))
     if ordered:
         about: dict[str, list[int]] = {}
@@ -63,16 +63,16 @@ async def _none_waits(gateway: Gateway) -> bool:
         return not await conn.fetchval("SELECT count(*) FROM delivery_retries")
 
 
-async def test_what_was_given_up_and_dropped_comes_back(standing: Gateway, receiver: Receiver) -> None:
-    hook = await create_webhook(standing, receiver.url)
-    await failed_delivery(standing, receiver, hook)
-    await give_up(standing, hook)
+async def test_what_was_given_up_and_dropped_comes_back(frozen: Gateway, receiver: Receiver) -> None:
+    hook = await create_webhook(frozen, receiver.url)
+    await failed_delivery(frozen, receiver, hook)
+    await give_up(frozen, hook)
     receiver.answer = Answer()
-    assert (await recovered(standing, hook, statuses=["dropped", "missing"]))["recovered"] == 0
-    assert (await recovered(standing, hook, until="2026-01-02"))["recovered"] == 0
-    assert (await recovered(standing, hook, types=["message_notification"]))["recovered"] == 1
-    await until_logged(standing, 1, "?status=delivered")
-    assert (await recovered(standing, hook, statuses=["delivered"]))["recovered"] == 1
+    assert (await recovered(frozen, hook, statuses=["dropped", "missing"]))["recovered"] == 0
+    assert (await recovered(frozen, hook, until="2026-01-02"))["recovered"] == 0
+    assert (await recovered(frozen, hook, types=["message_notification"]))["recovered"] == 1
+    await until_logged(frozen, 1, "?status=delivered")
+    assert (await recovered(frozen, hook, statuses=["delivered"]))["recovered"] == 1
     await receiver.wait_for(3)
 
 

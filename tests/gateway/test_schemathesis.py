@@ -89,8 +89,8 @@ def _try(operation: Any, mode: GenerationMode, url: str, session: requests.Sessi
     try:
         run()
     except (Exception, BaseExceptionGroup) as problem:
-        told = getattr(problem, "exceptions", None) or [problem]
-        return "; ".join(f"{type(one).__name__}: {one}" for one in told)[:2500]
+        seen = getattr(problem, "exceptions", None) or [problem]
+        return "; ".join(f"{type(one).__name__}: {one}" for one in seen)[:2500]
     return None
 
 

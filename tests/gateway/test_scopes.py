@@ -70,11 +70,11 @@ async def test_no_key_gets_in_nowhere_but_where_none_is_needed(gateway: Gateway)
 
 async def test_the_docs_name_the_same_scopes(gateway: Gateway) -> None:
     needed = {re.sub(r"\{\w+\}", "{id}", route.key): route.scope for route in routes_of(await served(gateway))}
-    told = {
+    seen = {
         key: scope
         for row, scope in re.findall(r"^\| (.+?) \| (`\w+`|no key) \|", API.read_text(), re.MULTILINE)
         for key in re.findall(r"(?:GET|POST|PUT|PATCH|DELETE) /[\w/.{}-]+", row)
     }
-    assert len(told) > 30
-    for key, scope in told.items():
+    assert len(seen) > 30
+    for key, scope in seen.items():
         assert scope == (f"`{needed[key]}`" if needed[key] else "no key"), key

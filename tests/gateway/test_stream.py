@@ -29,8 +29,8 @@ async def test_it_begins_now_and_tells_what_happens(gateway: Gateway) -> None:
         assert stream.headers["cache-control"] == "no-store"
         assert stream.last == before[-1]["id"]
         await gateway.send(**TEXT)
-        heard = await stream.events(4)
-    assert heard == (await feed(gateway))[len(before) : len(before) + 4]
+        received = await stream.events(4)
+    assert received == (await feed(gateway))[len(before) : len(before) + 4]
 
 
 async def test_a_channel_without_a_past(gateway: Gateway) -> None:
@@ -64,18 +64,18 @@ async def test_no_gap_and_no_double_over_many_cuts(gateway: Gateway) -> None:
             await gateway.send(phone=f"5511900{number:05}{turn}", body="Hi")
 
     writers = [asyncio.create_task(write(number)) for number in range(4)]
-    heard: list[Any] = []
+    received: list[Any] = []
     last = NOBODY
-    while sum(event["data"].get("status") == "READ" for event in heard) < 40:
+    while sum(event["data"].get("status") == "READ" for event in received) < 40:
         async with open_stream(gateway, last=last) as stream:
             for _ in range(17):  # cut in the middle of pages, wherever that falls
-                heard.append(await stream.event())
-                if sum(event["data"].get("status") == "READ" for event in heard) == 40:
+                received.append(await stream.event())
+                if sum(event["data"].get("status") == "READ" for event in received) == 40:
                     break
             last = stream.last
     await asyncio.gather(*writers)
-    assert [event["sequence"] for event in heard] == list(range(1, len(heard) + 1))
-    assert heard == await feed(gateway)
+    assert [event["sequence"] for event in received] == list(range(1, len(received) + 1))
+    assert received == await feed(gateway)
 
 
 async def test_what_another_node_writes(parted_database_url: str) -> None:

@@ -20,6 +20,6 @@ async def test_where_it_stands_is_told_once(database_url: str) -> None:
                     places.append((await stream.block() or {}).get("id", ""))
             signs = [await stream.block() for _ in range(3)]
             assert signs == [{"": ""}] * 3
-        told = [place for place in places if place]
-        assert told
-        assert len(told) == len(set(told))
+        seen = [place for place in places if place]
+        assert seen
+        assert len(seen) == len(set(seen))

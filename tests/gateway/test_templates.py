@@ -182,8 +182,8 @@ async def test_lists_have_filters_and_pages(gateway: Gateway) -> None:
 async def test_a_preview_shows_what_the_person_will_see(gateway: Gateway) -> None:
     made = await create(gateway)
 
-    async def preview(wish: Any) -> Answer:
-        return await gateway.call("POST", f"{TEMPLATES}/{made['id']}/preview", wish)
+    async def preview(option: Any) -> Answer:
+        return await gateway.call("POST", f"{TEMPLATES}/{made['id']}/preview", option)
 
     shown = (await preview({"variables": ["Bia", "4712"]})).json()["data"]
     assert shown["body"] == "Hello Bia, your order 4712 has left our house today."
@@ -306,9 +306,9 @@ async def test_which_channels_have_templates(gateway: Gateway) -> None:
         for path in (TEMPLATES, TEMPLATES + "/sync"):
             check_refused(await gateway.call("POST", path, NEW, key=key), 422, "unsupported_on_channel")
     check_refused(await gateway.call("GET", TEMPLATES, key=qr), 422, "unsupported_on_channel")
-    told = (await gateway.call("POST", TEMPLATES + "/sync", key=bare_key)).json()["message"]
-    assert "gatepost channel network" in told
-    assert "--waba-id" in told
+    seen = (await gateway.call("POST", TEMPLATES + "/sync", key=bare_key)).json()["message"]
+    assert "gatepost channel network" in seen
+    assert "--waba-id" in seen
 
 
 async def test_scopes(gateway: Gateway) -> None:

@@ -59,10 +59,10 @@ async def test_the_days_by_direction_and_type(gateway: Gateway) -> None:
     said = {"phone_number_id": "100000000000001", "from": PERSON, "text": 'Hi "direction":"out","type":"image"'}
     await gateway.sandbox("POST", "/control/say", said)
 
-    async def heard() -> bool:
+    async def received() -> bool:
         return bool((await usage(gateway))["days"][0]["in"]["total"])
 
-    await until(heard)
+    await until(received)
     today = (await usage(gateway))["days"][0]
     assert today["date"] == datetime.now(UTC).date().isoformat()
     assert today["out"] == {"total": 3, "types": {"location": 1, "text": 2}}

@@ -24,8 +24,8 @@ async def made(gateway: Gateway, **fields: Any) -> Any:
     return answer.json()["data"]
 
 
-async def rotated(gateway: Gateway, hook: str, **wishes: Any) -> Any:
-    answer = await gateway.call("POST", f"{HOOKS}/{hook}/rotate-secret", wishes)
+async def rotated(gateway: Gateway, hook: str, **options: Any) -> Any:
+    answer = await gateway.call("POST", f"{HOOKS}/{hook}/rotate-secret", options)
     assert answer.status == 200, answer.body
     assert answer.json()["message"] == "Secret rotated"
     return answer.json()["data"]
@@ -165,8 +165,8 @@ async def test_whatever_is_given_to_judge(gateway: Gateway) -> None:
 # -- a test event -----------------------------------------------------------------------------------------------------
 
 
-async def tried(gateway: Gateway, hook: str, **wishes: Any) -> Any:
-    answer = await gateway.call("POST", f"{HOOKS}/{hook}/test", wishes)
+async def tried(gateway: Gateway, hook: str, **options: Any) -> Any:
+    answer = await gateway.call("POST", f"{HOOKS}/{hook}/test", options)
     assert answer.status == 200, answer.body
     trial = answer.json()["data"]
     assert answer.json()["message"] == ("Delivered" if trial["delivered"] else "Not delivered")

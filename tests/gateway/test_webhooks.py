@@ -130,12 +130,12 @@ async def test_switches_headers_and_signatures(gateway: Gateway, receiver: Recei
         by_path.setdefault(request.path, []).append(request)
     assert {path: len(found) for path, found in by_path.items()} == {"/acks": 3, "/messages": 1}
     assert {request.json()["type"] for request in by_path["/acks"]} == {"ack_notification"}
-    (told,) = by_path["/messages"]
-    assert told.json()["type"] == "message_notification"
-    assert (told.headers["x-shop"], told.headers["content-type"]) == ("7", "application/json")
-    assert Webhook(messages["secret"]).verify(told.body, told.headers) == told.json()
+    (seen,) = by_path["/messages"]
+    assert seen.json()["type"] == "message_notification"
+    assert (seen.headers["x-shop"], seen.headers["content-type"]) == ("7", "application/json")
+    assert Webhook(messages["secret"]).verify(seen.body, seen.headers) == seen.json()
     with pytest.raises(Exception, match="signature"):
-        Webhook(acks["secret"]).verify(told.body, told.headers)
+        Webhook(acks["secret"]).verify(seen.body, seen.headers)
     asked_for = ("ack_notification", "message_notification")
     wanted = {event["id"] for event in await feed(gateway) if event["type"] in asked_for}
     assert {request.json()["id"] for request in requests} == wanted
@@ -146,8 +146,8 @@ async def test_an_endpoint_made_while_the_channel_is_busy(gateway: Gateway, rece
     await gateway.until_status(await gateway.send(**TEXT), "READ")
     hook = await _make(gateway, receiver.url + "/hook", events=MESSAGES)
     message_id = await gateway.send(**TEXT)
-    (told,) = await receiver.wait_for(1)
-    assert told.json()["data"]["key"]["id"] == message_id
+    (seen,) = await receiver.wait_for(1)
+    assert seen.json()["data"]["key"]["id"] == message_id
     await gateway.call("PATCH", f"{HOOKS}/{hook['id']}", {"active": False})
     await gateway.until_status(await gateway.send(**TEXT), "READ")
     assert len(receiver.requests) == 1

@@ -91,9 +91,9 @@ async def test_a_file_waits_for_room_and_comes_when_there_is_some(media_stage: M
     await media_stage.files.delete(media_stage.channel_id, ids.format_id("med", old.id))
     assert await step(media_stage, lease) is None
     assert (await media_stage.get(media.id)).state == "ready"
-    told = changes(await media_stage.events())
-    assert [change for change, _ in told] == ["media_waiting", "media_ready"]
-    assert "storage of this account is full" in (told[0][1] or "")
+    seen = changes(await media_stage.events())
+    assert [change for change, _ in seen] == ["media_waiting", "media_ready"]
+    assert "storage of this account is full" in (seen[0][1] or "")
 
 
 async def test_a_file_of_unknown_size_that_turns_out_too_large_waits_too(media_stage: MediaStage) -> None:

@@ -218,7 +218,7 @@ async def test_a_status_of_the_number_is_a_state_with_a_reason(stage: Stage, sta
 # -- wishes -----------------------------------------------------------------------------------------------------------
 
 
-def wish(person: dict[str, Any], value: str, **more: Any) -> NumberUpdate:
+def option(person: dict[str, Any], value: str, **more: Any) -> NumberUpdate:
     one = {"person": person, "category": "marketing_messages", "value": value, **more}
     return NumberUpdate("user_preferences", details={"preferences": [one]})
 
@@ -227,13 +227,15 @@ async def test_somebody_wants_no_marketing_and_then_wants_it_again(stage: Stage)
     await receive(stage, message_from(stage, Person(ANA.phone, user_id="US.1")))
     stop = stage.clock.now()
     for _ in range(3):
-        await receive(stage, wish({"user_id": "US.1"}, "stop"))
+        await receive(stage, option({"user_id": "US.1"}, "stop"))
         stage.clock.advance(60)
     assert (await contact_of(stage, ANA.phone or ""))["opted_out"] == stop
-    await receive(stage, wish({"phone": ANA.phone}, "later"), wish({"phone": ANA.phone}, "resume", category="other"))
+    await receive(
+        stage, option({"phone": ANA.phone}, "later"), option({"phone": ANA.phone}, "resume", category="other")
+    )
     assert (await contact_of(stage, ANA.phone or ""))["opted_out"] == stop
     for _ in range(2):
-        await receive(stage, wish({"phone": ANA.phone}, "resume"))
+        await receive(stage, option({"phone": ANA.phone}, "resume"))
     assert (await contact_of(stage, ANA.phone or ""))["opted_out"] is None
     events = [(e["changed"], e["opted_out"]) for e in await data(stage, "contact")]
     assert events == [(["opted_out"], True), (["opted_out"], False)]
@@ -241,5 +243,5 @@ async def test_somebody_wants_no_marketing_and_then_wants_it_again(stage: Stage)
 
 
 async def test_a_wish_of_somebody_new_makes_a_contact(stage: Stage) -> None:
-    await receive(stage, wish({"user_id": "US.9"}, "stop"))
+    await receive(stage, option({"user_id": "US.9"}, "stop"))
     assert (await contact_of(stage, "user:US.9"))["opted_out"] == stage.clock.now()

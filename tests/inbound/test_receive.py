@@ -46,10 +46,10 @@ def expected(words: list[str], start: State = State.SENT) -> list[str]:
     return [STATUS[state] for state in passed[1:]]
 
 
-async def sent_message(stage: Stage, **wishes: Any) -> UUID:
+async def sent_message(stage: Stage, **options: Any) -> UUID:
     if not hasattr(stage, "lane"):
         await stage.take_over()
-    id_ = await stage.accept(PHONE, **wishes)
+    id_ = await stage.accept(PHONE, **options)
     await stage.settle()
     return id_
 
@@ -90,9 +90,9 @@ async def test_any_reports_in_any_company_follow_the_rule(
         size = cuts.randint(1, len(rest))
         await stage.receiver.receive(stage.channel_id, stage.ref, rest[:size])
         rest = rest[size:]
-    told = ["PENDING", "SENT", *expected(reports)]
-    assert await stage.acks(id_) == told
-    assert await stage.status(id_) == told[-1]
+    seen = ["PENDING", "SENT", *expected(reports)]
+    assert await stage.acks(id_) == seen
+    assert await stage.status(id_) == seen[-1]
 
 
 async def test_a_hundred_reports_at_once_are_told_once_each(stage: Stage) -> None:
@@ -148,9 +148,9 @@ async def test_a_status_with_the_networks_id_alone_is_parked_until_we_know_it(st
 
     stage.network.answer = report_first
     id_ = await sent_message(stage)
-    told = await stage.acks(id_)
-    assert told[:2] == ["PENDING", "SENT"]
-    assert told[-1] == STATUS[max((STATES[word] for word in words), key=abs)] or told[-1] == "FAILED"
+    seen = await stage.acks(id_)
+    assert seen[:2] == ["PENDING", "SENT"]
+    assert seen[-1] == STATUS[max((STATES[word] for word in words), key=abs)] or seen[-1] == "FAILED"
     assert await stage.rows("parked_statuses") == []
     if words == ["failed"]:
         assert "Undeliverable" in ((await stage.message(id_)).error or "")

@@ -44,10 +44,10 @@ async def test_prices_and_conversations_are_kept_and_told_once(stage: Stage) -> 
 async def test_a_price_that_comes_late_is_kept_though_its_status_is_old(stage: Stage) -> None:
     id_ = await sent(stage)
     await receive(stage, status(stage, id_, "read"))
-    told = len(await data(stage))
+    seen = len(await data(stage))
     await receive(stage, status(stage, id_, "delivered", pricing=PRICING))
     assert await pricing(stage, id_) == PRICING
-    assert (await stage.status(id_), len(await data(stage))) == ("READ", told)
+    assert (await stage.status(id_), len(await data(stage))) == ("READ", seen)
 
 
 async def test_a_price_that_waited_for_its_message_is_not_lost(stage: Stage) -> None:

@@ -385,12 +385,12 @@ def test_a_use_is_told_as_it_was_given() -> None:
     ],
 )
 def test_headers_of_templates(header: Any) -> None:
-    wish = USE | {"header": header}
-    assert content("template", {"template": wish}) == {"template": wish}
+    option = USE | {"header": header}
+    assert content("template", {"template": option}) == {"template": option}
 
 
 @for_each(
-    ("wish", "path"),
+    ("option", "path"),
     [
         ({"header": {"a": "x", "b": "y"}}, "template.header"),
         ({"header": {}}, "template.header"),
@@ -425,8 +425,8 @@ def test_headers_of_templates(header: Any) -> None:
         ({"components": [{"type": "body", "\ud800": 1}]}, None),
     ],
 )
-def test_a_use_that_cannot_be_read(wish: dict[str, Any], path: str | None) -> None:
-    refused = refusal("template", {"template": USE | wish})
+def test_a_use_that_cannot_be_read(option: dict[str, Any], path: str | None) -> None:
+    refused = refusal("template", {"template": USE | option})
     assert refused.code == "invalid_field"
     assert (
         refused.fields[0].field.startswith("template.components[0]")

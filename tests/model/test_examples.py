@@ -31,8 +31,8 @@ def test_each_example_passes(example: dict[str, Any]) -> None:
 
 def test_the_table_of_types_tells_the_fields_of_each() -> None:
     rows = dict(re.findall(r"^\| (`\w+`(?:, `\w+`)*) \| (\*\*.*?) \|", PAGE, re.MULTILINE))
-    told = {name: fields for names, fields in rows.items() for name in re.findall(r"`(\w+)`", names)}
-    assert set(told) == set(TYPES)
+    seen = {name: fields for names, fields in rows.items() for name in re.findall(r"`(\w+)`", names)}
+    assert set(seen) == set(TYPES)
     for type_, kind in MESSAGE_TYPES.items():
-        assert tuple(re.findall(r"`(\w+)`", told[type_])) == kind.fields
-        assert tuple(re.findall(r"\*\*`(\w+)`\*\*", told[type_])) == tuple(kind.required)
+        assert tuple(re.findall(r"`(\w+)`", seen[type_])) == kind.fields
+        assert tuple(re.findall(r"\*\*`(\w+)`\*\*", seen[type_])) == tuple(kind.required)

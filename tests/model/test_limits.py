@@ -41,8 +41,8 @@ def rows(n: int) -> list[dict[str, str]]:
     return [{"id": f"r{i}", "title": f"Row {i}"} for i in range(n)]
 
 
-def use(**wish: Any) -> Any:
-    return check("template", {"template": USE | wish})
+def use(**option: Any) -> Any:
+    return check("template", {"template": USE | option})
 
 
 def url(length: int) -> str:

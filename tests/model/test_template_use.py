@@ -53,9 +53,9 @@ AUTH = Template(  # as the network keeps it
 )
 
 
-def use(**wish: Any) -> TemplateUse:
+def use(**option: Any) -> TemplateUse:
     """A use as a request would give it."""
-    read = check("template", {"template": USE | wish}).template
+    read = check("template", {"template": USE | option}).template
     assert read is not None
     return read
 
@@ -64,9 +64,9 @@ def raw(*components: dict[str, Any]) -> TemplateUse:
     return use(components=list(components))
 
 
-def mismatch(template: Template, wish: TemplateUse) -> Invalid:
+def mismatch(template: Template, option: TemplateUse) -> Invalid:
     with pytest.raises(Invalid) as refused:
-        check_use(template, wish)
+        check_use(template, option)
     assert refused.value.code == "template_variables_mismatch"
     return refused.value
 

@@ -188,9 +188,9 @@ async def test_an_echo_and_a_wish_are_read(world: World) -> None:
     await world.hear("user_preferences", {"value": "stop"})
     found = await world.updates(2)
     echo = next(update for update in found if isinstance(update, Incoming))
-    wish = next(update for update in found if isinstance(update, NumberUpdate))
+    option = next(update for update in found if isinstance(update, NumberUpdate))
     assert (echo.from_me, echo.person.phone, said(echo)) == (True, PERSON, {"body": "From the phone"})
-    (one,) = wish.details["preferences"]
+    (one,) = option.details["preferences"]
     assert (one["person"]["phone"], one["value"]) == (PERSON, "stop")
 
 

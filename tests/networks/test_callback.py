@@ -200,20 +200,20 @@ def test_what_nests_too_deep_is_cut_and_the_rest_is_read(deep: int) -> None:
 
 def test_a_changed_number_is_a_message_and_news() -> None:
     system = {"type": "user_changed_number", "body": "Ana changed", "wa_id": "5511777776666", "user_id": "BR.2"}
-    (found, told), _ = read(value(messages=[message(type="system", system=system)]))
+    (found, seen), _ = read(value(messages=[message(type="system", system=system)]))
     assert isinstance(found, Incoming)
     assert found.person == Person(PERSON)
     kind = {"kind": "number_changed", "body": "Ana changed", "phone": "5511777776666", "user_id": "BR.2"}
     assert said(found) == {"system": kind}
-    assert told == ContactUpdate(Person("5511777776666", user_id="BR.2"), AT, old_phone=PERSON)
+    assert seen == ContactUpdate(Person("5511777776666", user_id="BR.2"), AT, old_phone=PERSON)
 
 
 def test_a_changed_user_id_is_news_of_the_same_person() -> None:
     system = {"type": "user_changed_user_id", "body": "Ana changed", "user_id": "BR.2"}
-    (found, told), _ = read(value(messages=[message(type="system", system=system, from_user_id="BR.1")]))
+    (found, seen), _ = read(value(messages=[message(type="system", system=system, from_user_id="BR.1")]))
     assert isinstance(found, Incoming)
     assert said(found)["system"]["kind"] == "user_id_changed"
-    assert told == ContactUpdate(Person(PERSON, user_id="BR.2"), AT)
+    assert seen == ContactUpdate(Person(PERSON, user_id="BR.2"), AT)
 
 
 @pytest.mark.parametrize("kind", ["customer_identity_changed", "something_new"])

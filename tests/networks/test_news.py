@@ -18,7 +18,7 @@ TEMPLATE = {
 }
 
 
-def told(field: str, *values: Any, waba: str = WABA) -> list[Update]:
+def seen(field: str, *values: Any, waba: str = WABA) -> list[Update]:
     updates, unread = parse_updates(callback(*values, field=field, waba=waba), NUMBER, WABA, OUR_PHONE)
     assert unread == 0
     return updates
@@ -54,20 +54,20 @@ def template(**changes: Any) -> list[TemplateUpdate]:
     ],
 )
 def test_the_status_of_a_template(more: Any, changes: Any) -> None:
-    assert told("message_template_status_update", TEMPLATE | more) == template(**changes)
+    assert seen("message_template_status_update", TEMPLATE | more) == template(**changes)
 
 
 def test_quality_category_and_components_of_a_template() -> None:
     quality = {"previous_quality_score": "GREEN", "new_quality_score": "RED"}
-    assert told("message_template_quality_update", TEMPLATE | quality) == template(quality="RED")
+    assert seen("message_template_quality_update", TEMPLATE | quality) == template(quality="RED")
     category = {"previous_category": "UTILITY", "new_category": "MARKETING"}
-    assert told("template_category_update", TEMPLATE | category) == template(category="MARKETING")
-    assert told("message_template_components_update", TEMPLATE) == template(changed=True)
+    assert seen("template_category_update", TEMPLATE | category) == template(category="MARKETING")
+    assert seen("message_template_components_update", TEMPLATE) == template(changed=True)
 
 
 def test_a_category_to_come_is_told_and_not_yet_taken() -> None:
     coming = TEMPLATE | {"new_category": "UTILITY", "correct_category": "MARKETING", "category_update_timestamp": 9}
-    assert told("template_category_update", coming) == [
+    assert seen("template_category_update", coming) == [
         *template(category="UTILITY"),
         NumberUpdate("template_category_update", details=coming),
     ]
@@ -108,7 +108,7 @@ def test_a_template_that_nobody_could_find_is_unread(missing: str) -> None:
 )
 def test_a_tier_in_all_the_ways_to_write_it(written: Any, meant: int | None) -> None:
     assert tier(written) == meant
-    news = told("business_capability_update", {"max_daily_conversations_per_business": written})
+    news = seen("business_capability_update", {"max_daily_conversations_per_business": written})
     assert [update.tier for update in news if isinstance(update, NumberUpdate)] == [meant]
 
 
@@ -126,7 +126,7 @@ def test_a_tier_in_all_the_ways_to_write_it(written: Any, meant: int | None) -> 
 def test_the_quality_of_the_number(more: Any, changes: Any) -> None:
     sent = {"display_phone_number": OUR_PHONE} | more
     details = {"field": "phone_number_quality_update"} | sent
-    assert told("phone_number_quality_update", sent) == [NumberUpdate(more["event"], details=details, **changes)]
+    assert seen("phone_number_quality_update", sent) == [NumberUpdate(more["event"], details=details, **changes)]
 
 
 @pytest.mark.parametrize(
@@ -135,7 +135,7 @@ def test_the_quality_of_the_number(more: Any, changes: Any) -> None:
 def test_an_account_may_be_banned(state: Any, banned: bool | None) -> None:
     sent = {"event": "DISABLED_UPDATE", "ban_info": {"waba_ban_state": state, "waba_ban_date": "April 17, 2025"}}
     details = {"field": "account_update"} | sent
-    assert told("account_update", sent) == [NumberUpdate("DISABLED_UPDATE", banned=banned, details=details)]
+    assert seen("account_update", sent) == [NumberUpdate("DISABLED_UPDATE", banned=banned, details=details)]
 
 
 @for_each(
@@ -150,7 +150,7 @@ def test_an_account_may_be_banned(state: Any, banned: bool | None) -> None:
     ],
 )
 def test_what_has_no_consequence_is_passed_on(field: str, sent: dict[str, Any], event: str) -> None:
-    assert told(field, sent) == [NumberUpdate(event, details={"field": field} | sent)]
+    assert seen(field, sent) == [NumberUpdate(event, details={"field": field} | sent)]
 
 
 def test_troubles_without_a_message_are_told_with_advice() -> None:
@@ -164,15 +164,15 @@ def test_troubles_without_a_message_are_told_with_advice() -> None:
 
 
 def test_what_people_wish_to_get() -> None:
-    wish = {"wa_id": PERSON, "category": "marketing_messages", "value": "stop", "detail": "No more", "timestamp": 9}
-    shown = {key: v for key, v in wish.items() if key != "wa_id"} | {"person": {"phone": PERSON}}
+    option = {"wa_id": PERSON, "category": "marketing_messages", "value": "stop", "detail": "No more", "timestamp": 9}
+    shown = {key: v for key, v in option.items() if key != "wa_id"} | {"person": {"phone": PERSON}}
     other = {"person": {"user_id": "BR.1"}, "value": "resume"}
-    wishes = [wish, "odd", {"value": "stop"}, {"wa_id": PERSON}, {"user_id": "BR.1", "value": "resume"}]
-    assert told("user_preferences", value(user_preferences=wishes)) == [
+    options = [option, "odd", {"value": "stop"}, {"wa_id": PERSON}, {"user_id": "BR.1", "value": "resume"}]
+    assert seen("user_preferences", value(user_preferences=options)) == [
         NumberUpdate("user_preferences", details={"preferences": [shown, other]})
     ]
-    assert told("user_preferences", value(user_preferences=["odd"])) == []
-    assert told("user_preferences", value("999", user_preferences=[wish])) == []
+    assert seen("user_preferences", value(user_preferences=["odd"])) == []
+    assert seen("user_preferences", value("999", user_preferences=[option])) == []
 
 
 # -- whom it concerns -------------------------------------------------------------------------------------------------
@@ -181,21 +181,21 @@ CAPABILITY = {"max_daily_conversations_per_business": 2000}
 
 
 def test_news_of_another_account_is_none_of_ours() -> None:
-    assert told("business_capability_update", CAPABILITY, waba="999") == []
-    assert told("security", {"event": "PIN_CHANGED"}, waba="999") == []
+    assert seen("business_capability_update", CAPABILITY, waba="999") == []
+    assert seen("security", {"event": "PIN_CHANGED"}, waba="999") == []
     anyone = parse_updates(callback(CAPABILITY, field="business_capability_update", waba="999"), NUMBER)
     assert len(anyone[0]) == 1
 
 
 @pytest.mark.parametrize("written", [OUR_PHONE, "+1 555-000-1111", "", None])
 def test_news_of_our_number_is_ours_however_it_is_written(written: Any) -> None:
-    assert len(told("security", {"event": "PIN_CHANGED", "display_phone_number": written})) == 1
+    assert len(seen("security", {"event": "PIN_CHANGED", "display_phone_number": written})) == 1
 
 
 def test_news_of_another_number_is_none_of_ours() -> None:
     other = {"event": "FLAGGED", "display_phone_number": "15550002222"}
-    assert told("phone_number_quality_update", other) == []
-    assert told("account_alerts", {"entity_type": "PHONE_NUMBER", "entity_id": "999"}) == []
+    assert seen("phone_number_quality_update", other) == []
+    assert seen("account_alerts", {"entity_type": "PHONE_NUMBER", "entity_id": "999"}) == []
     unknown = parse_updates(callback(other, field="phone_number_quality_update"), NUMBER, WABA)
     assert len(unknown[0]) == 1
 

@@ -119,7 +119,7 @@ class Stage:
         self.acceptor = Acceptor(db, clock, PLANS, 1000, check_no_link)
         self.receiver = UpdateReceiver(db, clock, 1000, 0.0)
         self.commits: list[tuple[UUID, bool]] = []  # changed channels; whether there may be something to send
-        self.told: list[tuple[float, str, str | None]] = []  # states of the channel: when, which, why
+        self.states: list[tuple[float, str, str | None]] = []  # states of the channel: when, which, why
         self.attach: Attach = attach_nothing
         self.sender: ChannelSender
         self.lease: Lease
@@ -159,15 +159,15 @@ class Stage:
 
     async def _report(self, state: str, reason: str | None, _token_rejected: bool) -> None:
         at = (self.clock.now() - NOW).total_seconds()
-        self.told.append((round(at, 3), state, reason))
+        self.states.append((round(at, 3), state, reason))
 
-    async def accept(self, phone: str, body: str = "Hello", **wishes: Any) -> UUID:
+    async def accept(self, phone: str, body: str = "Hello", **options: Any) -> UUID:
         """Accepts a message; gives its id."""
-        accepted = await self.acceptor.accept(self.caller, SendRequest(phone=phone, body=body, **wishes))
+        accepted = await self.acceptor.accept(self.caller, SendRequest(phone=phone, body=body, **options))
         return UUID(hex=msgspec.json.decode(accepted.answer)["data"]["key"]["id"])
 
-    async def accept_many(self, phones: list[str], **wishes: Any) -> list[UUID]:
-        calls = (self.accept(phone, f"{i}", **wishes) for i, phone in enumerate(phones))
+    async def accept_many(self, phones: list[str], **options: Any) -> list[UUID]:
+        calls = (self.accept(phone, f"{i}", **options) for i, phone in enumerate(phones))
         return await asyncio.gather(*calls)
 
     def wake(self) -> None:

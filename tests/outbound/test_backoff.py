@@ -161,7 +161,7 @@ async def test_a_spam_limit_holds_new_conversations_and_replies_go_on(stage: Sta
     new += await stage.accept_many(PHONES[3:6])
     await stage.drive(0)
     assert len(stage.network.calls) == 3, "no more than were under way at the first no"
-    assert stage.told == [(0, "limited", "Write to fewer new people.")]
+    assert stage.states == [(0, "limited", "Write to fewer new people.")]
     await stage.hear(PHONES[9])
     reply = await stage.accept(PHONES[9], "a reply")
     await stage.drive(1)
@@ -169,14 +169,14 @@ async def test_a_spam_limit_holds_new_conversations_and_replies_go_on(stage: Sta
     waiting = (await stage.pace())["waiting"]
     assert waiting.pop("rule") == "new_conversations"
     assert waiting == {"because": "Write to fewer new people.", "until": "2026-11-15T10:15:00.000Z"}
-    assert stage.told[1:] == [], "a reply proves nothing"
+    assert stage.states[1:] == [], "a reply proves nothing"
     await stage.drive(15 * MINUTE, stride=10)
     assert [round(at / MINUTE) for at in stage.network.times] == [0, 0, 0, 0, 15], "then one feels for it"
     barred = False
     await stage.drive(45 * MINUTE, stride=10)
     assert [round(at / MINUTE) for at in stage.network.times[5:]] == [45] * 6
     assert [await stage.status(id_) for id_ in new] == ["SENT"] * 6
-    assert [(round(at / MINUTE), state) for at, state, _ in stage.told] == [
+    assert [(round(at / MINUTE), state) for at, state, _ in stage.states] == [
         (0, "limited"),
         (45, "connected"),
     ]
@@ -195,7 +195,7 @@ async def test_what_the_network_would_not_open_uses_nothing_of_the_tier(stage: S
     await stage.drive(10)
     assert len(stage.network.calls) == 3, "of a tier of two, the refused one used nothing"
     assert (await stage.pace())["waiting"]["rule"] == "tier"
-    assert [state for _, state, _ in stage.told] == ["limited", "connected"]
+    assert [state for _, state, _ in stage.states] == ["limited", "connected"]
 
 
 async def test_a_final_no_to_a_new_person_uses_nothing_of_the_tier(stage: Stage) -> None:
@@ -265,8 +265,8 @@ async def test_a_broken_number_is_tried_by_one_message_after_growing_waits_and_f
     ids = await stage.accept_many(PHONES[1:30])
     await stage.drive(16 * MINUTE, stride=1)
     assert [round(at / MINUTE) for at in stage.network.times] == [0, 1, 3, 7, 15], "replies wait too"
-    assert [state for _, state, _ in stage.told] == ["limited"], "told once"
-    assert stage.told[0][2] == "Account locked"
+    assert [state for _, state, _ in stage.states] == ["limited"], "told once"
+    assert stage.states[0][2] == "Account locked"
     waiting = (await stage.pace())["waiting"]
     assert waiting["because"] == "Account locked"
     assert waiting["until"].startswith("2026-11-15T10:31:0")
@@ -274,7 +274,7 @@ async def test_a_broken_number_is_tried_by_one_message_after_growing_waits_and_f
     await stage.drive(16 * MINUTE, stride=1)
     assert len(stage.network.calls) == 5 + 30
     assert max(stage.network.times) - stage.network.times[5] < 1, "the others follow at once"
-    assert [state for _, state, _ in stage.told] == ["limited", "connected"]
+    assert [state for _, state, _ in stage.states] == ["limited", "connected"]
     assert {await stage.status(id_) for id_ in ids} == {"SENT"}
 
 
@@ -283,7 +283,7 @@ async def test_many_in_flight_when_the_number_breaks_tell_it_once(stage: Stage) 
     await stage.take_over()
     await stage.accept_many(PHONES[:20])
     await stage.drive(30)
-    assert [state for _, state, _ in stage.told] == ["limited"], "the one that was taken left before"
+    assert [state for _, state, _ in stage.states] == ["limited"], "the one that was taken left before"
     assert len(stage.network.calls) == 20
 
 
@@ -354,7 +354,7 @@ async def test_a_number_whose_messages_fail_later_rests_and_tries_with_one(stage
     ids = await stage.accept_many(PHONES[3:20])
     await stage.drive(SUSPECT_SECONDS - 2, stride=10)
     assert len(stage.network.calls) == 3
-    assert [state for _, state, _ in stage.told] == ["limited"]
+    assert [state for _, state, _ in stage.states] == ["limited"]
     assert (await stage.pace())["waiting"]["because"] == "The account cannot be charged."
     await stage.drive(12, stride=1)
     assert len(stage.network.calls) == 4, "one finds out"
@@ -363,7 +363,7 @@ async def test_a_number_whose_messages_fail_later_rests_and_tries_with_one(stage
     assert len(stage.network.calls) == 4, "it failed like the others"
     await stage.drive(60, stride=1)
     assert {await stage.status(id_) for id_ in ids} == {"SENT"}
-    assert [state for _, state, _ in stage.told] == ["limited", "connected"]
+    assert [state for _, state, _ in stage.states] == ["limited", "connected"]
 
 
 @pytest.mark.parametrize(

@@ -111,8 +111,8 @@ async def test_a_message_that_the_network_holds_back_is_sent_and_says_so(stage: 
     await stage.take_over()
     held, other = await stage.accept(PHONES[0]), await stage.accept(PHONES[1])
     await stage.drive(1)
-    assert [(told["status"], told.get("held")) for told in await ack_data(stage, held)][1:] == [("SENT", True)]
-    assert [(told["status"], told.get("held")) for told in await ack_data(stage, other)][1:] == [("SENT", None)]
+    assert [(seen["status"], seen.get("held")) for seen in await ack_data(stage, held)][1:] == [("SENT", True)]
+    assert [(seen["status"], seen.get("held")) for seen in await ack_data(stage, other)][1:] == [("SENT", None)]
 
 
 async def test_an_answer_from_the_networks_way_of_writing_a_number_finds_the_same_contact(stage: Stage) -> None:

@@ -32,11 +32,11 @@ def taken(message: Outgoing) -> Receipt:
     return SendAccepted(f"wamid.{message.id.hex}.{message.attempt}")
 
 
-async def backed_off(stage: Stage, limits: NumberLimits = FAST, **wishes: int) -> tuple[UUID, UUID]:
+async def backed_off(stage: Stage, limits: NumberLimits = FAST, **options: int) -> tuple[UUID, UUID]:
     """Message A, which is tried again in four to six minutes, and B behind it."""
     stage.network.answer = busy
     await stage.take_over(limits, SLOW)
-    first = await stage.accept(PERSON, "A", **wishes)
+    first = await stage.accept(PERSON, "A", **options)
     await stage.drive(1)
     stage.network.answer = taken
     second = await stage.accept(PERSON, "B")

@@ -35,12 +35,12 @@ class Joins(RuleBasedStateMachine):
         self.waiting.append(message)
         self.queue.add(message, self.now)
 
-    @rule(one=st.sampled_from(PHONES), other=st.sampled_from(PHONES), heard=st.booleans())
-    def join(self, one: str, other: str, heard: bool) -> None:
+    @rule(one=st.sampled_from(PHONES), other=st.sampled_from(PHONES), received=st.booleans())
+    def join(self, one: str, other: str, received: bool) -> None:
         stays, goes = self.contacts[one], self.contacts[other]
         self.contacts = {phone: stays if id_ == goes else id_ for phone, id_ in self.contacts.items()}
         self.rows = {message: stays if id_ == goes else id_ for message, id_ in self.rows.items()}
-        if heard:
+        if received:
             self.hear()
 
     @rule()

@@ -36,10 +36,10 @@ async def told_contacts(stage: Stage, message_id: UUID, after: int) -> set[str]:
     """Whom the events of a message name, from an event on."""
     rows = await stage.rows("events", f"AND seq > {after} ORDER BY seq")
     key = ids.message_id(message_id)
-    told: list[dict[str, Any]] = [msgspec.json.decode(row["body"])["data"] for row in rows]
+    seen: list[dict[str, Any]] = [msgspec.json.decode(row["body"])["data"] for row in rows]
     return {
         ids.format_id("ct", row["conversation_id"])
-        for row, data in zip(rows, told, strict=True)
+        for row, data in zip(rows, seen, strict=True)
         if data.get("key", {}).get("id") == key
     }
 
@@ -109,8 +109,8 @@ async def test_what_waits_for_the_tier_goes_once_its_person_has_written_by_anoth
     await stage.drive(2)
     assert stage.network.bodies == ["opens the one"]
     await stage.hear(NEW)
-    (heard,) = await stage.rows("contacts", f"AND phone = '{NEW}'")
-    await join(stage, heard["id"], await contact_of(stage, waiting))
+    (received,) = await stage.rows("contacts", f"AND phone = '{NEW}'")
+    await join(stage, received["id"], await contact_of(stage, waiting))
     await stage.drive(2)
     assert stage.network.bodies == ["opens the one", "waits"]
 
@@ -123,8 +123,8 @@ async def test_it_opens_no_conversation_with_somebody_who_has_written_by_another
     waiting = await stage.accept(OLD, "waits")
     await stage.settle()
     await stage.hear(NEW)
-    (heard,) = await stage.rows("contacts", f"AND phone = '{NEW}'")
-    await join(stage, heard["id"], await contact_of(stage, waiting))
+    (received,) = await stage.rows("contacts", f"AND phone = '{NEW}'")
+    await join(stage, received["id"], await contact_of(stage, waiting))
     stage.sender.connect(stage.network)
     await stage.settle()
     assert stage.network.bodies == ["opens the one", "waits"]

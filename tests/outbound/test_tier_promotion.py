@@ -204,8 +204,8 @@ async def test_a_lane_rises_and_sends_on_at_once(stage: Stage) -> None:
 async def networks(tmp_path: Path) -> AsyncIterator[NetworkFactory]:
     """Give the ways with settings of our own; nothing is called."""
     pace_ = {"pace.tier": 10, "pace.ladder": list(LADDER), "pace.rise_hours": 6}
-    wishes = {"data": str(tmp_path), "cloud.base_url": "http://127.0.0.1:9", **pace_}
-    one = NetworkFactory(load(environ={}, overrides=wishes), Vault(bytes(32)), "", Guard())
+    options = {"data": str(tmp_path), "cloud.base_url": "http://127.0.0.1:9", **pace_}
+    one = NetworkFactory(load(environ={}, overrides=options), Vault(bytes(32)), "", Guard())
     yield one
     await one.close()
 

@@ -98,7 +98,7 @@ class Stage:
         session = httpx.Client(transport=ToSandbox(self._port), trust_env=False, timeout=PATIENCE)
         self.sessions.append(session)
         self.hooks.app = app = Starlette()
-        told: dict[str, Any] = {
+        seen: dict[str, Any] = {
             "phone_id": NUMBER,
             "token": TOKEN,
             "session": session,
@@ -110,7 +110,7 @@ class Stage:
             "business_portfolio_id": BUSINESS,
             "webhook_challenge_delay": 0,
         }
-        wa = WhatsApp(**told | options)
+        wa = WhatsApp(**seen | options)
         wa.add_handlers(RawUpdateHandler(lambda _, update: self.raw.put(dict(update))))
         return wa
 
@@ -138,8 +138,8 @@ class Stage:
 
     def incoming(self, kind: str, content: Any = None, **more: Any) -> str:
         """Be a person who sends something."""
-        told = {"from": PERSON, "type": kind, **({kind: content} if content is not None else {}), **more}
-        return str(self.control("POST", f"numbers/{NUMBER}/incoming", told)["wamid"])
+        seen = {"from": PERSON, "type": kind, **({kind: content} if content is not None else {}), **more}
+        return str(self.control("POST", f"numbers/{NUMBER}/incoming", seen)["wamid"])
 
     def accepted(self) -> list[dict[str, Any]]:
         """What the network took, in the order it came."""

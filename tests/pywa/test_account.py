@@ -60,9 +60,9 @@ def test_settings_and_automation(stage: Stage) -> None:
 
 def test_registration(stage: Stage) -> None:
     assert stage.wa.deregister_phone_number()
-    with pytest.raises(WhatsAppError) as told:
+    with pytest.raises(WhatsAppError) as seen:
         stage.wa.send_message(PERSON, "hi")
-    assert told.value.code == 133010
+    assert seen.value.code == 133010
     assert stage.wa.register_phone_number("123456")
     made = stage.wa.create_phone_number(country_calling_code="1", phone_number="5550009999", verified_name="Second")
     assert stage.wa.request_verification_code(code_method="SMS", language_code="en_US", phone_id=made.id)
@@ -87,9 +87,9 @@ def test_qr_codes(stage: Stage) -> None:
 def test_blocked_users(stage: Stage) -> None:
     added = stage.wa.block_users([PERSON])
     assert [user.wa_id for user in added.added_users] == [PERSON]
-    with pytest.raises(WhatsAppError) as told:
+    with pytest.raises(WhatsAppError) as seen:
         stage.wa.send_message(PERSON, "hi")
-    assert told.value.code == 130403
+    assert seen.value.code == 130403
     assert [user.wa_id for user in stage.wa.get_blocked_users()] == [PERSON]
     assert [user.wa_id for user in stage.wa.unblock_users([PERSON]).removed_users] == [PERSON]
     assert stage.wa.send_message(PERSON, "hi").id
@@ -129,8 +129,8 @@ def test_pywa_registers_its_address_by_itself(stage: Stage, scope: utils.Callbac
     url = f"{stage.hooks.url}/"
     eventually(lambda: stage.control("GET", f"numbers/{NUMBER}/file")["callback_url"] == url)
     stage.incoming("text", {"body": "hi"})
-    heard = stage.raw.get(timeout=PATIENCE)
-    assert heard["entry"][0]["changes"][0]["value"]["metadata"] == {
+    received = stage.raw.get(timeout=PATIENCE)
+    assert received["entry"][0]["changes"][0]["value"]["metadata"] == {
         "display_phone_number": PHONE,
         "phone_number_id": NUMBER,
     }
@@ -164,6 +164,6 @@ UNSUPPORTED: dict[str, Callable[[Any], Any]] = {
 
 @pytest.mark.parametrize("name", UNSUPPORTED)
 def test_what_the_sandbox_has_not_is_a_clean_error(stage: Stage, name: str) -> None:
-    with pytest.raises(WhatsAppError) as told:
+    with pytest.raises(WhatsAppError) as seen:
         UNSUPPORTED[name](stage.wa)
-    assert (told.value.code, told.value.subcode) == (100, 33)
+    assert (seen.value.code, seen.value.subcode) == (100, 33)

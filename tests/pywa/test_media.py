@@ -39,9 +39,9 @@ def test_an_iterator_is_streamed_up(stage: Stage) -> None:
 def test_a_deleted_file_is_gone(stage: Stage) -> None:
     media = stage.wa.upload_media(PDF, mime_type="application/pdf", filename="a.pdf")
     assert stage.wa.delete_media(media.id, phone_id=NUMBER)
-    with pytest.raises(WhatsAppError) as told:
+    with pytest.raises(WhatsAppError) as seen:
         stage.wa.get_media_url(media.id)
-    assert (told.value.code, told.value.subcode) == (100, 33)
+    assert (seen.value.code, seen.value.subcode) == (100, 33)
 
 
 def test_an_address_that_is_too_old_is_asked_for_again(stage: Stage) -> None:
@@ -56,6 +56,6 @@ def test_an_address_that_is_too_old_is_asked_for_again(stage: Stage) -> None:
 
 @pytest.mark.parametrize(("kind", "size", "code"), [("image/gif", 10, 100), ("image/webp", 102_401, 131053)])
 def test_a_file_that_is_refused(stage: Stage, kind: str, size: int, code: int) -> None:
-    with pytest.raises(WhatsAppError) as told:
+    with pytest.raises(WhatsAppError) as seen:
         stage.wa.upload_media(bytes(size), mime_type=kind, filename="a.bin")
-    assert told.value.code == code
+    assert seen.value.code == code

@@ -125,13 +125,13 @@ def test_reactions_replies_marks_and_typing(stage: Stage) -> None:
 
 
 def test_what_the_network_refuses_is_an_error_of_pywa(stage: Stage) -> None:
-    with pytest.raises(WhatsAppError) as told:
+    with pytest.raises(WhatsAppError) as seen:
         stage.wa.send_message(PERSON, "x" * 4097)
-    assert told.value.code == 100
-    with pytest.raises(WhatsAppError) as told:
+    assert seen.value.code == 100
+    with pytest.raises(WhatsAppError) as seen:
         stage.wa.send_template(PERSON, "no_such_template", TemplateLanguage.ENGLISH_US)
-    assert told.value.code == 132001
+    assert seen.value.code == 132001
     stage.wa.token = "wrong"
-    with pytest.raises(WhatsAppError) as told:
+    with pytest.raises(WhatsAppError) as seen:
         stage.wa.send_message(PERSON, "hi", sender=NUMBER)
-    assert told.value.code == 190
+    assert seen.value.code == 190

@@ -18,20 +18,20 @@ OGG = b"OggS" + bytes(32)
 
 
 def listen(stage: Stage) -> Queue[Any]:
-    heard: Queue[Any] = Queue()
-    stage.wa.add_handlers(MessageStatusHandler(lambda _, status: heard.put(status)))
-    return heard
+    received: Queue[Any] = Queue()
+    stage.wa.add_handlers(MessageStatusHandler(lambda _, status: received.put(status)))
+    return received
 
 
-def take(heard: Queue[Any], count: int) -> list[Any]:
-    return [heard.get(timeout=PATIENCE) for _ in range(count)]
+def take(received: Queue[Any], count: int) -> list[Any]:
+    return [received.get(timeout=PATIENCE) for _ in range(count)]
 
 
 def test_sent_delivered_and_read(stage: Stage) -> None:
-    heard = listen(stage)
+    received = listen(stage)
     sent = stage.wa.send_message(PERSON, "Hello", tracker="order 17")
     stage.advance(10)
-    first, *_ = statuses = take(heard, 3)
+    first, *_ = statuses = take(received, 3)
     assert {status.status for status in statuses} == {
         MessageStatusType.SENT,
         MessageStatusType.DELIVERED,
@@ -44,27 +44,27 @@ def test_sent_delivered_and_read(stage: Stage) -> None:
 
 
 def test_a_voice_message_is_played(stage: Stage) -> None:
-    heard = listen(stage)
+    received = listen(stage)
     stage.wa.send_voice(PERSON, OGG, mime_type="audio/ogg")
     stage.advance(60)
-    assert MessageStatusType.PLAYED in {status.status for status in take(heard, 4)}
+    assert MessageStatusType.PLAYED in {status.status for status in take(received, 4)}
 
 
 def test_a_failure_with_its_error(stage: Stage) -> None:
-    heard = listen(stage)
+    received = listen(stage)
     stage.control("PUT", f"people/{PERSON}", {"character": "absent"})
     stage.wa.send_message(PERSON, "Hello")
     stage.advance(10)
-    [failed] = take(heard, 1)
+    [failed] = take(received, 1)
     assert (failed.status, failed.error.code) == (MessageStatusType.FAILED, 131026)
 
 
 def test_a_template_with_variables_and_its_price(stage: Stage) -> None:
-    heard = listen(stage)
+    received = listen(stage)
     values = BodyText.params("Ana", "4711")  # type: ignore[arg-type]
     sent = stage.wa.send_template(PERSON, "order_update", TemplateLanguage.ENGLISH_US, params=[values])
     stage.advance(10)
-    statuses = take(heard, 3)
+    statuses = take(received, 3)
     assert {status.id for status in statuses} == {sent.id}
     categories = {status.pricing.category for status in statuses if status.pricing}
     assert categories == {PricingCategory.UTILITY}
@@ -81,7 +81,7 @@ def test_pywa_waits_for_a_status(stage: Stage) -> None:
 
 
 def test_a_wrong_signature_is_not_heard(stage: Stage) -> None:
-    heard = listen(stage)
+    received = listen(stage)
     stage.register(f"{stage.hooks.url}/", app_secret="another", verify=False)
     body = b'{"object": "whatsapp_business_account", "entry": []}'
     forged = httpx.post(
@@ -92,4 +92,4 @@ def test_a_wrong_signature_is_not_heard(stage: Stage) -> None:
     stage.advance(0.2)
     attempts = stage.control("GET", "ledger?kind=callback")["entries"]
     assert {attempt["http_status"] for attempt in attempts} == {403}
-    assert heard.empty()
+    assert received.empty()

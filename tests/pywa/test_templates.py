@@ -17,7 +17,7 @@ PNG = b"\x89PNG\r\n\x1a\n" + bytes(32)
 
 
 def parcel(**changes: Any) -> t.Template:
-    told: dict[str, Any] = {
+    seen: dict[str, Any] = {
         "name": "parcel",
         "language": t.TemplateLanguage.ENGLISH_US,
         "category": t.TemplateCategory.UTILITY,
@@ -34,7 +34,7 @@ def parcel(**changes: Any) -> t.Template:
             ),
         ],
     }
-    return t.Template(**told | changes)
+    return t.Template(**seen | changes)
 
 
 def plain(text: str, **changes: Any) -> t.Template:
@@ -42,19 +42,19 @@ def plain(text: str, **changes: Any) -> t.Template:
 
 
 def listen(stage: Stage, *kinds: Any) -> Queue[Any]:
-    heard: Queue[Any] = Queue()
-    stage.wa.add_handlers(*(kind(lambda _, update: heard.put(update)) for kind in kinds))
-    return heard
+    received: Queue[Any] = Queue()
+    stage.wa.add_handlers(*(kind(lambda _, update: received.put(update)) for kind in kinds))
+    return received
 
 
 def test_a_template_from_creation_to_the_phone(stage: Stage) -> None:
-    heard = listen(stage, handlers.TemplateStatusUpdateHandler)
+    received = listen(stage, handlers.TemplateStatusUpdateHandler)
     template = parcel()
     made = stage.wa.create_template(template)
     assert (made.status, made.category) == (t.TemplateStatus.PENDING, t.TemplateCategory.UTILITY)
     stage.advance(5)
-    told = heard.get(timeout=PATIENCE)
-    assert (told.template_id, told.new_status, told.template_name) == (made.id, t.TemplateStatus.APPROVED, "parcel")
+    seen = received.get(timeout=PATIENCE)
+    assert (seen.template_id, seen.new_status, seen.template_name) == (made.id, t.TemplateStatus.APPROVED, "parcel")
     details = made.get()
     assert (details.status, details.parameter_format) == (t.TemplateStatus.APPROVED, t.ParamFormat.NAMED)
     sent = details.send(
@@ -137,20 +137,20 @@ def test_lists_filters_and_pages(stage: Stage) -> None:
 
 
 def test_edits(stage: Stage) -> None:
-    heard = listen(stage, handlers.TemplateComponentsUpdateHandler)
+    received = listen(stage, handlers.TemplateComponentsUpdateHandler)
     made = stage.wa.create_template(plain("Your parcel is here."))
     stage.advance(5)
     changed = stage.wa.update_template(made.id, new_components=[t.BodyText("Your parcel is still here.")])
     assert (changed.success, changed.id, changed.name) == (True, made.id, "parcel")
-    with pytest.raises(WhatsAppError) as told:
+    with pytest.raises(WhatsAppError) as seen:
         stage.wa.update_template(made.id, new_components=[t.BodyText("No, it is gone.")])
-    assert told.value.subcode == 2388039
+    assert seen.value.subcode == 2388039
     stage.advance(5)
-    assert heard.get(timeout=PATIENCE).template_element == "Your parcel is still here."
+    assert received.get(timeout=PATIENCE).template_element == "Your parcel is still here."
 
 
 def test_quality_pauses_and_categories_are_heard(stage: Stage) -> None:
-    heard = listen(
+    received = listen(
         stage,
         handlers.TemplateStatusUpdateHandler,
         handlers.TemplateQualityUpdateHandler,
@@ -158,31 +158,31 @@ def test_quality_pauses_and_categories_are_heard(stage: Stage) -> None:
     )
     made = stage.wa.create_template(plain("Your parcel is here."))
     stage.advance(5)
-    assert heard.get(timeout=PATIENCE).new_status == t.TemplateStatus.APPROVED
+    assert received.get(timeout=PATIENCE).new_status == t.TemplateStatus.APPROVED
     stage.control("POST", f"templates/{made.id}/category", {"category": "MARKETING"})
-    moved = heard.get(timeout=PATIENCE)
+    moved = received.get(timeout=PATIENCE)
     assert (moved.previous_category, moved.new_category) == (t.TemplateCategory.UTILITY, t.TemplateCategory.MARKETING)
     stage.control("POST", f"templates/{made.id}/quality", {"quality": "RED"})
-    found = {type(update): update for update in (heard.get(timeout=PATIENCE), heard.get(timeout=PATIENCE))}
+    found = {type(update): update for update in (received.get(timeout=PATIENCE), received.get(timeout=PATIENCE))}
     assert found[t.TemplateQualityUpdate].new_quality_score == t.QualityScoreType.RED
     paused = found[t.TemplateStatusUpdate]
     assert (paused.new_status, paused.other_info.title) == (t.TemplateStatus.PAUSED, "FIRST_PAUSE")
-    with pytest.raises(WhatsAppError) as told:
+    with pytest.raises(WhatsAppError) as seen:
         stage.wa.send_template(PERSON, "parcel", t.TemplateLanguage.ENGLISH_US)
-    assert told.value.code == 132015
+    assert seen.value.code == 132015
     assert not paused.unpause().success
     stage.control("POST", f"templates/{made.id}/review", {"decision": "disable"})
-    disabled = heard.get(timeout=PATIENCE)
+    disabled = received.get(timeout=PATIENCE)
     assert (disabled.new_status, disabled.disable_info is not None) == (t.TemplateStatus.DISABLED, True)
 
 
 def test_a_rejection_is_heard(stage: Stage) -> None:
-    heard = listen(stage, handlers.TemplateStatusUpdateHandler)
+    received = listen(stage, handlers.TemplateStatusUpdateHandler)
     made = stage.wa.create_template(parcel())
     verdict = {"decision": "reject", "reason": "INVALID_FORMAT", "recommendation": "Write more."}
     stage.control("POST", f"templates/{made.id}/review", verdict)
-    told = heard.get(timeout=PATIENCE)
-    assert (told.reason, told.rejection_info.recommendation) == (
+    seen = received.get(timeout=PATIENCE)
+    assert (seen.reason, seen.rejection_info.recommendation) == (
         t.TemplateRejectionReason.INVALID_FORMAT,
         "Write more.",
     )
@@ -209,9 +209,9 @@ def test_deleting(stage: Stage) -> None:
     made = stage.wa.create_template(parcel())
     stage.advance(5)
     assert stage.wa.delete_template("parcel", template_id=made.id)
-    with pytest.raises(WhatsAppError) as told:
+    with pytest.raises(WhatsAppError) as seen:
         stage.wa.create_template(parcel())
-    assert told.value.subcode == 2388023
+    assert seen.value.subcode == 2388023
 
 
 def test_a_marketing_template_by_its_own_door(stage: Stage) -> None:
@@ -219,6 +219,6 @@ def test_a_marketing_template_by_its_own_door(stage: Stage) -> None:
     stage.advance(5)
     stage.wa.send_template(PERSON, "parcel", t.TemplateLanguage.ENGLISH_US, use_mm_lite_api=True)
     assert stage.accepted()[0]["content"]["name"] == "parcel"
-    with pytest.raises(WhatsAppError) as told:
+    with pytest.raises(WhatsAppError) as seen:
         stage.wa.send_template(PERSON, "hello_world", t.TemplateLanguage.ENGLISH_US, use_mm_lite_api=True)
-    assert told.value.code == 134100
+    assert seen.value.code == 134100

@@ -31,9 +31,9 @@ def own(sandbox: Driver) -> str:
 async def test_a_name_that_is_not_its_own_is_refused(empty: Driver, host: str, method: str) -> None:
     before = await empty.control("GET", "clock")
     body = MOVE if method == "POST" else b""
-    status, told = await ask(empty, method, "/control/clock", {**JSON, "Host": host}, body)
+    status, seen = await ask(empty, method, "/control/clock", {**JSON, "Host": host}, body)
     assert status == 403
-    assert host in told["error"]
+    assert host in seen["error"]
     assert (await empty.control("GET", "clock"))["now"] == before["now"]
 
 
@@ -59,9 +59,9 @@ async def test_its_own_page_is_not(empty: Driver) -> None:
 @pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", "", None])
 async def test_a_change_that_is_not_json_is_refused(empty: Driver, kind: str | None) -> None:
     before = await empty.control("GET", "clock")
-    status, told = await ask(empty, "POST", "/control/clock", {} if kind is None else {"Content-Type": kind}, MOVE)
+    status, seen = await ask(empty, "POST", "/control/clock", {} if kind is None else {"Content-Type": kind}, MOVE)
     assert status == 415
-    assert "application/json" in told["error"]
+    assert "application/json" in seen["error"]
     assert (await empty.control("GET", "clock"))["now"] == before["now"]
 
 
@@ -74,8 +74,8 @@ async def test_json_may_name_its_charset_and_nothing_needs_no_type(empty: Driver
 
 async def test_the_network_itself_answers_to_any_name(sandbox: Driver) -> None:
     headers = {"Host": "graph.example", "Origin": "https://shop.example", "Authorization": "Bearer nobody"}
-    status, told = await ask(sandbox, "GET", "/v25.0/1", headers)
-    assert (status, told["error"]["code"]) == (401, 190)
+    status, seen = await ask(sandbox, "GET", "/v25.0/1", headers)
+    assert (status, seen["error"]["code"]) == (401, 190)
 
 
 async def test_a_page_of_another_site_opens_no_link(empty: Driver) -> None:

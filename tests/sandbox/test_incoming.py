@@ -176,9 +176,9 @@ async def test_a_wish_about_marketing(sandbox: Driver, receiver: Receiver) -> No
     body = json.loads(receiver.bodies[0])
     [change] = body["entry"][0]["changes"]
     assert (body["entry"][0]["id"], body["entry"][0]["time"], change["field"]) == (WABA, int(START), "user_preferences")
-    [wish] = change["value"]["user_preferences"]
-    assert (wish["wa_id"], wish["value"], wish["category"]) == (ANA, "stop", "marketing_messages")
-    assert wish["timestamp"] == int(START)
+    [option] = change["value"]["user_preferences"]
+    assert (option["wa_id"], option["value"], option["category"]) == (ANA, "stop", "marketing_messages")
+    assert option["timestamp"] == int(START)
     assert change["value"]["contacts"] == [{"profile": {"name": "Ana"}, "wa_id": ANA}]
 
 

@@ -34,8 +34,8 @@ class Files:
         self._client, self.driver = client, driver
 
     async def upload(self, kind: str = "image/png", content: bytes = PNG, **fields: str) -> Reply:
-        told = {"messaging_product": "whatsapp", "type": kind} | fields
-        return await self.send(form(told, ("a.bin", kind, content)))
+        seen = {"messaging_product": "whatsapp", "type": kind} | fields
+        return await self.send(form(seen, ("a.bin", kind, content)))
 
     async def send(self, body: bytes, number: str = NUMBER) -> Reply:
         request = self._client.post(f"{self.driver.base}/v25.0/{number}/media").bearer_auth(TOKEN)

@@ -172,9 +172,9 @@ async def test_a_ban_and_its_end_are_told(sandbox: Driver, receiver: Receiver) -
     for status in ("BANNED", "BANNED", "CONNECTED"):
         await sandbox.control("POST", f"numbers/{NUMBER}/status", {"status": status})
     await sandbox.advance(0)
-    told = [(field, value["event"], value["ban_info"]) for field, value in news(receiver)]
+    seen = [(field, value["event"], value["ban_info"]) for field, value in news(receiver)]
     date = "November 14, 2023"
-    assert told == [
+    assert seen == [
         ("account_update", "DISABLED_UPDATE", {"waba_ban_state": "DISABLE", "waba_ban_date": date}),
         ("account_update", "DISABLED_UPDATE", {"waba_ban_state": "REINSTATE", "waba_ban_date": date}),
     ]

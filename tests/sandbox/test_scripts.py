@@ -55,8 +55,8 @@ async def test_reacting(sandbox: Driver, receiver: Receiver) -> None:
 
 @pytest.mark.parametrize("sort", ["product", "product_list"])
 async def test_ordering(sandbox: Driver, receiver: Receiver, sort: str) -> None:
-    wish = {"quantity": 3, "item_price": 7.99, "currency": "EUR", "text": "Soon, please"}
-    back = await answer_to(sandbox, receiver, "interactive", form(sort), {"order": wish})
+    option = {"quantity": 3, "item_price": 7.99, "currency": "EUR", "text": "Soon, please"}
+    back = await answer_to(sandbox, receiver, "interactive", form(sort), {"order": option})
     product = "sku" if sort == "product" else "sku0"
     item = {"product_retailer_id": product, "quantity": 3, "item_price": 7.99, "currency": "EUR"}
     assert back["order"] == {"catalog_id": "1", "text": "Soon, please", "product_items": [item]}

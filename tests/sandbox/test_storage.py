@@ -115,8 +115,8 @@ async def test_what_was_on_its_way_to_the_business_goes_on(kept: Driver, kill: K
     receiver.answer = lambda _: 200
     again = kill()
     await again.control("POST", "clock", {"advance": 60})
-    told = receiver.updates()[3:]
-    assert sorted((update["id"], update["status"]) for update in told) == [
+    seen = receiver.updates()[3:]
+    assert sorted((update["id"], update["status"]) for update in seen) == [
         (sent, "delivered"),
         (sent, "read"),
         (sent, "sent"),

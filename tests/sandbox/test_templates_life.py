@@ -55,8 +55,8 @@ async def test_a_text_that_matches_the_pattern_is_rejected(sandbox: Driver, rece
     await sandbox.control("PATCH", "settings", {"management": {"reject_pattern": "(?i)casino", "review_delay": 1}})
     template_id = await made(sandbox, draft(body("Come to our CASINO tonight")))
     await sandbox.advance(1)
-    told = await node(sandbox, template_id, "status,rejected_reason")
-    assert told == {"id": template_id, "status": "REJECTED", "rejected_reason": "ABUSIVE_CONTENT"}
+    seen = await node(sandbox, template_id, "status,rejected_reason")
+    assert seen == {"id": template_id, "status": "REJECTED", "rejected_reason": "ABUSIVE_CONTENT"}
     assert [(one["event"], one["reason"]) for one in news(receiver)] == [("REJECTED", "ABUSIVE_CONTENT")]
 
 
@@ -176,9 +176,9 @@ async def test_an_edit_is_reviewed_and_told(sandbox: Driver, receiver: Receiver)
     assert (again["code"], again["error_subcode"]) == (100, 2388039)
     await sandbox.advance(5)
     assert await status(sandbox, template_id) == "APPROVED"
-    [told] = news(receiver, "message_template_components_update")
-    assert told["message_template_element"] == "Your parcel is still here."
-    assert told["message_template_buttons"][0]["message_template_button_url"] == "https://example.com/"
+    [seen] = news(receiver, "message_template_components_update")
+    assert seen["message_template_element"] == "Your parcel is still here."
+    assert seen["message_template_buttons"][0]["message_template_button_url"] == "https://example.com/"
 
 
 async def test_an_approved_template_is_edited_once_a_day_and_ten_times_a_month(sandbox: Driver) -> None:
@@ -262,8 +262,8 @@ async def test_red_three_times_is_the_end(sandbox: Driver, receiver: Receiver) -
     await sandbox.control("POST", f"templates/{template_id}/quality", {"quality": "RED"})
     await sandbox.advance(30 * DAY)
     assert await status(sandbox, template_id) == "DISABLED"
-    told = [(one["event"], one.get("other_info", {}).get("title")) for one in news(receiver)]
-    assert told == [
+    seen = [(one["event"], one.get("other_info", {}).get("title")) for one in news(receiver)]
+    assert seen == [
         ("APPROVED", None),
         ("PAUSED", "FIRST_PAUSE"),
         ("APPROVED", "UNPAUSE"),

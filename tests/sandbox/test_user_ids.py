@@ -29,7 +29,7 @@ async def test_messages_and_statuses_carry_them_when_asked(
     await sandbox.text("5511999990000")
     await sandbox.advance(10)
     values = [json.loads(body)["entry"][0]["changes"][0]["value"] for body in receiver.bodies]
-    told = [value.get("contacts", [{}])[0].get("user_id") for value in values]
-    assert told == [user_id if everybody else None] * 4
+    seen = [value.get("contacts", [{}])[0].get("user_id") for value in values]
+    assert seen == [user_id if everybody else None] * 4
     if everybody:
         assert (await sandbox.text(user_id)).status == 200

@@ -66,16 +66,16 @@ async def test_a_token_its_permissions_and_the_proof_of_the_app_secret(sandbox: 
 
 async def test_the_apps_token(sandbox: Driver) -> None:
     query = f"client_id={APP}&client_secret={SECRET}"
-    told = await get(sandbox, f"/oauth/access_token?grant_type=client_credentials&{query}")
-    assert told == {"access_token": APP_TOKEN, "token_type": "bearer"}
+    seen = await get(sandbox, f"/oauth/access_token?grant_type=client_credentials&{query}")
+    assert seen == {"access_token": APP_TOKEN, "token_type": "bearer"}
     assert (await sandbox.call("GET", f"/oauth/access_token?{query}")).code == 100
     wrong = "/oauth/access_token?grant_type=client_credentials&client_id=1&client_secret=2"
     assert (await sandbox.call("GET", wrong)).status == 400
 
 
 def subscription(url: str, fields: str = "messages", **changes: str) -> str:
-    told = {"object": "whatsapp_business_account", "callback_url": url, "verify_token": VERIFY, "fields": fields}
-    return f"/{APP}/subscriptions?" + "&".join(f"{name}={value}" for name, value in (told | changes).items())
+    seen = {"object": "whatsapp_business_account", "callback_url": url, "verify_token": VERIFY, "fields": fields}
+    return f"/{APP}/subscriptions?" + "&".join(f"{name}={value}" for name, value in (seen | changes).items())
 
 
 async def test_an_app_sets_its_own_address(empty: Driver, receiver: Receiver) -> None:
@@ -86,8 +86,8 @@ async def test_an_app_sets_its_own_address(empty: Driver, receiver: Receiver) ->
     assert (await get(empty, f"/{APP}/subscriptions", APP_TOKEN)) == {"data": []}
     path = subscription(receiver.url) + f"&access_token={APP_TOKEN}"
     assert (await empty.call("POST", path, token=TOKEN)).json == {"success": True}
-    [told] = (await get(empty, f"/{APP}/subscriptions", APP_TOKEN))["data"]
-    assert (told["callback_url"], told["fields"][0]["name"]) == (receiver.url, "messages")
+    [seen] = (await get(empty, f"/{APP}/subscriptions", APP_TOKEN))["data"]
+    assert (seen["callback_url"], seen["fields"][0]["name"]) == (receiver.url, "messages")
     await empty.text()
     await empty.advance(10)
     assert receiver.labels() == ["sent", "delivered", "read"]
@@ -125,8 +125,8 @@ async def test_the_narrowest_address_wins(sandbox: Driver, receiver: Receiver) -
         await sandbox.text()
         await sandbox.advance(10)
         assert [len(one.bodies) for one in (receiver, account, number)] == [0, 3, 3]
-        told = (await get(sandbox, f"/{NUMBER}?fields=webhook_configuration"))["webhook_configuration"]
-        assert told == {
+        seen = (await get(sandbox, f"/{NUMBER}?fields=webhook_configuration"))["webhook_configuration"]
+        assert seen == {
             "phone_number": number.url,
             "whatsapp_business_account": account.url,
             "application": receiver.url,

@@ -65,9 +65,9 @@ async def test_ten_registrations_in_72_hours(sandbox: Driver) -> None:
 
 
 async def test_a_new_number_is_verified_and_registered(sandbox: Driver) -> None:
-    told = {"country_code": "1", "phone_number": "5550009999", "verified_name": "Second"}
-    made = (await sandbox.call("POST", f"/{WABA}/phone_numbers", told, TOKEN)).json["id"]
-    assert (await sandbox.call("POST", f"/{WABA}/phone_numbers", told, TOKEN)).code == 100
+    seen = {"country_code": "1", "phone_number": "5550009999", "verified_name": "Second"}
+    made = (await sandbox.call("POST", f"/{WABA}/phone_numbers", seen, TOKEN)).json["id"]
+    assert (await sandbox.call("POST", f"/{WABA}/phone_numbers", seen, TOKEN)).code == 100
     assert (await sandbox.call("POST", f"/{WABA}/phone_numbers", {}, TOKEN)).code == 100
     register = {"messaging_product": "whatsapp", "pin": "111111"}
     assert await post(sandbox, "/register", register, made) == 133006
@@ -88,8 +88,8 @@ PROFILE = "/whatsapp_business_profile"
 
 async def test_a_profile_is_set_read_and_cleared(sandbox: Driver) -> None:
     assert await get(sandbox, PROFILE) == {"data": [{"vertical": "UNDEFINED", "messaging_product": "whatsapp"}]}
-    told = {"messaging_product": "whatsapp", "about": "Hi", "email": "a@b.c", "vertical": "RETAIL"}
-    assert await post(sandbox, PROFILE, told | {"websites": ["https://a.b", "http://c.d"]}) == 200
+    seen = {"messaging_product": "whatsapp", "about": "Hi", "email": "a@b.c", "vertical": "RETAIL"}
+    assert await post(sandbox, PROFILE, seen | {"websites": ["https://a.b", "http://c.d"]}) == 200
     assert await post(sandbox, PROFILE, {"messaging_product": "whatsapp", "email": ""}) == 200
     [profile] = (await get(sandbox, f"{PROFILE}?fields=about,email,websites"))["data"]
     assert profile == {"about": "Hi", "websites": ["https://a.b", "http://c.d"], "messaging_product": "whatsapp"}

@@ -111,8 +111,8 @@ async def test_a_sync_leaves_what_the_network_could_not_know(db: Database, chann
 
 async def test_what_was_read_back_keeps_younger_news(db: Database, channel_id: UUID) -> None:
     await store.sync_templates(db, REF, channel_id, [template()], NOW, NOW)
-    told = TemplateUpdate("110", "order_sent", "en_US", status="PAUSED", reason="FIRST_PAUSE", quality="RED")
-    await tell(db, channel_id, told, now=NOW + 2 * SECOND)
+    seen = TemplateUpdate("110", "order_sent", "en_US", status="PAUSED", reason="FIRST_PAUSE", quality="RED")
+    await tell(db, channel_id, seen, now=NOW + 2 * SECOND)
     other = [{"type": "BODY", "text": "Another text"}]
     await store.put_template(db, REF, channel_id, template(components=other), NOW + SECOND, NOW + 3 * SECOND)
     found = await only(db, channel_id)

@@ -84,24 +84,24 @@ class Heard(msgspec.Struct):
 
 
 async def test_a_ring_is_heard_by_every_node_once_for_many(db: Database, database_url: str) -> None:
-    heard: list[list[UUID]] = [[], []]
-    bells = [ChannelNotifier(db, database_url, Heard(channels)) for channels in heard]
-    listening = [asyncio.create_task(run_loop("bell", notifier.listen)) for notifier in bells]
+    received: list[list[UUID]] = [[], []]
+    notifiers = [ChannelNotifier(db, database_url, Heard(channels)) for channels in received]
+    listening = [asyncio.create_task(run_loop("bell", notifier.listen)) for notifier in notifiers]
     wanted = {UUID(int=number) for number in range(1, 301)}
     try:
         async with asyncio.timeout(PATIENCE):
-            while not (heard[0] and heard[1]):  # until both listen
-                bells[0].notify(UUID(int=999))
+            while not (received[0] and received[1]):  # until both listen
+                notifiers[0].notify(UUID(int=999))
                 await asyncio.sleep(0.03)
             await asyncio.sleep(0.1)
-            for known in heard:
+            for known in received:
                 known.clear()
             for channel_id in [*wanted, *wanted]:
-                bells[0].notify(channel_id)
-            while not all(wanted <= set(known) for known in heard):
+                notifiers[0].notify(channel_id)
+            while not all(wanted <= set(known) for known in received):
                 await asyncio.sleep(0.01)
     finally:
         for task in listening:
             task.cancel()
         await asyncio.gather(*listening, return_exceptions=True)
-    assert [len(known) for known in heard] == [300, 300]
+    assert [len(known) for known in received] == [300, 300]

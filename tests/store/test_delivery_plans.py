@@ -112,12 +112,12 @@ async def change_state(s: Scene) -> None:
     db, lease, health = s.stage.db, s.stage.lease, HealthCounters(NOW, 12, 1, None, 0, NOW)
     (target,) = await list_delivering(db, s.stage.channel_id)
     await save_cursors(db, lease, {ENDPOINT: DeliveryCursor(target.cursor, health, target.updated_at)})
-    told = [EndpointNotice(EndpointPaused, "It failed")]
+    seen = [EndpointNotice(EndpointPaused, "It failed")]
     assert await save_state_change(
-        db, lease, s.stage.ref, ENDPOINT, EndpointStateChange("active", "paused", health), told, NOW
+        db, lease, s.stage.ref, ENDPOINT, EndpointStateChange("active", "paused", health), seen, NOW
     )
     assert not await save_state_change(
-        db, lease, s.stage.ref, ENDPOINT, EndpointStateChange("active", "paused", health), told, NOW
+        db, lease, s.stage.ref, ENDPOINT, EndpointStateChange("active", "paused", health), seen, NOW
     )
     await save_probe(db, lease, ENDPOINT, health)
 

@@ -197,8 +197,8 @@ async def ask_again(s: Scene) -> None:
 async def recover(s: Scene) -> None:
     s = Scene(s.stage, await delivery_rows.add_endpoint(s.db, s.channel_id))
     first = (await s.events(3, EXHAUSTED))[0]
-    wish = RecoveryFilter(first, UUID(int=(1 << 128) - 1), None, None)
-    made = await add_recovery(s.db, s.channel_id, s.hook, wish, NEVER, NOW)
+    option = RecoveryFilter(first, UUID(int=(1 << 128) - 1), None, None)
+    made = await add_recovery(s.db, s.channel_id, s.hook, option, NEVER, NOW)
     assert await open_recoveries(s.db, s.channel_id) == [made.id]
     assert await recover_next(s.db, s.stage.lease, made.id, NOW, chunk=20) == "done"
     await get_recovery(s.db, s.channel_id, s.hook, made.id)

@@ -44,13 +44,13 @@ async def test_every_event_uses_the_given_name(gateway: Gateway) -> None:
     await gateway.call("PATCH", f"/api/v1/conversations/{conversation}", {"status": "closed"})
     await say(gateway)
 
-    async def told() -> bool:
-        heard = {(event["type"], event["action"]) for event in await feed(gateway)}
-        return {("order_notifications", "created"), ("label_notifications", "assigned")} <= heard and sum(
+    async def seen() -> bool:
+        received = {(event["type"], event["action"]) for event in await feed(gateway)}
+        return {("order_notifications", "created"), ("label_notifications", "assigned")} <= received and sum(
             event["type"] == "chat_notification" for event in await feed(gateway)
         ) >= 3
 
-    await until(told)
+    await until(seen)
     events = await feed(gateway)
     assert names(events) == {"Mrs Ana"}
     kinds = {event["type"] for event in events if "contact" in event["data"]}

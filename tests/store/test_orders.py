@@ -39,8 +39,8 @@ async def test_an_order_is_a_message_an_order_and_an_event_of_each(stage: Stage)
     assert (row["total"], row["currency"], row["created_at"]) == (Decimal("59.98"), "USD", update.at)
     assert (row["catalog_id"], row["note"]) == ("cat", "Please")
     assert msgspec.json.decode(row["items"]) == content["order"]["items"]
-    told, event = await data(stage)
-    assert told["content"] == content
+    seen, event = await data(stage)
+    assert seen["content"] == content
     assert event == {
         "id": ids.format_id("ord", row["id"]),
         "message": ids.message_id(row["id"]),

@@ -86,9 +86,9 @@ async def test_news_of_templates(explained: Explained) -> None:
 
 async def test_the_newest_message_of_a_conversation(explained: Explained) -> None:
     db, plans = explained
-    heard = await find_last_incoming(db, CHANNEL, CONTACT, NOW - timedelta(days=30))
-    assert heard is not None
-    assert (heard.network_id, heard.address) == ("wamid.10", "5511999998888")
+    received = await find_last_incoming(db, CHANNEL, CONTACT, NOW - timedelta(days=30))
+    assert received is not None
+    assert (received.network_id, received.address) == ("wamid.10", "5511999998888")
     (plan,) = plans
     assert plan.seq_scans() == []
     assert rows_of(plan, "messages") <= 3

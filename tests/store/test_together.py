@@ -118,8 +118,8 @@ async def test_whoever_waits_when_it_is_cancelled_is_told() -> None:
         await asyncio.sleep(0)
     for task in batch._running:
         task.cancel()
-    told = await putting
-    assert [getattr(one, "code", None) for one in told] == ["overloaded"] * 2
+    seen = await putting
+    assert [getattr(one, "code", None) for one in seen] == ["overloaded"] * 2
 
 
 # -- against the database ---------------------------------------------------------------------------------------------
@@ -172,8 +172,8 @@ async def test_a_channel_that_somebody_holds_does_not_hold_up_the_others(stage: 
 async def test_a_channel_that_is_gone_is_told_and_the_others_are_accepted(stage: Stage) -> None:
     one, callers = acceptor(stage, None), await more_channels(stage, 4)
     await delete_channel(stage.db, stage.caller.account_id, callers[1].channel_id)
-    told = await asyncio.gather(*(send(one, caller) for caller in callers))
-    assert told == ["accepted", "not_found", "accepted", "accepted"]
+    seen = await asyncio.gather(*(send(one, caller) for caller in callers))
+    assert seen == ["accepted", "not_found", "accepted", "accepted"]
 
 
 @pytest.mark.parametrize("spoil", ["a\x00b"])
@@ -186,7 +186,7 @@ async def test_what_the_database_cannot_take_spoils_only_itself(stage: Stage, sp
         except Exception as error:
             return type(error).__name__
 
-    told = await asyncio.gather(*(send_to(at) for at in range(4)))
-    assert [told[0], told[2], told[3]] == ["accepted"] * 3
-    assert told[1] != "accepted"
+    seen = await asyncio.gather(*(send_to(at) for at in range(4)))
+    assert [seen[0], seen[2], seen[3]] == ["accepted"] * 3
+    assert seen[1] != "accepted"
     assert await used(stage) == await written(stage) == 3

@@ -127,8 +127,8 @@ class LateClock:
 # -- through two rotations, under load --------------------------------------------------------------------------------
 
 
-async def rotate(gateway: Gateway, hook: str, **wishes: Any) -> str:
-    answer = await gateway.call("POST", f"{HOOKS}/{hook}/rotate-secret", wishes)
+async def rotate(gateway: Gateway, hook: str, **options: Any) -> str:
+    answer = await gateway.call("POST", f"{HOOKS}/{hook}/rotate-secret", options)
     assert answer.status == 200, answer.body
     secret: str = answer.json()["data"]["secret"]
     return secret

@@ -159,8 +159,8 @@ async def test_a_message_leaves_under_the_id_that_we_chose(link: Link, network: 
     assert link.device == f"{shop['phone']}:1@s.whatsapp.net"
     assert await link.send(f"{ID}1", ANA, "text", {"body": "Hello"}) == SendAccepted(f"{ID}1")
     assert await link.send(f"{ID}2", Person(lid=ADA["lid"]), "text", {"body": "Hidden"}) == SendAccepted(f"{ID}2")
-    heard = [(id_, said.extendedTextMessage.text) for id_, said in network.messages()]
-    assert heard == [(f"{ID}1", "Hello"), (f"{ID}2", "Hidden")]
+    received = [(id_, said.extendedTextMessage.text) for id_, said in network.messages()]
+    assert received == [(f"{ID}1", "Hello"), (f"{ID}2", "Hidden")]
 
 
 async def test_what_is_not_known_to_have_left_is_sent_again_under_the_same_id(

@@ -24,7 +24,7 @@ async def host() -> AsyncIterator[FileHost]:
         yield one
 
 
-def told(kind: str = "document", length: int = 0, path: str = "/f?ccb=1&oh=2", url: str = "") -> Any:
+def seen(kind: str = "document", length: int = 0, path: str = "/f?ccb=1&oh=2", url: str = "") -> Any:
     file = getattr(e2e.Message(), FIELDS[kind])
     file.mediaKey, file.directPath, file.URL, file.fileLength = KEY, path, url, length
     return file
@@ -35,18 +35,18 @@ def told(kind: str = "document", length: int = 0, path: str = "/f?ccb=1&oh=2", u
 async def test_a_file_comes_as_it_was(host: FileHost, kind: str, size: int) -> None:
     content = os.urandom(size)
     host.files["/f?ccb=1&oh=2"] = seal(content, KEY, KINDS[kind])
-    assert await fetch_file(kind, told(kind, size), host.url) == content
-    assert await fetch_file(kind, told(kind), host.url) == content  # its length is not told
+    assert await fetch_file(kind, seen(kind, size), host.url) == content
+    assert await fetch_file(kind, seen(kind), host.url) == content  # its length is not told
 
 
 @pytest.mark.parametrize(("size", "fits"), [(1599, True), (1600, True), (1601, False), (1616, False), (5000, False)])
 async def test_a_file_may_be_as_long_as_its_message_says_and_no_longer(host: FileHost, size: int, fits: bool) -> None:
     host.files["/f"] = seal(bytes(size), KEY, "Document")
     if fits:
-        assert len(await fetch_file("document", told(length=1600, path="/f"), host.url)) == size
+        assert len(await fetch_file("document", seen(length=1600, path="/f"), host.url)) == size
         return
     with pytest.raises(EngineError, match="longer than the 1600 bytes") as refused:
-        await fetch_file("document", told(length=1600, path="/f"), host.url)
+        await fetch_file("document", seen(length=1600, path="/f"), host.url)
     assert (refused.value.code, refused.value.sure) == (400, True)
 
 
@@ -57,7 +57,7 @@ async def test_a_file_without_an_end_is_left_soon(
     monkeypatch.setattr(files, "LARGEST_FILE", 3_000_000)
     host.endless.add("/f")
     with pytest.raises(EngineError, match=f"longer than the {most} bytes"):
-        await fetch_file("document", told(length=length, path="/f"), host.url)
+        await fetch_file("document", seen(length=length, path="/f"), host.url)
     assert host.sent < most + (20 << 20)  # what the sockets of both sides hold
 
 
@@ -67,27 +67,27 @@ async def test_a_file_that_was_changed_is_refused(host: FileHost, spoil: str) ->
     broken = {"cut": sealed[:-16], "changed": sealed[:20] + b"?" + sealed[21:], "other key": sealed, "empty": b""}
     host.files["/f"] = broken[spoil]
     with pytest.raises(EngineError, match="checksum of the file") as refused:
-        await fetch_file("document", told(length=500, path="/f"), host.url)
+        await fetch_file("document", seen(length=500, path="/f"), host.url)
     assert refused.value.code == 400
 
 
 async def test_a_file_that_is_gone_says_so(host: FileHost) -> None:
     with pytest.raises(EngineError, match="status code 404") as refused:
-        await fetch_file("document", told(path="/gone"), host.url)
+        await fetch_file("document", seen(path="/gone"), host.url)
     assert refused.value.code == 404
 
 
 async def test_a_redirect_is_not_followed(host: FileHost) -> None:
     host.redirects["/f"] = f"{host.url}/inside"
     with pytest.raises(EngineError, match="status code 302"):
-        await fetch_file("document", told(path="/f"), host.url)
+        await fetch_file("document", seen(path="/f"), host.url)
     assert host.asked == ["/f"]
 
 
 @pytest.mark.parametrize("path", ["", "f", "@evil.example/f", "https://a.example/f", "/a b", "/a\r\nx: y", "/\u00e9"])
 async def test_a_path_is_a_path(host: FileHost, path: str) -> None:
     with pytest.raises(EngineError, match="no valid path"):
-        await fetch_file("document", told(path=path), host.url)
+        await fetch_file("document", seen(path=path), host.url)
     assert host.asked == []
 
 

@@ -217,8 +217,8 @@ def test_each_kind_becomes_its_type_and_content(library: Any, type_: str, conten
     assert (frame["id"], frame["from_me"], frame["at"]) == ("3EB0AA", False, lib.AT)
     incoming = as_update(frame)
     file = {name: value for name, value in frame.get("media", {}).items() if name in ("mime_type", "sha256", "size")}
-    told = {**content, "media": file} if "media" in content else content  # what is known of a file is told with it
-    assert (incoming.type, msgspec.json.decode(incoming.content)) == (type_, told)
+    seen = {**content, "media": file} if "media" in content else content  # what is known of a file is told with it
+    assert (incoming.type, msgspec.json.decode(incoming.content)) == (type_, seen)
     assert incoming.person == Person(phone="15550003333", name="Ana")
 
 

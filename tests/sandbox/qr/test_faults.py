@@ -30,8 +30,8 @@ async def test_a_recipient_is_refused_by_code(empty: Driver, linked: Peer) -> No
         }
     assert (await linked.send(2, BEN))["ok"] is True
     assert (await linked.send(1, ANA))["ok"] is True
-    told = await empty.control("GET", f"phones/{PHONE}/messages")
-    assert (await offers(empty), told["refused"]) == ([(hex_id(2), 1), (hex_id(1), 1)], {hex_id(1): 2})
+    seen = await empty.control("GET", f"phones/{PHONE}/messages")
+    assert (await offers(empty), seen["refused"]) == ([(hex_id(2), 1), (hex_id(1), 1)], {hex_id(1): 2})
 
 
 async def test_a_rule_may_strike_one_type_only(empty: Driver, linked: Peer) -> None:

@@ -61,22 +61,22 @@ async def say(driver: Driver, **fields: Any) -> Any:
 
 @pytest.mark.parametrize("fields", KINDS)
 async def test_every_kind_arrives(empty: Driver, linked: Peer, fields: dict[str, Any]) -> None:
-    told = await say(empty, **fields)
+    seen = await say(empty, **fields)
     [event] = await linked.take()
     lid = event["from"]["lid"]
-    assert (told["sessions"], told["id"]) == (1, fields.get("id", event["id"]))
+    assert (seen["sessions"], seen["id"]) == (1, fields.get("id", event["id"]))
     assert event == {
         "event": "message",
         "session": "ch_1",
         "seq": 1,
-        "id": told["id"],
+        "id": seen["id"],
         "from": {"phone": ANA, "lid": lid, "name": "Ana"},
         "from_me": False,
         "type": "text",
         "at": int(START),
     } | {name: value for name, value in fields.items() if name != "from"}
     [row] = await empty.ledger(kind="incoming", phone_number_id=PHONE)
-    assert (row["wamid"], row["from"], row["type"]) == (told["id"], ANA, event["type"])
+    assert (row["wamid"], row["from"], row["type"]) == (seen["id"], ANA, event["type"])
 
 
 @for_each("fields", NONSENSE)
@@ -103,10 +103,10 @@ async def test_a_file_arrives_with_its_handle(empty: Driver, linked: Peer, kind:
 
 
 async def test_a_phone_with_no_device_has_nobody_to_tell(empty: Driver, linked: Peer) -> None:
-    told = await empty.control(
+    seen = await empty.control(
         "POST", f"phones/{BEN}/incoming", {"from": {"phone": ANA}, "content": {"body": "Anybody?"}}
     )
-    assert told["sessions"] == 0
+    assert seen["sessions"] == 0
     assert await linked.take() == []
 
 

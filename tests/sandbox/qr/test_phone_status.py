@@ -106,8 +106,8 @@ async def test_the_time_lock_spares_conversations_that_exist(empty: Driver, link
     await empty.control("POST", f"phones/{PHONE}/incoming", {"from": {"phone": BEN}, "content": {"body": "Hi"}})
     await empty.advance(10)
     await linked.take()
-    told = await befall(empty, "lock", {"seconds": 100})
-    until = told["locked_until"]
+    seen = await befall(empty, "lock", {"seconds": 100})
+    until = seen["locked_until"]
     [event] = await linked.take()
     assert (event["state"], event["reason"], event["until"]) == ("limited", "time_locked", int(until) + 1)
     refused = await linked.send(2, "15550007777")

@@ -256,9 +256,9 @@ async def page_of_one(db: Database) -> tuple[Any, UUID | None]:
 async def test_nothing_is_told_when_nothing_changed(stage: Stage) -> None:
     await receive(stage, message_from(stage, ANA))
     contact_id = (await contact_of(stage, ANA.phone or ""))["id"]
-    for wishes, known in (({"status": "open", "note": None}, True), ({}, True), ({"note": "x"}, True)):
+    for options, known in (({"status": "open", "note": None}, True), ({}, True), ({"note": "x"}, True)):
         async with channel_transaction(stage.db, stage.ref, stage.channel_id, stage.clock.now()) as change:
-            assert await change_conversation(change, contact_id, wishes) is known
+            assert await change_conversation(change, contact_id, options) is known
     async with channel_transaction(stage.db, stage.ref, stage.channel_id, stage.clock.now()) as change:
         assert await change_conversation(change, ids.ZERO, {"note": "x"}) is False
         assert await mark_read(change, ids.ZERO, NOW) is None
@@ -290,12 +290,12 @@ async def test_two_conversations_become_one(stage: Stage) -> None:
     await receive(stage, message_from(stage, two, age=-2))
     stays, goes = await contact_of(stage, "4915100000001"), await contact_of(stage, "lid:77")
     newest = max(row["last_message_id"] for row in await stage.rows("conversations"))
-    for contact, wishes in (
+    for contact, options in (
         (stays, {"status": "closed", "archived": True, "muted": True, "assignee": "ana"}),
         (goes, {"assignee": "bob", "note": "Pays late", "muted": True}),
     ):
         async with channel_transaction(stage.db, stage.ref, stage.channel_id, stage.clock.now()) as change:
-            assert await change_conversation(change, contact["id"], wishes)
+            assert await change_conversation(change, contact["id"], options)
     await receive(
         stage, message_from(stage, Person(one.phone, two.lid), "reaction", {"reaction": {"emoji": "x"}}, age=60)
     )

@@ -43,8 +43,8 @@ LONG_AGO = ids.floor_id(NOW - timedelta(days=1))
 END = UUID(int=(1 << 128) - 1)
 
 
-async def begin(stage: Stage, hook: UUID, **wish: Any) -> RecoveryRow:
-    asked = RecoveryFilter(**{"first_id": LONG_AGO, "end_id": END, "types": None, "states": None} | wish)
+async def begin(stage: Stage, hook: UUID, **option: Any) -> RecoveryRow:
+    asked = RecoveryFilter(**{"first_id": LONG_AGO, "end_id": END, "types": None, "states": None} | option)
     return await add_recovery(stage.db, stage.channel_id, hook, asked, NEVER, NOW)
 
 
@@ -98,7 +98,7 @@ async def test_only_what_was_not_delivered_is_recovered(stage: Stage) -> None:
 
 
 @pytest.mark.parametrize(
-    ("wish", "expected"),
+    ("option", "expected"),
     [
         ({"states": (EXHAUSTED,)}, {1, 5}),
         ({"states": (MISSING,)}, {3, 7}),
@@ -107,7 +107,7 @@ async def test_only_what_was_not_delivered_is_recovered(stage: Stage) -> None:
         ({"types": ("order_notifications",)}, set()),
     ],
 )
-async def test_filters(stage: Stage, wish: Any, expected: set[int]) -> None:
+async def test_filters(stage: Stage, option: Any, expected: set[int]) -> None:
     hook = await delivery_rows.add_endpoint(
         stage.db, stage.channel_id, events=["message_notification", "ack_notification"]
     )
@@ -118,7 +118,7 @@ async def test_filters(stage: Stage, wish: Any, expected: set[int]) -> None:
     await delivery_rows.add_deliveries(stage.db, stage.channel_id, hook, [events[0], events[4]], DELIVERED)
     await delivery_rows.add_deliveries(stage.db, stage.channel_id, hook, [events[1], events[5]], EXHAUSTED)
     await delivery_rows.add_deliveries(stage.db, stage.channel_id, hook, [events[2], events[6]], DROPPED)
-    await work_off(stage, await begin(stage, hook, **wish))
+    await work_off(stage, await begin(stage, hook, **option))
     assert set(await delivery_rows.retries(stage.db, stage.channel_id)) == {events[i] for i in expected}
 
 
@@ -332,10 +332,10 @@ async def endpoint_of(stage: Stage, hook: UUID) -> Endpoint:
 async def test_requests_are_checked(stage: Stage) -> None:
     hook = await delivery_rows.add_endpoint(stage.db, stage.channel_id, events=["message_notification"])
     endpoint = await endpoint_of(stage, hook)
-    wish = read_recovery_filter(
+    option = read_recovery_filter(
         RecoverRequest("2026-11-14", statuses=["missing", "exhausted", "missing"]), endpoint, NOW
     )
-    assert wish == RecoveryFilter(ids.floor_id(NOW.replace(day=14, hour=0)), END, None, (MISSING, EXHAUSTED))
+    assert option == RecoveryFilter(ids.floor_id(NOW.replace(day=14, hour=0)), END, None, (MISSING, EXHAUSTED))
     until = read_recovery_filter(
         RecoverRequest("2026-11-14T10:00:00Z", "2027-01-01", ["message_notification"]), endpoint, NOW
     )

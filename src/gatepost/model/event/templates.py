@@ -66,7 +66,7 @@ class TemplateRejected(TemplateStatusChange, frozen=True):
 
 
 class TemplatePaused(TemplateStatusChange, frozen=True):
-    """The network paused the template because of its quality: for now it cannot be sent."""
+    """The network paused the template because of its quality: it cannot be sent until the pause ends."""
 
     ACTION, EXAMPLE = "template_paused", ("PAUSED", "APPROVED", "FIRST_PAUSE")
 

@@ -78,25 +78,27 @@ async def test_without_wishes_each_event_comes_alone_and_at_once(gateway: Gatewa
 async def test_wishes_within_their_limits_are_granted(gateway: Gateway) -> None:
     hooks = [(await make(gateway))["id"], (await make(gateway, **FULL))["id"]]
     for before, hook in zip((PLAIN, FULL), hooks, strict=True):
-        for wish, shown in GOOD:
+        for option, shown in GOOD:
             assert (await gateway.call("PATCH", f"{HOOKS}/{hook}", before)).status == 200
-            answer = await gateway.call("PATCH", f"{HOOKS}/{hook}", wish)
-            assert answer.status == 200, (wish, answer.body)
-            assert wishes_of(answer.json()["data"]) == before | shown, wish
-    for wish, shown in GOOD:
-        made = await make(gateway, **wish)
-        assert wishes_of(made) == PLAIN | shown, wish
+            answer = await gateway.call("PATCH", f"{HOOKS}/{hook}", option)
+            assert answer.status == 200, (option, answer.body)
+            assert wishes_of(answer.json()["data"]) == before | shown, option
+    for option, shown in GOOD:
+        made = await make(gateway, **option)
+        assert wishes_of(made) == PLAIN | shown, option
         await gateway.call("DELETE", f"{HOOKS}/{made['id']}")
 
 
 async def test_wishes_beyond_their_limits_change_nothing(gateway: Gateway) -> None:
     hook = (await make(gateway, **FULL))["id"]
     before = (await gateway.call("GET", f"{HOOKS}/{hook}")).json()["data"]
-    for wish, field in BAD:
-        check_refused(await gateway.call("POST", HOOKS, {"url": URL, **wish}), 422, "invalid_field", field, about=wish)
-        change = {"url": URL + "other", "headers": {"X-A": "1"}, "active": False, **wish}
+    for option, field in BAD:
+        check_refused(
+            await gateway.call("POST", HOOKS, {"url": URL, **option}), 422, "invalid_field", field, about=option
+        )
+        change = {"url": URL + "other", "headers": {"X-A": "1"}, "active": False, **option}
         answer = await gateway.call("PATCH", f"{HOOKS}/{hook}", change)
-        check_refused(answer, 422, "invalid_field", field, about=wish)
+        check_refused(answer, 422, "invalid_field", field, about=option)
     assert (await gateway.call("GET", HOOKS)).json()["data"] == [before]
 
 
@@ -112,8 +114,8 @@ async def test_a_state_set_by_hand_is_in_the_feed(gateway: Gateway) -> None:
     hook = await make(gateway)
     for active in (False, False, True):
         await gateway.call("PATCH", f"{HOOKS}/{hook['id']}", {"active": active})
-    told = (await gateway.call("GET", "/api/v1/events?types=system_notification")).json()["data"]
-    assert [(event["action"], event["data"]["id"], event["data"]["state"]) for event in told] == [
+    seen = (await gateway.call("GET", "/api/v1/events?types=system_notification")).json()["data"]
+    assert [(event["action"], event["data"]["id"], event["data"]["state"]) for event in seen] == [
         ("endpoint_disabled", hook["id"], "disabled"),
         ("endpoint_enabled", hook["id"], "active"),
     ]

@@ -1,4 +1,4 @@
-"""How a linked number stands with its network, and with its gateway: time-locks, and restarts."""
+"""The state of a linked number: time-locks of the network, and restarts of the gateway."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -49,7 +49,7 @@ async def test_a_time_lock_keeps_new_people_waiting_and_nobody_else(parted_datab
         assert await because(line, waits)
         await line.until_status(await line.send(friend, body="How are you?"), "READ")
         await line.say(asker, "text", {"body": "Are you open?"})
-        await line.heard(asker, 1)
+        await line.received(asker, 1)
         await line.until_status(await line.send(asker, body="Yes"), "READ")
         assert (await line.message(waits))["status"] == "PENDING"
         await line.advance(3600)
@@ -91,8 +91,10 @@ async def test_a_restart_keeps_the_link_and_all_that_came_meanwhile(parted_datab
         async with worker(gateway, parted_database_url):
             for message_id in waits:
                 await line.until_status(message_id, "READ")
-            heard = await line.heard(person, 3)
-        assert [event["data"]["content"]["body"] for event in heard] == [f"Meanwhile {number}" for number in range(3)]
+            received = await line.received(person, 3)
+        assert [event["data"]["content"]["body"] for event in received] == [
+            f"Meanwhile {number}" for number in range(3)
+        ]
         assert [taken.id for taken in await line.taken()][1:] == waits
         codes = [one for one in await line.connections() if "qr" in one]
         assert len(codes) == 1, "scanned once, and never again"
