@@ -7,6 +7,9 @@ from typing import Any
 import msgspec
 import pytest
 
+from gatepost.model import ids
+from gatepost.store.channels import get_config
+from gatepost.store.numbers import save_number
 from gatepost_sandbox import SandboxSettings
 from tests.conftest import Answer, Receiver
 from tests.gateway.account_streams import open_account_stream
@@ -137,6 +140,22 @@ async def test_a_new_quality_and_tier_are_reported_once(gateway: Gateway) -> Non
     await gateway.sandbox("POST", f"{CONTROL}/tier", {"tier": 0})
     found = await until_news(gateway, 3)
     assert found[2] == ("number_tier_changed", {"tier": 0, "previous": 10_000})
+
+
+async def test_a_reading_that_is_older_than_a_report_is_not_saved(gateway: Gateway) -> None:
+    asked_at = gateway.clock.now()
+    await asyncio.sleep(0.002)  # times are stored in milliseconds
+    await gateway.sandbox("POST", f"{CONTROL}/tier", {"tier": 10_000})
+    await until_news(gateway, 1)
+    id_ = ids.parse_id("ch", gateway.channel)
+    assert id_ is not None
+    channel = await get_config(gateway.db, id_)
+    assert channel is not None
+    await save_number(gateway.db, channel.ref, channel.id, {"tier": 1000}, 1000, asked_at)
+    assert len(await news(gateway)) == 1
+    assert (await gateway.call("GET", "/api/v1/channel")).json()["data"]["limits"]["tier"] == 10_000
+    await save_number(gateway.db, channel.ref, channel.id, {"tier": 1000}, 1000, gateway.clock.now())
+    assert (await news(gateway))[1:] == [("number_tier_changed", {"tier": 1000, "previous": 10_000})]
 
 
 async def test_a_change_that_only_reading_finds_is_reported_once(gateway: Gateway) -> None:

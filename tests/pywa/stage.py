@@ -84,11 +84,12 @@ def hooks_running() -> Iterator[Hooks]:
 
 
 class Stage:
-    """One test's pywa client, the hand that moves the sandbox, and everything pywa was told."""
+    """One test's pywa client, a client of the sandbox's control API, and all updates that pywa received."""
 
     def __init__(self, port: int, hooks: Hooks) -> None:
         self.control_client = httpx.Client(base_url=f"http://127.0.0.1:{port}/control/", trust_env=False, verify=False)
         self._port, self.hooks = port, hooks
+        self._threads = set(threading.enumerate())
         self.raw: Queue[dict[str, Any]] = Queue()
         self.sessions: list[httpx.Client] = []
         self.wa = self.client()
@@ -98,7 +99,7 @@ class Stage:
         session = httpx.Client(transport=ToSandbox(self._port), trust_env=False, timeout=PATIENCE)
         self.sessions.append(session)
         self.hooks.app = app = Starlette()
-        seen: dict[str, Any] = {
+        settings: dict[str, Any] = {
             "phone_id": NUMBER,
             "token": TOKEN,
             "session": session,
@@ -110,7 +111,7 @@ class Stage:
             "business_portfolio_id": BUSINESS,
             "webhook_challenge_delay": 0,
         }
-        wa = WhatsApp(**seen | options)
+        wa = WhatsApp(**settings | options)
         wa.add_handlers(RawUpdateHandler(lambda _, update: self.raw.put(dict(update))))
         return wa
 
@@ -147,7 +148,9 @@ class Stage:
         return entries
 
     def close(self) -> None:
-        """End all connections."""
+        """End all connections, after the threads that use them: pywa registers its address in one."""
+        for thread in set(threading.enumerate()) - self._threads:
+            thread.join(PATIENCE)
         self.control_client.close()
         for session in self.sessions:
             session.close()

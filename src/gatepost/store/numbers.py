@@ -1,8 +1,10 @@
 """What the network says of a channel's number: its state there, its quality and its tier.
 
-report by callback ──┐
+report by callback ───┐
 reading of the number ┼─► channels.state, channels.limits ─► an event, if the quality or the tier has changed
-the gateway's ladder ┘
+the gateway's ladder ─┘
+
+A reading that was requested before the last report may be older than it, and is not saved: the number is read again.
 """
 
 from collections.abc import Mapping
@@ -23,10 +25,15 @@ _FOLLOWS = "state->>'tier_from' IN ('network', 'ladder')"
 
 
 async def save_number(
-    db: Database, channel: ChannelRef, channel_id: UUID, patch: Mapping[str, Any], tier: int | None, now: datetime
+    db: Database, channel: ChannelRef, channel_id: UUID, patch: Mapping[str, Any], tier: int | None, asked_at: datetime
 ) -> None:
     """Save the number's state as it was read. The tier in force follows, unless an operator has set it."""
-    async with channel_transaction(db, channel, channel_id, now, sending=False) as transaction:
+    async with channel_transaction(db, channel, channel_id, asked_at, sending=False) as transaction:
+        reported_at: str | None = await transaction.conn.fetchval(
+            "SELECT state->>'at' FROM channels WHERE id = $1", channel_id
+        )
+        if reported_at is not None and datetime.fromisoformat(reported_at) > asked_at:
+            return
         limits = {} if tier is None else {"tier": tier}
         await _update(transaction, f"CASE WHEN {_FOLLOWS} THEN limits || :limits::jsonb ELSE limits END", patch, limits)
 

@@ -1274,7 +1274,7 @@ class TemplateRejected(Result, frozen=True, kw_only=True):
 
 
 class TemplatePaused(Result, frozen=True, kw_only=True):
-    """The network paused the template because of its quality: for now it cannot be sent."""
+    """The network paused the template because of its quality: it cannot be sent until the pause ends."""
 
     id: str
     name: str
