@@ -89,7 +89,6 @@ class Stage:
     def __init__(self, port: int, hooks: Hooks) -> None:
         self.control_client = httpx.Client(base_url=f"http://127.0.0.1:{port}/control/", trust_env=False, verify=False)
         self._port, self.hooks = port, hooks
-        self._threads = set(threading.enumerate())
         self.raw: Queue[dict[str, Any]] = Queue()
         self.sessions: list[httpx.Client] = []
         self.wa = self.client()
@@ -148,9 +147,10 @@ class Stage:
         return entries
 
     def close(self) -> None:
-        """End all connections, after the threads that use them: pywa registers its address in one."""
-        for thread in set(threading.enumerate()) - self._threads:
-            thread.join(PATIENCE)
+        """End all connections, after the timers that use them: pywa registers its address in one."""
+        for thread in threading.enumerate():
+            if isinstance(thread, threading.Timer):
+                thread.join(PATIENCE)
         self.control_client.close()
         for session in self.sessions:
             session.close()

@@ -77,11 +77,13 @@ def forget_stale(cluster: Path, sockets: Path) -> None:
 
 
 def leftovers(cluster: Path) -> list[psutil.Process]:
-    """Return the worker processes of this cluster's server. Without a postmaster they are useless."""
+    """Return the worker processes of this cluster's server, which has ended. Without a postmaster they are useless."""
     found = []
     for process in psutil.process_iter():
         with contextlib.suppress(psutil.Error):
-            if "".join(process.cmdline()[:1]).startswith("postgres:") and Path(process.cwd()) == cluster:
+            name = os.path.basename("".join(process.cmdline()[:1]))
+            # A worker that was just forked still has the name of its postmaster.
+            if (name == "postgres" or name.startswith("postgres:")) and Path(process.cwd()) == cluster:
                 found.append(process)
     return found
 
