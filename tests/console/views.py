@@ -166,7 +166,7 @@ VIEWS = [
     View("orders", "/orders", "Harry Collins"),
     View("orders-empty", "/orders", "No orders yet", empty=True),
     View("orders-one", "/orders", "butter-croissant", [open_row("Olivia Bennett")]),
-    View("channels", "/channels", "messages this month"),
+    View("channels", "/channels", "this month"),
     View("channels-add", "/channels/new", "Any phone with WhatsApp"),
     View("channels-qr", "/channels/new", "Next, you scan a code", [click("button", "Phone by QR code")]),
     View("channels-test", "/channels/new", "The network rejects the access token", _TEST),
