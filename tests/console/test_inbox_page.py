@@ -4,7 +4,7 @@ import asyncio
 import base64
 from typing import Any
 
-from playwright.async_api import Locator, Route, expect
+from playwright.async_api import Locator, expect
 
 from gatepost.clock import MovableClock
 from gatepost.model.session import IDLE
@@ -273,23 +273,3 @@ async def test_an_expired_session_keeps_what_was_written(frozen: Gateway, clock:
         await field.press("Enter")
         await expect(message_of(messages, "I am.")).to_be_visible()
         await expect(field).to_have_value("")
-
-
-async def test_a_message_arrives_while_the_list_is_loading(gateway: Gateway) -> None:
-    read, release = asyncio.Event(), asyncio.Event()
-
-    async def hold(route: Route) -> None:
-        answer = await route.fetch()
-        read.set()
-        await release.wait()
-        await route.fulfill(response=answer)
-
-    async with visiting(gateway) as visitor:
-        page = visitor.page
-        await page.route("**/api/v1/conversations?*", hold, times=1)
-        await visitor.sign_in("/inbox")
-        await read.wait()  # the list was empty
-        await say(gateway, "Are you there?")
-        await expect(page).to_have_title("(1) Inbox – Gatepost")  # the event has arrived
-        release.set()
-        await expect(message_of(await open_first(visitor), "Are you there?")).to_be_visible()
