@@ -57,8 +57,11 @@ export function askAfterAnswer(client: QueryClient, filters: QueryFilters): void
 async function repeat(client: QueryClient, query: Query): Promise<void> {
   const last = repeats.get(query)?.at ?? 0;
   repeats.set(query, { waiting: true, at: last });
-  await query.promise?.catch(() => {});
-  await new Promise((resolve) => setTimeout(resolve, Math.max(0, last + PACE_MS - Date.now())));
+  // A request that another change began meanwhile may be older than a change during this wait: it is waited for too.
+  do {
+    await query.promise?.catch(() => {});
+    await new Promise((resolve) => setTimeout(resolve, Math.max(0, last + PACE_MS - Date.now())));
+  } while (query.state.fetchStatus === "fetching");
   repeats.set(query, { waiting: false, at: Date.now() });
   await client.invalidateQueries({ queryKey: query.queryKey, exact: true }, { cancelRefetch: false });
 }

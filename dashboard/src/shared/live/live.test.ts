@@ -128,6 +128,28 @@ test("many changes while an answer is on its way: one more request, then one a s
   stop();
 });
 
+test("a change while a repeated request is on its way is not lost", async () => {
+  const client = new QueryClient();
+  let version = 0;
+  const ask = vi.fn(() => {
+    const answer = version;
+    return new Promise((resolve) => setTimeout(() => resolve(answer), 500));
+  });
+  const key = ["channel", "ch_1", "conversations", {}];
+  const stop = new QueryObserver(client, { queryKey: key, queryFn: ask, staleTime: 1e9 }).subscribe(() => {});
+  askAfterAnswer(client, { queryKey: key });
+  await vi.advanceTimersByTimeAsync(600); // the second request is on its way
+  askAfterAnswer(client, { queryKey: key });
+  await vi.advanceTimersByTimeAsync(600); // the third waits for its time
+  askAgain(client, { queryKey: key }); // a request that begins now
+  await vi.advanceTimersByTimeAsync(100);
+  version = 7;
+  askAfterAnswer(client, { queryKey: key });
+  await vi.advanceTimersByTimeAsync(5_000);
+  expect(client.getQueryData(key)).toBe(7);
+  stop();
+});
+
 test("a long list is not loaded again while it is read, and a hidden page asks nothing", async () => {
   const { client, ask, stop } = watched(["channel", "ch_1", "orders", "list"], { pages: [1, 2, 3] });
   new Invalidator(client).invalidate(changesOf(event("order_notifications")));
