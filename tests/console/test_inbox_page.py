@@ -4,12 +4,12 @@ import asyncio
 import base64
 from typing import Any
 
-from playwright.async_api import Locator, expect
+from playwright.async_api import Locator, Route, expect
 
 from gatepost.clock import MovableClock
 from gatepost.model.session import IDLE
 from tests.console.visitor import PASSWORD, Visitor, visiting
-from tests.gateway.checks import PERSON
+from tests.gateway.checks import PERSON, until
 from tests.patience import patience
 from tests.running_gateway import FAST_NETWORK, Gateway
 
@@ -23,6 +23,11 @@ async def say(gateway: Gateway, text: str, name: str = "Ana Souza", number: str 
     """Write a text as the person."""
     fields = {"phone_number_id": number, "from": PERSON, "text": text, "name": name}
     await gateway.sandbox("POST", "/control/say", fields)
+
+
+async def received(gateway: Gateway) -> bool:
+    """Whether the gateway has a message."""
+    return bool((await gateway.call("GET", "/api/v1/messages")).json()["data"])
 
 
 async def incoming(gateway: Gateway, type_: str, content: Any, **fields: Any) -> str:
@@ -273,3 +278,44 @@ async def test_an_expired_session_keeps_what_was_written(frozen: Gateway, clock:
         await field.press("Enter")
         await expect(message_of(messages, "I am.")).to_be_visible()
         await expect(field).to_have_value("")
+
+
+async def test_a_message_arrives_while_the_list_is_loading(gateway: Gateway) -> None:
+    read, release = asyncio.Event(), asyncio.Event()
+
+    async def hold(route: Route) -> None:
+        answer = await route.fetch()
+        read.set()
+        await release.wait()
+        await route.fulfill(response=answer)
+
+    async with visiting(gateway) as visitor:
+        page = visitor.page
+        await page.route("**/api/v1/conversations?*", hold, times=1)
+        await visitor.sign_in("/inbox")
+        await read.wait()  # the list was empty
+        await say(gateway, "Are you there?")
+        await expect(page).to_have_title("(1) Inbox – Gatepost")  # the event has arrived
+        release.set()
+        await expect(message_of(await open_first(visitor), "Are you there?")).to_be_visible()
+
+
+async def test_a_message_arrives_long_before_the_stream_begins(frozen: Gateway, clock: MovableClock) -> None:
+    release = asyncio.Event()
+
+    async def hold(route: Route) -> None:
+        await release.wait()
+        await route.continue_()
+
+    async with visiting(frozen) as visitor:
+        page = visitor.page
+        await page.clock.install()
+        await page.route("**/api/v1/account/stream*", hold, times=1)
+        await visitor.sign_in("/inbox")
+        await visitor.see("No open conversation")
+        await say(frozen, "Are you there?")
+        await until(lambda: received(frozen))
+        clock.advance(20)
+        await page.clock.fast_forward(20_000)
+        release.set()
+        await expect(message_of(await open_first(visitor), "Are you there?")).to_be_visible()

@@ -74,6 +74,14 @@ test("it goes on behind the last cursor, and applies nothing twice", async () =>
   ]);
 });
 
+test("a first stream that begins late loads everything again", async () => {
+  const refused = () => new Response(null, { status: 503 });
+  answers.push(refused, refused, () => stream(opening("a1.0"), ready)); // after 3 seconds
+  expect((await followed()).statuses).toContainEqual(["live", 0]);
+  answers.push(refused, refused, refused, refused, () => stream(opening("a1.0"), ready)); // after 15 seconds
+  expect((await followed()).statuses).toContainEqual(["live", null]);
+});
+
 test("what happened before the first stream is marked", async () => {
   answers.push(() => stream(opening("a1.0"), frame("e1", "a1.1"), ready, frame("e2", "a1.2")));
   const { events } = await followed();

@@ -37,7 +37,7 @@ const REFUSED = new Set([401, 402, 403, 404]);
  * cursor, so that nothing is missed.
  */
 export async function followAccount(start: string | null, listener: Listener, signal: AbortSignal): Promise<void> {
-  const position: Position = { cursor: start, seen: new Set(), reset: false };
+  const position: Position = { cursor: start, since: Date.now(), seen: new Set(), reset: false };
   let failures = 0;
   let lostAt: number | null = start === null ? null : Date.now();
   while (!signal.aborted) {
@@ -67,11 +67,15 @@ export async function followAccount(start: string | null, listener: Listener, si
   }
 }
 
-/** How far the events were read; `seen`: those behind the cursor; `reset`: everything has to be loaded again. */
-type Position = { cursor: string | null; seen: Set<string>; reset: boolean };
+/**
+ * How far the events were read; `since`: the time from which they are needed, if there is no cursor; `seen`: those
+ * behind the cursor; `reset`: everything has to be loaded again.
+ */
+type Position = { cursor: string | null; since: number; seen: Set<string>; reset: boolean };
 
 function forget(position: Position): void {
   position.cursor = null;
+  position.since = Date.now();
   position.seen.clear();
   position.reset = true;
 }
@@ -90,6 +94,8 @@ async function readStream(position: Position, listener: Listener, signal: AbortS
     if (REFUSED.has(answer.status)) throw new Refused();
     if (!answer.ok || !answer.body) return;
     const resumed = position.cursor !== null;
+    // An answer that took longer than the stream goes back may leave a gap.
+    if (!resumed && Date.now() - position.since > BACK_S * 1_000) position.reset = true;
     const frames = new FrameReader();
     const body = answer.body.pipeThrough(new TextDecoderStream()).getReader();
     let live = false;

@@ -76,15 +76,29 @@ function follow(client: QueryClient, user: string): () => void {
 
 function apply(client: QueryClient, invalidator: Invalidator, { events, notices, before }: Part): void {
   // What happened before the stream may be known to the page: it is asked again, and not applied.
-  const kept = before ? new Set<string>() : new Set([...handlers].flatMap(({ kinds }) => kinds));
+  const applied = !before && applyEvents(events);
+  const kept = new Set(applied ? [...handlers].flatMap(({ kinds }) => kinds) : []);
   const changes = [...events.flatMap(changesOf), ...notices.flatMap(changesOfNotice)];
-  if (!before) {
-    for (const event of events) for (const { onEvent } of handlers) onEvent(event);
-  }
   for (const change of changes) if (kept.has(change.kind)) askAfterAnswer(client, { queryKey: keyOf(change) });
   for (const notice of notices) for (const onNotice of noticeHandlers) onNotice(notice);
   if (notices.some(isAboutAll)) askNoticed(client);
   invalidator.invalidate(changes.filter(({ kind }) => !kept.has(kind)));
+}
+
+/** Calls the handlers of the page with events. If one fails, returns false: what it keeps up to date is asked again. */
+function applyEvents(events: GatewayEvent[]): boolean {
+  let applied = true;
+  for (const event of events) {
+    for (const { onEvent } of handlers) {
+      try {
+        onEvent(event);
+      } catch (error) {
+        reportError(error);
+        applied = false;
+      }
+    }
+  }
+  return applied;
 }
 
 /** Asks again for what notices keep up to date: some of them may be missing. */
@@ -109,9 +123,9 @@ class StatusKeeper {
     this.set({ status, told: false });
     if (status === "ended") void this.end();
     if (status !== "live") return;
-    if (missed === null) void this.client.invalidateQueries({ predicate: isLoaded });
+    if (missed === null) askAgain(this.client, { predicate: isLoaded });
     else askNoticed(this.client);
-    if (before.told || missed === null) showDone(backWords(missed));
+    if (before.told) showDone(backWords(missed));
   }
 
   stop(): void {
