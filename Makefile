@@ -8,18 +8,20 @@ BIN := .venv/bin
 PROJECTS := pyproject.toml $(wildcard packages/*/pyproject.toml)
 LOCAL := -e . $(patsubst %/pyproject.toml,-e %,$(wildcard packages/*/pyproject.toml))
 DASHBOARD := src/gatepost/console/built/index.html
-DASHBOARD_SOURCES := $(shell find dashboard -name node_modules -prune -o -type f -not -name schema.d.ts -print)
+DASHBOARD_SOURCES := $(shell find dashboard \( -name node_modules -o -path dashboard/phone \) -prune -o -type f -not -name schema.d.ts -print)
+PHONE := packages/gatepost-sandbox/src/gatepost_sandbox/page/built/index.html
+PHONE_SOURCES := $(shell find dashboard/phone dashboard/build -type f) dashboard/package-lock.json dashboard/tsconfig.json
 
 .PHONY: run test faults check docs dashboard bench client lock packages clean
 
 run: export UV := $(UV)
-run: .venv/run $(DASHBOARD)
+run: .venv/run $(DASHBOARD) $(PHONE)
 	@$(BIN)/gatepost up --port $(PORT) --sandbox-port $(SANDBOX_PORT) --data $(DATA)
 
 # Four processes: tests wait for timers and other processes for half of their time, so two cores can run four of them.
 test: export PYTHONDONTWRITEBYTECODE :=
 test: export UV := $(UV)
-test: .venv/dev $(DASHBOARD)
+test: .venv/dev $(DASHBOARD) $(PHONE)
 	@$(BIN)/python -m scripts.dashboard test
 	@$(BIN)/python -m pytest -n 4 --dist worksteal
 
@@ -39,12 +41,15 @@ check: .venv/dev dashboard/openapi.json
 	@$(BIN)/python -m pytest tests/test_architecture.py
 	@$(BIN)/python -m scripts.dashboard check
 
-# Builds the dashboard into the package, if its sources or the API have changed.
+# Builds the dashboard and the page of the sandbox into their packages, if their sources or the API have changed.
 dashboard: export UV := $(UV)
-dashboard: $(DASHBOARD)
+dashboard: $(DASHBOARD) $(PHONE)
 
 $(DASHBOARD): $(DASHBOARD_SOURCES) dashboard/openapi.json | .venv/run
 	@$(BIN)/python -m scripts.dashboard build
+
+$(PHONE): $(PHONE_SOURCES) | .venv/run
+	@$(BIN)/python -m scripts.dashboard phone
 
 # The document is written only if it has changed; a change of the API that the dashboard does not expect fails its build.
 dashboard/openapi.json: .venv/openapi ;
@@ -88,7 +93,7 @@ lock: $(UV)
 	@touch $@
 
 # Installs each package alone into a virtual environment of its own, and runs it.
-packages: .venv/dev $(DASHBOARD)
+packages: .venv/dev $(DASHBOARD) $(PHONE)
 	@UV=$(UV) $(BIN)/python -m tests.packages.install
 
 .uv/bin/uv:

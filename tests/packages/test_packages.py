@@ -97,6 +97,11 @@ def test_a_wheel_contains_every_file_of_its_source_and_the_license(wheels: dict[
     assert (wheels[name] / info / "licenses" / "LICENSE").read_text() == (ROOT / "LICENSE").read_text()
 
 
+def test_the_wheel_of_the_sandbox_contains_the_built_page(wheels: dict[str, Path]) -> None:
+    page = wheels["gatepost_sandbox"] / "gatepost_sandbox" / "page" / "built" / "index.html"
+    assert page.is_file(), "the page is not built: run `make dashboard`"
+
+
 @pytest.mark.parametrize("name", PACKAGES)
 def test_every_module_can_be_imported_without_the_other_packages(wheels: dict[str, Path], name: str) -> None:
     done = run_alone(wheels[name], "-c", IMPORT_ALL, name)

@@ -74,3 +74,15 @@ def test_the_oldest_rows_fall_off(cap: int, rows: int) -> None:
     kept = [row["seq"] for row in ledger.read("read", None, None, 0, 1000)]
     assert kept == list(range(rows + 1))[-len(kept) :] if kept else rows == 0
     assert min(cap, rows) <= len(kept) <= cap + max(cap // 8, 1)
+
+
+async def test_it_can_be_read_on_from_a_cursor(sandbox: Driver) -> None:
+    """From the summary's last number on; a last number that fell means a reset."""
+    await sandbox.text()
+    last = (await sandbox.control("GET", "ledger/summary"))["last_seq"]
+    assert last == (await sandbox.ledger())[-1]["seq"]
+    assert await sandbox.ledger(after=last) == []
+    await sandbox.text(body="more")
+    assert [row["content"]["body"] for row in await sandbox.ledger(after=last)] == ["more"]
+    await sandbox.control("POST", "reset", {})
+    assert (await sandbox.control("GET", "ledger/summary"))["last_seq"] == 0

@@ -107,11 +107,11 @@ def _route_line(route: Any) -> str:
 def front(request: Request[Any, Any, Any]) -> Response[Any]:
     """Show what the sandbox can do: a page for browsers, text for other clients."""
     if page.wants_page(request.headers.get("accept", "")):
-        response: Response[Any] = page.show("index.html")
+        response: Response[Any] = page.show_page(request)
     else:
         listed = _FRONT + "".join(_route_line(route) for route in control.ROUTES)
         response = Response(listed, media_type=MediaType.TEXT)
-    response.headers["vary"] = "accept"
+    response.headers["vary"] = "accept, accept-encoding"
     return response
 
 

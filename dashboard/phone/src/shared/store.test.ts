@@ -1,0 +1,133 @@
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { go } from "./route";
+import { chatOf, chatsOf, chatsRead, loadChats, onRing, receive, threadOf } from "./store";
+import type { Chat, Message } from "./types";
+
+const ANA = "5511999990000";
+
+function message(seq: number, more: Partial<Message> = {}): Message {
+  return {
+    id: `m${seq}`,
+    seq,
+    from: "business",
+    at: 1000 + seq,
+    type: "text",
+    view: { text: `text ${seq}` },
+    status: "delivered",
+    error: null,
+    quote: null,
+    reactions: [],
+    edited: false,
+    deleted: false,
+    forwarded: false,
+    ...more,
+  };
+}
+
+function chat(number: string, last: Message | null, more: Partial<Chat> = {}): Chat {
+  return {
+    person: ANA,
+    name: "Ana",
+    number: { id: number, network: "official", phone: "1555", name: "Shop" },
+    unread: 0,
+    last,
+    typing: false,
+    blocked: false,
+    marketing_stopped: false,
+    window_ends_at: null,
+    ...more,
+  };
+}
+
+let answers: Record<string, unknown>;
+let gates: Record<string, Promise<void>>;
+
+beforeEach(() => {
+  answers = {};
+  gates = {};
+  vi.stubGlobal("location", { hash: "" });
+  vi.stubGlobal("history", { pushState: () => {}, replaceState: () => {} });
+  vi.stubGlobal("fetch", async (path: string) => {
+    const body = JSON.stringify(answers[path] ?? { error: "unknown" });
+    const status = path in answers ? 200 : 404;
+    await gates[path];
+    return new Response(body, { status });
+  });
+  go({ view: "phones", persons: [ANA], open: {} });
+});
+
+afterEach(() => {
+  vi.unstubAllGlobals();
+});
+
+test("chats are shown latest first, and an event moves its chat to the top", async () => {
+  answers[`/control/chats?person=${ANA}`] = { chats: [chat("2", message(9)), chat("1", message(5))] };
+  await loadChats(ANA);
+  expect(chatsRead.value.has(ANA)).toBe(true);
+  expect(chatsOf(ANA).map((one) => one.number.id)).toEqual(["2", "1"]);
+  receive("message", { chat: chat("1", message(12), { unread: 1 }), message: message(12) });
+  expect(chatsOf(ANA).map((one) => one.number.id)).toEqual(["1", "2"]);
+  expect(chatOf(ANA, "1")?.unread).toBe(1);
+});
+
+test("what the feed tells while the chats are read is not lost", async () => {
+  let open = () => {};
+  gates[`/control/chats?person=${ANA}`] = new Promise((resolve) => {
+    open = resolve;
+  });
+  answers[`/control/chats?person=${ANA}`] = { chats: [chat("1", message(5))] };
+  const reading = loadChats(ANA);
+  receive("message", { chat: chat("1", message(6), { unread: 3 }), message: message(6) });
+  open();
+  await reading;
+  expect(chatOf(ANA, "1")?.unread).toBe(3);
+});
+
+test("a message that comes while the thread is read is not lost, and its status is the newer one", async () => {
+  const path = `/control/chats/${ANA}/3?limit=50`;
+  let open = () => {};
+  gates[path] = new Promise((resolve) => {
+    open = resolve;
+  });
+  answers[path] = { chat: chat("3", message(1)), messages: [message(1)], more: false };
+  const thread = threadOf(ANA, "3");
+  receive("message", { chat: chat("3", message(1)), message: message(1, { status: "read" }) });
+  receive("message", { chat: chat("3", message(2)), message: message(2) });
+  open();
+  await expect
+    .poll(() => thread.messages.value?.map((one) => [one.seq, one.status]))
+    .toEqual([
+      [1, "read"],
+      [2, "delivered"],
+    ]);
+});
+
+test("older messages come above", async () => {
+  answers[`/control/chats/${ANA}/4?limit=50`] = { chat: chat("4", message(9)), messages: [message(9)], more: true };
+  answers[`/control/chats/${ANA}/4?limit=50&before=9`] = {
+    chat: chat("4", message(9)),
+    messages: [message(7), message(8)],
+    more: false,
+  };
+  const thread = threadOf(ANA, "4");
+  await expect.poll(() => thread.more.value).toBe(true);
+  await thread.loadOlder();
+  expect(thread.messages.value?.map((one) => one.seq)).toEqual([7, 8, 9]);
+  expect(thread.more.value).toBe(false);
+});
+
+test("an unknown number says so", async () => {
+  const thread = threadOf(ANA, "404");
+  await expect.poll(() => thread.problem.value).toBe("unknown");
+});
+
+test("only a new message of the business rings", () => {
+  const rung: number[] = [];
+  const end = onRing((_, one) => rung.push(one.seq));
+  receive("message", { chat: chat("8", message(1)), message: message(1) });
+  receive("message", { chat: chat("8", message(1)), message: message(1, { status: "read" }) });
+  receive("message", { chat: chat("8", message(2, { from: "person" })), message: message(2, { from: "person" }) });
+  end();
+  receive("message", { chat: chat("8", message(3)), message: message(3) });
+  expect(rung).toEqual([1]);
+});

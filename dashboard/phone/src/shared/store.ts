@@ -1,0 +1,212 @@
+/** The chats that the page shows, kept current by the feed. */
+
+import { batch, computed, effect, type ReadonlySignal, type Signal, signal } from "@preact/signals";
+import { get, messageOf, path } from "./api";
+import { follow } from "./feed";
+import { refresh } from "./resources";
+import { route } from "./route";
+import type { Chat, LedgerRow, Message } from "./types";
+
+const PAGE = 50; // messages
+
+export const chats = signal<ReadonlyMap<string, Chat>>(new Map()); // by chatKey
+export const chatsProblem = signal<Readonly<Record<string, string>>>({}); // by person: why the chats could not be read
+export const chatsRead = signal<ReadonlySet<string>>(new Set()); // persons whose chats were read
+const threads = new Map<string, Thread>();
+const ledgerListeners = new Set<(row: LedgerRow) => void>();
+const rings = new Set<(chat: Chat, message: Message) => void>();
+
+export function chatKey(person: string, number: string): string {
+  return `${person}/${number}`;
+}
+
+/** Returns a person's chats, the latest first. */
+export function chatsOf(person: string): Chat[] {
+  return [...chats.value.values()].filter((chat) => chat.person === person).sort((a, b) => time(b) - time(a));
+}
+
+export function chatOf(person: string, number: string): Chat | null {
+  return chats.value.get(chatKey(person, number)) ?? null;
+}
+
+/** The messages of one chat: the newest, and older ones when they are asked for. */
+export class Thread {
+  readonly messages: Signal<Message[] | null> = signal(null); // oldest first; null before the first answer
+  readonly more = signal(false); // there are older ones
+  readonly problem = signal("");
+  private epoch = 0;
+  private reading = false;
+  private late: Message[] = []; // events that came while the messages were read
+
+  constructor(
+    readonly person: string,
+    readonly number: string,
+  ) {}
+
+  /** Reads the newest messages. */
+  async load(): Promise<void> {
+    const epoch = ++this.epoch;
+    this.late = [];
+    this.reading = true;
+    try {
+      const page = await this.page(`?limit=${PAGE}`);
+      if (epoch === this.epoch) this.show(page);
+    } catch (error) {
+      if (epoch === this.epoch) this.problem.value = messageOf(error);
+    }
+    if (epoch === this.epoch) this.reading = false;
+  }
+
+  /** Reads the messages before the oldest that is shown. */
+  async loadOlder(): Promise<void> {
+    const oldest = this.messages.value?.[0];
+    if (!oldest || !this.more.value) return;
+    const epoch = this.epoch;
+    const page = await this.page(`?limit=${PAGE}&before=${oldest.seq}`);
+    if (epoch !== this.epoch) return;
+    batch(() => {
+      this.messages.value = merge(page.messages, this.messages.value ?? []);
+      this.more.value = page.more;
+    });
+  }
+
+  /** Shows a message that is new or has changed. */
+  put(message: Message): void {
+    if (this.reading) this.late.push(message);
+    if (this.messages.value) this.messages.value = merge(this.messages.value, [message]);
+  }
+
+  private page(query: string): Promise<{ chat: Chat; messages: Message[]; more: boolean }> {
+    return get(path`chats/${this.person}/${this.number}` + query);
+  }
+
+  private show(page: { chat: Chat; messages: Message[]; more: boolean }): void {
+    batch(() => {
+      if (!this.late.length) putChat(page.chat);
+      this.messages.value = merge(page.messages, this.late);
+      this.late = [];
+      this.more.value = page.more;
+      this.problem.value = "";
+    });
+  }
+}
+
+/** Returns the messages of a chat; the first time, they are read. */
+export function threadOf(person: string, number: string): Thread {
+  const key = chatKey(person, number);
+  let thread = threads.get(key);
+  if (!thread) {
+    thread = new Thread(person, number);
+    threads.set(key, thread);
+    thread.load();
+  }
+  return thread;
+}
+
+/** Shows a chat as an answer of the API returned it. */
+export function putChat(chat: Chat): void {
+  chats.value = new Map(chats.value).set(chatKey(chat.person, chat.number.id), chat);
+}
+
+/** Shows a message as an answer of the API returned it, before the feed tells of it. */
+export function putMessage(person: string, number: string, message: Message): void {
+  threads.get(chatKey(person, number))?.put(message);
+}
+
+/** Reads the chats of a person. */
+export async function loadChats(person: string): Promise<void> {
+  const before = chats.peek();
+  try {
+    const { chats: found } = await get<{ chats: Chat[] }>(`chats?person=${encodeURIComponent(person)}`);
+    batch(() => {
+      // What the feed told during the reading is newer than the answer.
+      const kept = [...chats.value].filter(([key, chat]) => chat.person !== person || before.get(key) !== chat);
+      chats.value = new Map([...found.map((chat) => [chatKey(person, chat.number.id), chat] as const), ...kept]);
+      chatsRead.value = new Set([...chatsRead.value, person]);
+      const { [person]: _, ...rest } = chatsProblem.value;
+      chatsProblem.value = rest;
+    });
+  } catch (error) {
+    chatsProblem.value = { ...chatsProblem.value, [person]: messageOf(error) };
+  }
+}
+
+/** Calls a function for each message of a business that is new; returns the function that ends it. */
+export function onRing(listener: (chat: Chat, message: Message) => void): () => void {
+  rings.add(listener);
+  return () => rings.delete(listener);
+}
+
+/** Calls a function for each row of the ledger while the panel is open; returns the function that ends it. */
+export function onLedger(listener: (row: LedgerRow) => void): () => void {
+  ledgerListeners.add(listener);
+  return () => ledgerListeners.delete(listener);
+}
+
+const persons: ReadonlySignal<string> = computed(() =>
+  route.value.view === "phones" ? route.value.persons.join("+") : "",
+);
+// One phone asks for its own events only; several, or the panel, for all.
+const query = computed(() => {
+  if (route.value.view === "panel") return "?ledger=true";
+  return persons.value && !persons.value.includes("+") ? `?person=${persons.value}` : "";
+});
+
+/** Starts the feed, and follows the address from then on. */
+export function start(): void {
+  effect(() => follow(query.value, receive));
+  effect(() => {
+    for (const person of shown(persons.value)) if (!chatsRead.peek().has(person)) loadChats(person);
+  });
+}
+
+/** Takes an event of the feed. */
+export function receive(event: string, data: unknown): void {
+  if (event === "ready") readAgain();
+  else if (event === "message") receiveMessage(data as { chat: Chat; message: Message });
+  else if (event === "chat") putShown((data as { chat: Chat }).chat);
+  else if (event === "ledger") for (const listener of ledgerListeners) listener(data as LedgerRow);
+  else if (event === "changed") {
+    const { what } = data as { what: string };
+    if (what === "all") readAgain();
+    else refresh(what);
+  }
+}
+
+/** The feed has no history: after a gap, everything that is shown is read again. */
+function readAgain(): void {
+  refresh("all");
+  for (const person of shown(persons.peek())) loadChats(person);
+  const open = route.peek();
+  for (const [key, thread] of threads) {
+    if (open.view === "phones" && open.open[thread.person] === thread.number) thread.load();
+    else threads.delete(key);
+  }
+}
+
+function receiveMessage({ chat, message }: { chat: Chat; message: Message }): void {
+  const known = threads.get(chatKey(chat.person, chat.number.id));
+  const last = chats.peek().get(chatKey(chat.person, chat.number.id))?.last;
+  batch(() => {
+    putShown(chat);
+    known?.put(message);
+  });
+  if (message.from === "business" && (!last || message.seq > last.seq)) for (const ring of rings) ring(chat, message);
+}
+
+function putShown(chat: Chat): void {
+  if (shown(persons.peek()).includes(chat.person)) putChat(chat);
+}
+
+function shown(joined: string): string[] {
+  return joined ? joined.split("+") : [];
+}
+
+function merge(older: Message[], newer: Message[]): Message[] {
+  const bySeq = new Map([...older, ...newer].map((message) => [message.seq, message]));
+  return [...bySeq.values()].sort((a, b) => a.seq - b.seq);
+}
+
+function time(chat: Chat): number {
+  return chat.last?.at ?? 0;
+}
