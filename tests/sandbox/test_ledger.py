@@ -4,6 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gatepost_sandbox.ledger import Ledger
+from gatepost_sandbox.watch import Watch
 
 from .driver import NUMBER, START, Driver
 
@@ -68,7 +69,7 @@ async def test_refusals_of_unknown_numbers_are_counted_together(sandbox: Driver)
 
 @given(cap=st.integers(1, 40), rows=st.integers(0, 200))
 def test_the_oldest_rows_fall_off(cap: int, rows: int) -> None:
-    ledger = Ledger(cap, cap)
+    ledger = Ledger(cap, cap, Watch())
     for index in range(rows):
         ledger.put("read", (0.0, "1", None, f"wamid.{index}", False, "r"))
     kept = [row["seq"] for row in ledger.read("read", None, None, 0, 1000)]

@@ -28,7 +28,18 @@ from .templates import draft
 from .test_media import Files
 
 ANA, BEN = "5511999990001", "5511999990002"
-VIEWS = ("numbers", "people", "faults", "templates", "media", "phones", "settings", "clock", f"numbers/{NUMBER}/file")
+VIEWS = (
+    "chats",
+    "numbers",
+    "people",
+    "faults",
+    "templates",
+    "media",
+    "phones",
+    "settings",
+    "clock",
+    f"numbers/{NUMBER}/file",
+)
 PNG = b"\x89PNG" + bytes(400_000)
 Kill = Callable[[], Driver]
 
@@ -61,7 +72,11 @@ async def look(sandbox: Driver) -> dict[str, Any]:
     ledger = (await sandbox.control("GET", "ledger?limit=100000"))["entries"]
     messages = await sandbox.control("GET", f"phones/{PHONE}/messages")
     sessions = [(one["session"], one["phone"], one["last_seq"]) for one in await sandbox.control("GET", "sessions")]
-    return {**shown, "ledger": ledger, "messages": messages, "sessions": sessions}
+    chats = [
+        await sandbox.control("GET", f"chats/{chat['person']}/{chat['number']['id']}")
+        for chat in shown["chats"]["chats"]
+    ]
+    return {**shown, "ledger": ledger, "messages": messages, "sessions": sessions, "open": chats}
 
 
 async def furnish(client: Client, sandbox: Driver, receiver: Receiver) -> None:
@@ -84,6 +99,16 @@ async def furnish(client: Client, sandbox: Driver, receiver: Receiver) -> None:
     said = {"from": ANA, "type": "image", "image": picture}
     await sandbox.control("POST", f"numbers/{NUMBER}/incoming", said)
     await sandbox.control("POST", "clock", {"advance": 2.5})
+    chat = f"chats/{ANA}/{NUMBER}"
+    last = (await sandbox.control("GET", chat))["messages"][-1]
+    actions: tuple[dict[str, Any], ...] = (
+        {"type": "text", "text": "quoted", "quote": last["id"]},
+        {"type": "media", "kind": "audio", "data": "T2dnUw==", "mime_type": "audio/ogg", "voice": True},
+        {"type": "reaction", "target": last["id"], "emoji": "👍"},
+    )
+    for action in actions:
+        await sandbox.control("POST", f"{chat}/send", action)
+    await sandbox.control("POST", f"{chat}/read")
 
 
 async def test_a_kill_changes_nothing_that_can_be_seen(

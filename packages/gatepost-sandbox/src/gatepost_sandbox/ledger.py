@@ -13,6 +13,8 @@ from typing import Any
 
 import msgspec
 
+from gatepost_sandbox.watch import Watch
+
 _START = ("at", "phone_number_id", "to")
 FIELDS: dict[str, tuple[str, ...]] = {
     "accepted": (*_START, "type", "content", "wamid", "biz_opaque_callback_data", "context", "request_id"),
@@ -23,6 +25,11 @@ FIELDS: dict[str, tuple[str, ...]] = {
 }
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(list[Any]).decode
+
+
+def show_row(kind: str, seq: int, values: tuple[Any, ...]) -> dict[str, Any]:
+    """Return a row as the control API shows it."""
+    return {"seq": seq, "kind": kind, **dict(zip(FIELDS[kind], values, strict=True))}
 
 
 class RowBuffer:
@@ -55,7 +62,8 @@ class RowBuffer:
 class Ledger:
     """The rows of all kinds, and counts that are never dropped."""
 
-    def __init__(self, cap: int, attempts_cap: int) -> None:
+    def __init__(self, cap: int, attempts_cap: int, watch: Watch) -> None:
+        self._watch = watch
         self._buffers = {kind: RowBuffer(kind, attempts_cap if kind == "callback" else cap) for kind in FIELDS}
         self._last = 0
         self.counts: Counter[tuple[str, str]] = Counter()
@@ -64,6 +72,8 @@ class Ledger:
         """Append one row; its values are in the order of FIELDS."""
         self._last += 1
         self._buffers[kind].put(self._last, values)
+        if self._watch.observer is not None:
+            self._watch.observer.ledger_row(kind, self._last, values)
 
     def count(self, phone_number_id: str, what: str) -> None:
         """Increment a counter of a number."""

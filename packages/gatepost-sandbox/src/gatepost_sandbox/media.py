@@ -97,6 +97,11 @@ class Media:
             return None
         return stored
 
+    def look(self, media_id: str, now: float) -> Stored | None:
+        """Return the file with this id without removing it when it has expired."""
+        stored = self._stored.get(media_id)
+        return stored if stored is not None and now < stored.expires else None
+
     def remove(self, media_id: str) -> bool:
         """Remove a file."""
         stored = self._stored.pop(media_id, None)

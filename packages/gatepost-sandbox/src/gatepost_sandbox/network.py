@@ -6,7 +6,7 @@ number_status.py  tier, throughput, quality …     network_state.py    the stat
 
 from gatepost_sandbox.incoming import Incoming, deliver_incoming
 from gatepost_sandbox.messages import MarkRead, Send
-from gatepost_sandbox.network_state import Answer, NetworkState
+from gatepost_sandbox.network_state import Answer, NetworkState, show_typing
 from gatepost_sandbox.numbers import Number
 from gatepost_sandbox.sending import receive_send
 from gatepost_sandbox.settings import SandboxSettings
@@ -21,6 +21,7 @@ class Network(NetworkState):
         """Remove a number and its pending callbacks."""
         number = self.numbers.pop(phone_number_id, None)
         if number is not None:
+            self.chats.forget_number(phone_number_id)
             await number.outbox.close()
         return number is not None
 
@@ -57,6 +58,9 @@ class Network(NetworkState):
         """Handle a read mark."""
         self.ledger.count(number.id, "reads")
         self.ledger.put("read", (self.clock.now(), number.id, None, mark.message_id, mark.typing, request_id))
+        chat = self.chats.mark_read(number.id, mark.message_id, earlier=True)
+        if chat is not None and mark.typing:
+            show_typing(self, chat)
         return Answer(200, b'{"success":true}', request_id)
 
     def receive_send(self, number: Number, send: Send, request_id: str) -> Answer:

@@ -4,6 +4,7 @@ refuse ─► a response and a row of the ledger       emit ─► faults on upd
 announce ─► every callback address of an account
 """
 
+from functools import partial
 from typing import Any, Literal
 
 import msgspec
@@ -11,6 +12,8 @@ import msgspec
 from gatepost_sandbox import errors, wire
 from gatepost_sandbox.accounts import Accounts
 from gatepost_sandbox.callback_client import CallbackClient
+from gatepost_sandbox.chats import Chat, Chats
+from gatepost_sandbox.chats.state import TYPING_SECONDS
 from gatepost_sandbox.clock import Clock
 from gatepost_sandbox.errors import Refusal
 from gatepost_sandbox.faults import Faults
@@ -18,11 +21,13 @@ from gatepost_sandbox.ids import stream, trace_id
 from gatepost_sandbox.ledger import Ledger
 from gatepost_sandbox.media import Media
 from gatepost_sandbox.numbers import Number
-from gatepost_sandbox.people import People
+from gatepost_sandbox.offline import Offline
+from gatepost_sandbox.people import CHARACTERS, Character, People
 from gatepost_sandbox.settings import Management, NumberSpec, SandboxSettings
 from gatepost_sandbox.templates import Templates
 from gatepost_sandbox.update_faults import UpdateFaults
 from gatepost_sandbox.uploads import Uploads
+from gatepost_sandbox.watch import Watch
 
 
 class Answer(msgspec.Struct, frozen=True, gc=False):
@@ -41,7 +46,10 @@ class NetworkState:
     def __init__(self, settings: SandboxSettings, callback_client: CallbackClient) -> None:
         self.settings = settings
         self.clock = Clock(settings.start, frozen=settings.frozen, speed=settings.speed)
-        self.ledger = Ledger(settings.ledger_cap, settings.attempts_cap)
+        self.watch = Watch()
+        self.ledger = Ledger(settings.ledger_cap, settings.attempts_cap, self.watch)
+        self.chats = Chats(self.watch)
+        self.offline = Offline(self.clock)
         self.people = People(settings.default_character, settings.echo_suffix)
         self.people.user_ids = settings.user_ids
         self.faults = Faults(settings.seed)
@@ -74,6 +82,11 @@ class NetworkState:
         recorder = self.clock.recorder
         return body if recorder is None or len(body) <= recorder.inline_max else await recorder.keep_file(body)
 
+    def character(self, person: str, number_id: str) -> Character:
+        """Return how a person reacts to messages of a number."""
+        blocked = self.chats.blocked
+        return CHARACTERS["blocked"] if blocked and (person, number_id) in blocked else self.people.character(person)
+
     def next_request_id(self) -> str:
         """Return the id of the next request."""
         return trace_id(self._traces)
@@ -102,9 +115,17 @@ class NetworkState:
 
     def announce(self, waba_id: str, field: str, value: dict[str, Any]) -> None:
         """Send an account-level update once to each callback address of an account."""
+        self.watch.changed("templates" if "template" in field else "numbers")
         update, notified = wire.account_update(field, value, self.clock.now()), set()
         for number in self.numbers.values():
             address = self.accounts.address(number.spec, field)
             if number.spec.waba_id == waba_id and address not in notified:
                 notified.add(address)
                 self.emit(number, update)
+
+
+def show_typing(network: NetworkState, chat: Chat) -> None:
+    """Show the person that the business is typing, until it writes or some time has passed."""
+    until = network.clock.now() + TYPING_SECONDS
+    network.chats.set_typing(chat, until)
+    network.clock.at(until, partial(network.chats.tell_chat, chat))

@@ -77,6 +77,10 @@ class Number:
         heard = self._last_incoming.get(person)
         return heard is not None and now - heard < WINDOW_SECONDS
 
+    def window_end(self, person: str, now: float) -> float | None:
+        """Return the end of the open window with this person, or None."""
+        return self._last_incoming[person] + WINDOW_SECONDS if self.window_open(person, now) else None
+
     def note_ad_referral(self, person: str, now: float) -> None:
         """Record that a person came from an ad: a reply within a day starts three free days."""
         self._entries[person] = (now + WINDOW_SECONDS, 0.0)

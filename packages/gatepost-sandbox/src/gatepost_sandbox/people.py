@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
@@ -12,6 +12,9 @@ from gatepost_sandbox.number_forms import network_form
 from gatepost_sandbox.settings import CharacterName, Phone, Seconds
 
 UserId = Annotated[str, Meta(pattern=r"^[A-Z]{2}\.[A-Za-z0-9.]+$", max_length=256)]
+
+
+Reads = Literal["automatic", "when_open", "never"]
 
 
 class Character(msgspec.Struct, frozen=True):
@@ -67,6 +70,7 @@ class Person(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     username: str | None = None
     phone_hidden: bool = False
     identity_hash: str | None = None
+    reads: Reads = "automatic"  # by character; when the chat is opened by the control API; never
 
     def __post_init__(self) -> None:
         msgspec.structs.force_setattr(self, "phone", network_form(self.phone))
@@ -133,12 +137,15 @@ class People:
         self.user_ids = False  # whether people without a profile have user ids
         self._known: dict[str, Person] = {}
         self._phones: dict[str, str] = {}  # by user id
+        self._reads: dict[str, Reads] = {}  # of people who do not read by themselves
         self._answered: Counter[tuple[str, int]] = Counter()
 
     def put(self, person: Person) -> None:
         """Create or replace a person's profile; the script starts over."""
         self.remove(person.phone)
         self._known[person.phone] = person
+        if person.reads != "automatic":
+            self._reads[person.phone] = person.reads
         if person.user_id is not None:
             self._phones[person.user_id] = person.phone
 
@@ -148,6 +155,7 @@ class People:
         for key in [key for key in self._answered if key[0] == phone]:
             del self._answered[key]
         person = self._known.pop(phone, None)
+        self._reads.pop(phone, None)
         if person is not None and person.user_id is not None:
             self._phones.pop(person.user_id, None)
         return person is not None
@@ -171,14 +179,33 @@ class People:
             return msgspec.structs.replace(person, user_id=default_user_id(phone))
         return person
 
+    def known_name(self, phone: str, name: str | None) -> str:
+        """Return the name of a profile; of a person without one, the given or the default name."""
+        person = self._known.get(phone)
+        return person.name if person is not None else name or default_name(phone)
+
     def phone_of(self, user_id: str) -> str | None:
         """Return the phone number behind a user id."""
         return self._phones.get(user_id) or (phone_behind(user_id) if self.user_ids else None)
 
     def character(self, phone: str) -> Character:
         """Return the character of the person with this number."""
+        character = self._character(phone)
+        if phone in self._reads:
+            return msgspec.structs.replace(character, read=False, in_chat=False)
+        return character
+
+    def _character(self, phone: str) -> Character:
         person = self._known.get(phone)
         return CHARACTERS[self.default_character if person is None else person.character]
+
+    def reads_unasked(self, phone: str) -> bool:
+        """Return whether this person reads according to their character, without opening a chat."""
+        return phone not in self._reads
+
+    def sends_receipts(self, phone: str) -> bool:
+        """Return whether a business learns that this person opened a chat."""
+        return self._reads.get(phone) != "never" and self._character(phone).read
 
     def answers(self, phone: str) -> bool:
         """Return whether this person may reply at all."""

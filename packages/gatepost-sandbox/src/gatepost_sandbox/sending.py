@@ -12,6 +12,7 @@ from typing import Any, Literal
 import msgspec
 
 from gatepost_sandbox import errors, wire
+from gatepost_sandbox.chats.state import ARRIVED
 from gatepost_sandbox.errors import Refusal
 from gatepost_sandbox.faults import Rule, SendTraits, first_strike
 from gatepost_sandbox.ids import outbound_wamid
@@ -102,6 +103,8 @@ def _accept(
     row = (send.to, send.type, send.content, wamid, send.callback_data, send.context, request_id)
     network.ledger.put("accepted", (now, number.id, *row))
     number.recent_messages.note(wamid, now, reaction=send.type == "reaction")
+    if send.type != "reaction" and send.to.isdigit():
+        _show(network, number, send, template, wamid, now)
     if number.limits.tier is not None and not number.window_open(send.to, now):
         note_opening(network, number, send.to, now)
     status = _set_out(network, number, send, template, wamid, now)
@@ -159,7 +162,7 @@ def _judge(network: NetworkState, number: Number, out: Outgoing, drop: bool) -> 
     if not drop:
         _travel(network, number, out, None)
         return
-    _report(network, number, out, "failed", error=errors.status_error(132015, _DROPPED))
+    report_status(network, number, out, "failed", error=errors.status_error(132015, _DROPPED))
     template = network.templates.get(out.template.id) if out.template is not None else None
     if template is not None and template.status == "APPROVED":
         network.templates.review.pause_for_pacing(template)
@@ -167,22 +170,24 @@ def _judge(network: NetworkState, number: Number, out: Outgoing, drop: bool) -> 
 
 def _travel(network: NetworkState, number: Number, out: Outgoing, rule: Rule | None) -> None:
     now, send = network.clock.now(), out.send
-    character = network.people.character(send.to)
+    character = network.character(send.to, number.id)
     kind = "voice" if send.media and send.media[0].voice else send.type
     steps = plan_statuses(number.delays, character, number.jitter, kind)
     failure = find_failure(network.people.introduced(send.to), character, number, send, out.template, now)
     if rule is not None:
         failure = errors.status_error(rule.code or 131000, rule.details or errors.title(rule.code or 131000))
     if failure is not None:
-        network.clock.at(now + steps[0].after, partial(_report, network, number, out, "failed", error=failure))
+        network.clock.at(now + steps[0].after, partial(report_status, network, number, out, "failed", error=failure))
         return
     for step in steps:
-        network.clock.at(now + step.after, partial(_report, network, number, out, step.label, priced=step.priced))
+        network.clock.at(now + step.after, partial(report_status, network, number, out, step.label, priced=step.priced))
+    if character.reachable and network.people.sends_receipts(send.to):
+        network.chats.keep_outgoing(number.id, out.wamid, out)
     if steps[-1].label != "sent" and network.people.answers(send.to):
         plan_reply(network, number, send, out.wamid, out.template, now + steps[-1].after)
 
 
-def _report(
+def report_status(
     network: NetworkState,
     number: Number,
     out: Outgoing,
@@ -190,11 +195,24 @@ def _report(
     *,
     priced: bool = False,
     error: dict[str, Any] | None = None,
+    opened: bool = False,
 ) -> None:
+    """Report a status of a message; with `opened` the person opened the chat, and did not only plan to read it."""
+    person = out.send.to
+    if label in ARRIVED and network.offline.until(person) is not None:
+        again = partial(report_status, network, number, out, label, priced=priced, opened=opened)
+        network.offline.hold(person, out.wamid, again)
+        return
+    if label in ("read", "played") and not opened and not network.people.reads_unasked(person):
+        return
+    if not network.chats.advance(number.id, out.wamid, label, error):
+        return
+    if out.send.type == "reaction" and error is None:
+        _show_reaction(network, number, out)
     update = wire.status_update(
         label,
         out.wamid,
-        out.send.to,
+        person,
         network.clock.now(),
         callback_data=out.send.callback_data,
         user_id=out.user_id,
@@ -204,6 +222,19 @@ def _report(
         error=error,
     )
     network.emit(number, update)
+
+
+def _show(network: NetworkState, number: Number, send: Send, template: Template | None, wamid: str, now: float) -> None:
+    """Add a message to the person's chat."""
+    chat, head = network.chats.open(send.to, number.id, official=True), (wamid, now, send.type, send.content)
+    network.chats.add(chat, *head, from_person=False, status="accepted", quote=send.context, template=template)
+
+
+def _show_reaction(network: NetworkState, number: Number, out: Outgoing) -> None:
+    content = out.send.content
+    show = partial(network.chats.react, number.id, content["message_id"], "business", content["emoji"])
+    if not network.offline.hold(out.send.to, out.wamid, show):
+        show()
 
 
 def _strike(network: NetworkState, number: Number, send: Send, rules: Any) -> Rule | None:

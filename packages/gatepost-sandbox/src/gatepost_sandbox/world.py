@@ -3,8 +3,10 @@
 import msgspec
 
 from gatepost_sandbox.callback_client import CallbackClient
+from gatepost_sandbox.chats.show import ChatViews
 from gatepost_sandbox.clock import Recorder
 from gatepost_sandbox.clock_followers import ClockFollowers
+from gatepost_sandbox.feeds import Feeds
 from gatepost_sandbox.network import Network
 from gatepost_sandbox.qr import QrNetwork
 from gatepost_sandbox.settings import SandboxSettings
@@ -17,6 +19,7 @@ class World:
         self.settings = settings
         self.callback_client = CallbackClient()
         self.followers = ClockFollowers()
+        self.feeds = Feeds()
         self._network: Network | None = None
         self._qr: QrNetwork | None = None
 
@@ -34,6 +37,11 @@ class World:
             raise RuntimeError("the sandbox has not been started: its ASGI lifespan has not run")
         return self._qr
 
+    @property
+    def views(self) -> ChatViews:
+        """The chats of the present network, as the control API shows them."""
+        return ChatViews(self.network, self.qr)
+
     async def open(self) -> None:
         """Start with the initial settings."""
         self.put(Network(self.settings, self.callback_client))
@@ -41,6 +49,7 @@ class World:
     def put(self, network: Network, qr: QrNetwork | None = None) -> None:
         """Use this network from now on."""
         self._network, self._qr = network, qr or QrNetwork(network)
+        self.feeds.attach(self._network, self._qr)
 
     def record_to(self, recorder: Recorder) -> None:
         """Record every input of the network."""
@@ -68,6 +77,7 @@ class World:
     async def release(self) -> None:
         """Release delayed requests and drop all timers."""
         self.followers.close()
+        self.feeds.close()
         if self._network is not None:
             self._network.clock.close()
 

@@ -3,8 +3,11 @@
 from litestar.types import ControllerRouterHandler
 
 from gatepost_sandbox.control import (
+    chats,
     clock,
     faults,
+    feed,
+    files,
     incoming,
     ledger,
     media,
@@ -29,4 +32,7 @@ ROUTES: tuple[ControllerRouterHandler, ...] = (
     *phones.ROUTES,
     *templates.ROUTES,
     *media.ROUTES,
+    *chats.ROUTES,
+    *files.ROUTES,
+    *feed.ROUTES,
 )

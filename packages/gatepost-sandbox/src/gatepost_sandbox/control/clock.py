@@ -74,6 +74,7 @@ async def move_clock(world: NamedDependency[World], data: JSONBody[Move]) -> dic
     frozen = clock.frozen if data.frozen is None else data.frozen
     clock.run_at(frozen=frozen, speed=data.speed or clock.speed)
     fired = 0 if target is None else await clock.move_to(target, network.settled, ordered=data.ordered)
+    network.watch.changed("clock")
     await world.followers.changed()
     return show(world, fired)
 

@@ -7,10 +7,22 @@ from typing import Any, TypeVar, get_type_hints
 
 import msgspec
 
+from gatepost_sandbox.watch import What
 from gatepost_sandbox.world import World
 
 Handler = TypeVar("Handler", bound=Callable[..., Any])
 _handlers: dict[str, Callable[..., Any]] = {}
+
+# What the feeds report when a handler of a module has changed something.
+_REPORTED: dict[str, What] = {
+    "people": "people",
+    "numbers": "numbers",
+    "number_status": "numbers",
+    "phones": "phones",
+    "faults": "faults",
+    "templates": "templates",
+}
+_REPORTED_BY_NAME: dict[str, What | None] = {"numbers.change_settings": "settings", "templates.list_templates": None}
 
 
 def changes(handler: Handler) -> Handler:
@@ -25,14 +37,18 @@ def changes(handler: Handler) -> Handler:
         @wraps(handler)
         async def run_async(world: World, **arguments: Any) -> Any:
             record(world, arguments)
-            return await handler(world, **arguments)
+            answer = await handler(world, **arguments)
+            _tell(handler, world)
+            return answer
 
         return _keep(handler, run_async)
 
     @wraps(handler)
     def run(world: World, **arguments: Any) -> Any:
         record(world, arguments)
-        return handler(world, **arguments)
+        answer = handler(world, **arguments)
+        _tell(handler, world)
+        return answer
 
     return _keep(handler, run)
 
@@ -44,6 +60,7 @@ def changes_last(handler: Handler) -> Handler:
     async def run(world: World, **arguments: Any) -> Any:
         answer = await handler(world, **arguments)
         _record(handler, world, arguments)
+        _tell(handler, world)
         return answer
 
     return _keep(handler, run)
@@ -66,6 +83,13 @@ def _keep(handler: Handler, wrapped: Callable[..., Any]) -> Handler:
 def _record(handler: Callable[..., Any], world: World, arguments: dict[str, Any]) -> None:
     network = world.network
     network.clock.record("control", _name(handler), arguments, network.media.root)
+
+
+def _tell(handler: Callable[..., Any], world: World) -> None:
+    name = _name(handler)
+    what = _REPORTED_BY_NAME.get(name, _REPORTED.get(name.partition(".")[0]))
+    if what is not None:
+        world.network.watch.changed(what)
 
 
 def _name(handler: Callable[..., Any]) -> str:

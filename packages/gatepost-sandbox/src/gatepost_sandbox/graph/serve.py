@@ -60,6 +60,8 @@ async def run_call(network: Network, call: Call, request_id: str) -> Answer | Ra
     if network.clock.recorder is not None:
         done = not isinstance(result, Refusal)
         network.clock.record("call", msgspec.structs.replace(call, body=b""), body, request_id, done)
+    if call.method != "GET":
+        network.watch.changed("templates" if "template" in call.path else "numbers")
     if isinstance(result, Refusal):
         return network.refuse(call.object_id, result, request_id)
     return result if isinstance(result, Raw) else Answer(200, msgspec.json.encode(result), request_id)

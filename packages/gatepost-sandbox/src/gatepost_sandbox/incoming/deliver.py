@@ -14,6 +14,7 @@ from gatepost_sandbox.numbers import Number
 from gatepost_sandbox.people import Reply
 from gatepost_sandbox.stored_objects import StoredTemplate
 
+_NOT_SHOWN = ("system", "request_welcome")  # the person sees nothing of it in the chat
 _NO_MESSAGE = ("system", "errors", "user_preferences", "echo")  # these open no window and use no throughput
 
 
@@ -35,7 +36,10 @@ def deliver_incoming(network: NetworkState, number: Number, incoming: Incoming) 
         number.note_ad_referral(person, now)
     item, contact = _write(network, number, incoming, wamid, now)
     _note(network, number, incoming, item, wamid, now)
-    if network.accounts.blocks(number.id, person):
+    blocked = network.accounts.blocks(number.id, person)
+    if incoming.type not in _NOT_SHOWN:
+        _show(network, number, incoming, item, wamid, "sent" if blocked else "delivered")
+    if blocked:
         return wamid
     network.emit(number, _wrap(incoming, wamid, item, contact, now))
     return wamid
@@ -91,6 +95,40 @@ def _note(
     network.ledger.put("incoming", (now, number.id, *row))
 
 
+def _show(
+    network: NetworkState, number: Number, incoming: Incoming, item: dict[str, Any], wamid: str, status: str
+) -> None:
+    """Show a message in the person's chat."""
+    chats, kind = network.chats, str(item.get("type", incoming.type))
+    content, context = item.get(kind), _as_object(item.get("context"))
+    if kind == "reaction" and isinstance(content, dict):
+        chats.react(number.id, str(content.get("message_id")), "person", str(content.get("emoji", "")))
+    elif kind == "edit" and isinstance(content, dict):
+        new = content.get("message")
+        if isinstance(new, dict):
+            chats.edit(number.id, str(content.get("original_message_id")), new.get(str(new.get("type"))))
+    elif kind == "revoke" and isinstance(content, dict):
+        chats.delete(number.id, str(content.get("original_message_id")))
+    else:
+        chat = chats.open(incoming.person, number.id, official=True)
+        chat.name = incoming.name or chat.name
+        chats.add(
+            chat,
+            wamid,
+            network.clock.now(),
+            kind,
+            content,
+            from_person=incoming.type != "echo",
+            status=status,
+            quote=str(context["id"]) if "id" in context else None,
+            forwarded=bool(context.get("forwarded") or context.get("frequently_forwarded")),
+        )
+
+
+def _as_object(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
 def _wrap(incoming: Incoming, wamid: str, item: dict[str, Any], contact: dict[str, Any], now: float) -> wire.Update:
     if incoming.type == "echo":
         return wire.listed_update("smb_message_echoes", "message_echoes", item, incoming.person, now, contact)
@@ -124,4 +162,11 @@ def plan_reply(
     body = respond(reply, received) if reply is not None else None
     if reply is not None and body is not None:
         incoming = read_incoming({"from": send.to, **body})
-        network.clock.at(seen_at + reply.delay, partial(deliver_incoming, network, number, incoming))
+        network.clock.at(seen_at + reply.delay, partial(_reply, network, number, incoming, wamid))
+
+
+def _reply(network: NetworkState, number: Number, incoming: Incoming, message_id: str) -> None:
+    """Send a reply of a script, as soon as the person is online."""
+    again = partial(_reply, network, number, incoming, message_id)
+    if not network.offline.hold(incoming.person, message_id, again):
+        deliver_incoming(network, number, incoming)

@@ -78,7 +78,7 @@ def respond(reply: Reply, received: Received) -> dict[str, Any] | None:
 
 def _answer(reply: Reply, received: Received) -> dict[str, Any] | None:
     if reply.tap is not None:
-        return _tap(choose(reply.tap, received.buttons))
+        return tap(choose(reply.tap, received.buttons))
     if reply.pick is not None:
         row = choose(reply.pick, received.rows)
         return None if row is None else {"type": "list_reply", "list_reply": row}
@@ -90,7 +90,8 @@ def _answer(reply: Reply, received: Received) -> dict[str, Any] | None:
     return {"type": "text", "text": {"body": reply.text}}
 
 
-def _tap(button: dict[str, str] | None) -> dict[str, Any] | None:
+def tap(button: dict[str, str] | None) -> dict[str, Any] | None:
+    """Return what a tap on a button sends, as a control API request."""
     if button is None:
         return None
     if button["kind"] == "quick_reply":

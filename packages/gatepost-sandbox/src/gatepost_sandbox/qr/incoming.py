@@ -122,8 +122,40 @@ def deliver(qr: QrNetwork, qr_phone: QrPhone, said: Incoming) -> str:
     qr.count(qr_phone, "incoming")
     row = {"from": person, "type": said.type, "content": said.content, "wamid": message_id}
     qr.note("incoming", qr_phone, qr_phone.phone, **row)
-    _tell_all(qr, qr_phone, "message", message_id, person, _message(qr, qr_phone, said, message_id))
+    item = _message(qr, qr_phone, said, message_id)
+    if said.chat is None:
+        _show(qr, qr_phone, said, item)
+    _tell_all(qr, qr_phone, "message", message_id, person, item)
     return message_id
+
+
+def _show(qr: QrNetwork, qr_phone: QrPhone, said: Incoming, item: dict[str, Any]) -> None:
+    """Show a message in the person's chat."""
+    chats, number, content = qr.network.chats, qr_phone.phone, said.content
+    target, author = said.target or "", "business" if said.from_me else "person"
+    if said.type == "reaction":
+        chats.react(number, target, author, content["reaction"]["emoji"])
+    elif said.type == "edit":
+        chats.edit(number, target, content["edit"]["content"])
+    elif said.type == "revoke":
+        chats.delete(number, target)
+    elif said.type == "poll_vote":
+        chats.vote(number, target, content["poll"]["options"])
+    else:
+        chat = chats.open(said.sender.phone, number, official=False)
+        chat.name = said.sender.name or chat.name
+        shown = {**content, "media": item["media"]} if "media" in item else content
+        chats.add(
+            chat,
+            item["id"],
+            qr.clock.now(),
+            said.type,
+            shown,
+            from_person=not said.from_me,
+            status="delivered",
+            quote=said.quote.id if said.quote else None,
+            forwarded=bool((said.context or {}).get("forwarded")),
+        )
 
 
 def send_contact_update(qr: QrNetwork, qr_phone: QrPhone, news: ContactUpdate) -> None:

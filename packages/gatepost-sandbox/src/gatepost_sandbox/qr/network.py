@@ -48,6 +48,7 @@ class QrNetwork:
         qr_phone = self.phones.get(spec.phone)
         if qr_phone is None:
             qr_phone = self.phones[spec.phone] = QrPhone(spec, self.network.settings.seed)
+            self.network.watch.changed("phones")
         qr_phone.spec = spec
         return qr_phone
 
@@ -59,7 +60,7 @@ class QrNetwork:
         """Return the session with this name, which is created when needed."""
         if session_id not in self.sessions:
             random = stream(self.network.settings.seed, "qr", "session", session_id)
-            self.sessions[session_id] = Session(session_id, self.clock, random)
+            self.sessions[session_id] = Session(session_id, self.clock, random, self.network.watch)
         return self.sessions[session_id]
 
     def linked(self, qr_phone: QrPhone) -> list[Session]:

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Protocol
 
+from gatepost_sandbox.network_state import show_typing
 from gatepost_sandbox.qr.files import Stored, Uploads, fetch
 from gatepost_sandbox.qr.frames import (
     Check,
@@ -78,12 +79,18 @@ def read(qr: QrNetwork, out: Out, session: Session, qr_phone: QrPhone, asked: Re
     for message_id in asked.ids:
         qr.count(qr_phone, "reads")
         qr.note("read", qr_phone, qr.directory.find(asked.person), message_id=message_id, typing=False)
+        qr.network.chats.mark_read(qr_phone.phone, message_id, earlier=False)
     out.put(answer(asked.ref))
 
 
 def typing(qr: QrNetwork, out: Out, session: Session, qr_phone: QrPhone, asked: Typing) -> None:
     """Start or stop the typing indicator."""
     qr.count(qr_phone, "typing")
+    chat = qr.network.chats.find(qr.directory.find(asked.to) or "", qr_phone.phone)
+    if chat is not None and asked.on:
+        show_typing(qr.network, chat)
+    elif chat is not None:
+        qr.network.chats.set_typing(chat, 0.0)
     out.put(answer(asked.ref))
 
 

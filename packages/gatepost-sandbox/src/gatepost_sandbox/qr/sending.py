@@ -10,6 +10,7 @@ from typing import Literal
 
 import msgspec
 
+from gatepost_sandbox.chats.state import ARRIVED
 from gatepost_sandbox.faults import Rule, SendTraits, first_strike
 from gatepost_sandbox.people import Received, Reply
 from gatepost_sandbox.qr import incoming
@@ -71,6 +72,7 @@ def take_edit(qr: QrNetwork, qr_phone: QrPhone, edit: Edit) -> Frame:
     if problem is not None:
         return error(edit.ref, MALFORMED, _TITLES[MALFORMED], problem)
     message.content, message.edits = edit.content, message.edits + 1
+    qr.network.chats.edit(qr_phone.phone, message.id, edit.content)
     qr.count(qr_phone, "edits")
     return answer(edit.ref, id=message.id, at=int(qr.clock.now()))
 
@@ -82,6 +84,7 @@ def take_delete(qr: QrNetwork, qr_phone: QrPhone, delete: Delete) -> Frame:
         return error(delete.ref, NOT_MEMBER, "No such message", "this phone sent nobody such a message")
     qr.count(qr_phone, "repeated" if message.deleted else "deletes")
     message.deleted = True
+    qr.network.chats.delete(qr_phone.phone, message.id)
     return answer(delete.ref, id=message.id, at=int(qr.clock.now()))
 
 
@@ -149,6 +152,7 @@ def _accept(qr: QrNetwork, session: Session, qr_phone: QrPhone, send: Send, to: 
     qr.count(qr_phone, "accepted")
     row = {"type": send.type, "content": send.content, "wamid": send.id, "context": message.quote}
     qr.note("accepted", qr_phone, to, **row)
+    _show(qr, qr_phone, message)
     _plan(qr, session, qr_phone, message)
     return message
 
@@ -163,13 +167,13 @@ def _answer(qr: QrNetwork, qr_phone: QrPhone, message: Message, ref: int) -> Sen
 
 def _plan(qr: QrNetwork, session: Session, qr_phone: QrPhone, message: Message) -> None:
     """Schedule receipts and a reply, according to the person's character."""
-    character = qr.network.people.character(message.to)
+    character = qr.network.character(message.to, qr_phone.phone)
     kind = "voice" if message.content.get("voice") else message.type
     steps = plan_statuses(qr.network.settings.delays, character, qr_phone.jitter, kind)
     if not character.reachable:  # the network does not report a block: the message is never delivered
         del steps[1:]
     for step in steps:
-        qr.clock.at(message.at + step.after, partial(report, qr, session, [message.id], step.label, message.to))
+        qr.clock.at(message.at + step.after, partial(_reach, qr, session, qr_phone, message, step.label))
     if steps[-1].label != "sent":
         _plan_reply(qr, qr_phone, message, message.at + steps[-1].after)
 
@@ -179,12 +183,54 @@ def _plan_reply(qr: QrNetwork, qr_phone: QrPhone, message: Message, seen_at: flo
     reply = qr.network.people.react_to(message.to, Received(message.type, words), _possible)
     if reply is not None:
         said = incoming.reply_of(message.to, message.id, text=reply.text, emoji=reply.react)
-        qr.clock.at(seen_at + reply.delay, partial(incoming.deliver, qr, qr_phone, said))
+        qr.clock.at(seen_at + reply.delay, partial(_reply, qr, qr_phone, said, message.id))
+
+
+def _reply(qr: QrNetwork, qr_phone: QrPhone, said: incoming.Incoming, message_id: str) -> None:
+    """Send a reply of a script, as soon as the person is online."""
+    again = partial(_reply, qr, qr_phone, said, message_id)
+    if not qr.network.offline.hold(said.sender.phone, message_id, again):
+        incoming.deliver(qr, qr_phone, said)
 
 
 def _possible(reply: Reply, _: Received) -> bool:
     """Return whether a reply is possible: a text or a reaction; there are no buttons here."""
     return bool(reply.text) or reply.react is not None
+
+
+def _show(qr: QrNetwork, qr_phone: QrPhone, message: Message) -> None:
+    """Show a message in the person's chat; a reaction is shown when it is sent."""
+    chats = qr.network.chats
+    if message.type != "reaction":
+        chat = chats.open(message.to, qr_phone.phone, official=False)
+        content, quote = message.content, message.quote
+        chats.add(
+            chat, message.id, message.at, message.type, content, from_person=False, status="accepted", quote=quote
+        )
+
+
+def _show_reaction(qr: QrNetwork, qr_phone: QrPhone, message: Message) -> None:
+    emoji = message.content["reaction"]["emoji"]
+    show = partial(qr.network.chats.react, qr_phone.phone, message.target or "", "business", emoji)
+    if not qr.network.offline.hold(message.to, message.id, show):
+        show()
+
+
+def _reach(qr: QrNetwork, session: Session, qr_phone: QrPhone, message: Message, status: str) -> None:
+    """Report a planned status, unless the person's phone is offline or the person does not read unasked."""
+    network = qr.network
+    if status in ARRIVED:
+        again = partial(_reach, qr, session, qr_phone, message, status)
+        if network.offline.hold(message.to, message.id, again):
+            return
+    if status in ("read", "played") and not network.people.reads_unasked(message.to):
+        return
+    known = network.chats.message(qr_phone.phone, message.id)
+    if status == "read" and known is not None and known.status in ("read", "played"):
+        return
+    if message.type == "reaction":
+        _show_reaction(qr, qr_phone, message)
+    report(qr, session, [message.id], status, message.to)
 
 
 def report(qr: QrNetwork, session: Session, ids: list[str], status: str, person: str) -> None:
@@ -193,6 +239,8 @@ def report(qr: QrNetwork, session: Session, ids: list[str], status: str, person:
         message = session.device.messages.get(message_id) if session.device else None
         if message is not None:
             message.statuses = [*message.statuses, status]
+        if session.device is not None:
+            qr.network.chats.advance(session.device.phone, message_id, status)
     shown, at = qr.directory.show(person), int(qr.clock.now())
     item = {"event": "receipt", "ids": ids, "status": status, "from": shown, "at": at}
     qr.publish(session, Update(label=status, wamid=ids[0], person=person, item=item))

@@ -19,6 +19,7 @@ from gatepost_sandbox.qr.codes import CODES, code_seconds, pairing_code, scan_co
 from gatepost_sandbox.qr.frames import Frame
 from gatepost_sandbox.qr.outbox import Outbox
 from gatepost_sandbox.qr.phone import FOREVER, QrPhone
+from gatepost_sandbox.watch import Watch
 
 RESTART_SECONDS = 0.5
 ONLINE = frozenset({"connected", "limited"})
@@ -37,7 +38,7 @@ class Wire(Protocol):
 class Session:
     """The state of one session; every change is reported."""
 
-    def __init__(self, session_id: str, clock: Clock, random: Random) -> None:
+    def __init__(self, session_id: str, clock: Clock, random: Random, watch: Watch) -> None:
         self.id = session_id
         self.outbox = Outbox(session_id)
         self.wire: Wire | None = None
@@ -51,6 +52,7 @@ class Session:
         self._served: str | None = None  # the phone whose events are stored, also after a logout
         self._clock = clock
         self._random = random
+        self._watch = watch
 
     @property
     def online(self) -> bool:
@@ -103,6 +105,7 @@ class Session:
         """Return a code that this phone may type instead of scanning."""
         code = pairing_code(self._random)
         self.pairing = (phone, code)
+        self._watch.changed("sessions")
         return code
 
     def link_to(self, qr_phone: QrPhone, lid: str) -> None:
@@ -144,6 +147,7 @@ class Session:
 
     def _become(self, state: str, reason: str, *, until: float | None = None) -> None:
         self.state, self.reason, self._until = state, reason, until
+        self._watch.changed("sessions")
         frame: Frame = {"event": "connection", "session": self.id, "state": state, "reason": reason}
         if until is not None and until != FOREVER:
             frame["until"] = ceil(until)
@@ -158,6 +162,7 @@ class Session:
         self.code = scan_code(self._random)
         self.code_until = self._clock.now() + code_seconds(number)
         self._tell_code(code_seconds(number))
+        self._watch.changed("sessions")
         self._clock.at(self.code_until, partial(self._show_code, turn, number + 1))
 
     def _tell_code(self, seconds: float) -> None:
