@@ -124,10 +124,21 @@ test("an unknown number says so", async () => {
 test("only a new message of the business rings", () => {
   const rung: number[] = [];
   const end = onRing((_, one) => rung.push(one.seq));
-  receive("message", { chat: chat("8", message(1)), message: message(1) });
-  receive("message", { chat: chat("8", message(1)), message: message(1, { status: "read" }) });
-  receive("message", { chat: chat("8", message(2, { from: "person" })), message: message(2, { from: "person" }) });
+  go({ view: "phones", persons: [ANA], open: {} });
+  const arrive = (seq: number, more: Partial<Message> = {}, last: Message | null = null) => {
+    const one = message(seq, { id: `ring ${seq}`, ...more });
+    receive("message", { chat: chat("8", last ?? one), message: one });
+  };
+  arrive(1, { status: "accepted" });
+  arrive(1, { status: "sent" });
+  arrive(1);
+  arrive(1, { status: "read" });
+  arrive(4, { from: "person" });
+  arrive(3, {}, message(4)); // delivered after the person wrote
+  arrive(2, { status: "read" }, message(4)); // was there before
+  arrive(2, { reactions: [{ from: "person", emoji: "👍" }] }, message(4));
+  arrive(5, { status: "read" }); // the chat was open on the phone
   end();
-  receive("message", { chat: chat("8", message(3)), message: message(3) });
-  expect(rung).toEqual([1]);
+  arrive(6);
+  expect(rung).toEqual([1, 3, 5]);
 });

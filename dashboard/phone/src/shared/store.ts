@@ -14,6 +14,8 @@ export const chatsProblem = signal<Readonly<Record<string, string>>>({}); // by 
 export const chatsRead = signal<ReadonlySet<string>>(new Set()); // persons whose chats were read
 const threads = new Map<string, Thread>();
 const ledgerListeners = new Set<(row: LedgerRow) => void>();
+const RUNG = 1000; // messages that are remembered
+const rung = new Set<string>(); // ids of messages that have arrived
 const rings = new Set<(chat: Chat, message: Message) => void>();
 
 export function chatKey(person: string, number: string): string {
@@ -187,11 +189,26 @@ function readAgain(): void {
 function receiveMessage({ chat, message }: { chat: Chat; message: Message }): void {
   const known = threads.get(chatKey(chat.person, chat.number.id));
   const last = chats.peek().get(chatKey(chat.person, chat.number.id))?.last;
+  const before = known?.messages.peek()?.find((one) => one.id === message.id) ?? null;
   batch(() => {
     putShown(chat);
     known?.put(message);
   });
-  if (message.from === "business" && (!last || message.seq > last.seq)) for (const ring of rings) ring(chat, message);
+  if (arrives(message, before, last ?? null)) for (const ring of rings) ring(chat, message);
+}
+
+/** Returns whether a message of the business is on the person's phone, and was not before. */
+function arrives(message: Message, before: Message | null, last: Message | null): boolean {
+  if (message.from === "person" || !isHere(message) || rung.has(message.id)) return false;
+  const changed = message.status !== "delivered" || message.edited || message.deleted || message.reactions.length > 0;
+  if ((before && isHere(before)) || (changed && last && message.seq <= last.seq)) return false;
+  if (rung.size >= RUNG) rung.clear();
+  rung.add(message.id);
+  return true;
+}
+
+function isHere(message: Message): boolean {
+  return message.status === "delivered" || message.status === "read" || message.status === "played";
 }
 
 function putShown(chat: Chat): void {

@@ -1,0 +1,58 @@
+/** Recording with the microphone. */
+
+const TYPES = ["audio/ogg;codecs=opus", "audio/mp4", "audio/webm;codecs=opus", ""];
+const LONGEST = 15 * 60_000; // ms
+
+export interface Recording {
+  /** End it and return the sound; null if nothing was recorded. */
+  finish: () => Promise<Blob | null>;
+  /** End it and drop the sound. */
+  cancel: () => void;
+}
+
+/** Return why the page cannot record, or null. */
+export function recordingProblem(): string | null {
+  if (typeof MediaRecorder === "undefined") return "This browser cannot record.";
+  if (!globalThis.isSecureContext || !navigator.mediaDevices) {
+    return "Browsers give the microphone only to pages on localhost or with https.";
+  }
+  return null;
+}
+
+/** Return what an error of the microphone means. */
+export function microphoneProblem(error: unknown): string {
+  const name = error instanceof DOMException ? error.name : "";
+  if (name === "NotAllowedError" || name === "SecurityError")
+    return "The browser was not allowed to use the microphone.";
+  if (name === "NotFoundError" || name === "DevicesNotFoundError") return "There is no microphone.";
+  if (name === "NotReadableError") return "Another program uses the microphone.";
+  return "The microphone cannot be used.";
+}
+
+/** Ask for the microphone and record. */
+export async function record(): Promise<Recording> {
+  const stream = await navigator.mediaDevices.getUserMedia({ audio: true });
+  const mimeType = TYPES.find((type) => !type || MediaRecorder.isTypeSupported(type)) ?? "";
+  const recorder = new MediaRecorder(stream, mimeType ? { mimeType } : {});
+  const pieces: Blob[] = [];
+  recorder.ondataavailable = (event) => pieces.push(event.data);
+  const stopped = new Promise<void>((resolve) => {
+    recorder.onstop = () => resolve();
+  });
+  const timer = setTimeout(() => end(), LONGEST);
+  const end = () => {
+    clearTimeout(timer);
+    if (recorder.state !== "inactive") recorder.stop();
+    for (const track of stream.getTracks()) track.stop();
+  };
+  recorder.start();
+  return {
+    cancel: end,
+    finish: async () => {
+      end();
+      await stopped;
+      const sound = new Blob(pieces, { type: recorder.mimeType });
+      return sound.size ? sound : null;
+    },
+  };
+}

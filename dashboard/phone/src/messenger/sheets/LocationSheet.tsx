@@ -1,0 +1,72 @@
+import { useSignal } from "@preact/signals";
+import { degrees } from "../logic/place";
+import type { OpenChat } from "../phone";
+import { Icon } from "../ui/Icon";
+import { Sheet } from "../ui/Sheet";
+import { Field } from "./Field";
+
+/** A place that the person sends. */
+export function LocationSheet({ chat, quote }: { chat: OpenChat; quote?: string }) {
+  const latitude = useSignal("-23.55052");
+  const longitude = useSignal("-46.63331");
+  const name = useSignal("");
+  const address = useSignal("");
+  const [north, east] = [degrees(latitude.value, 90), degrees(longitude.value, 180)];
+  const send = async () => {
+    if (north === null || east === null) return;
+    const place = {
+      latitude: north,
+      longitude: east,
+      ...named("name", name.value),
+      ...named("address", address.value),
+    };
+    if (await chat.send({ type: "location", ...place, ...(quote ? { quote } : {}) })) chat.phone.close();
+  };
+  const locate = () =>
+    navigator.geolocation.getCurrentPosition(
+      ({ coords }) => {
+        latitude.value = coords.latitude.toFixed(5);
+        longitude.value = coords.longitude.toFixed(5);
+      },
+      () => chat.phone.say("The browser does not give the location. Type the coordinates."),
+    );
+  return (
+    <Sheet
+      title="Send a location"
+      onClose={chat.phone.close}
+      footer={
+        <button type="button" class="button primary wide" disabled={north === null || east === null} onClick={send}>
+          Send location
+        </button>
+      }
+    >
+      <div class="field-pair">
+        <Field
+          label="Latitude"
+          inputMode="decimal"
+          value={latitude.value}
+          onValue={(value) => (latitude.value = value)}
+          autofocus
+        />
+        <Field
+          label="Longitude"
+          inputMode="decimal"
+          value={longitude.value}
+          onValue={(value) => (longitude.value = value)}
+        />
+      </div>
+      {north === null || east === null ? <p class="field-hint">Degrees, such as -23.55052 and -46.63331.</p> : null}
+      <Field label="Name (optional)" value={name.value} onValue={(value) => (name.value = value)} />
+      <Field label="Address (optional)" value={address.value} onValue={(value) => (address.value = value)} />
+      {"geolocation" in navigator && isSecureContext ? (
+        <button type="button" class="button" onClick={locate}>
+          <Icon name="place" /> Use where I am
+        </button>
+      ) : null}
+    </Sheet>
+  );
+}
+
+function named(key: "name" | "address", value: string): Record<string, string> {
+  return value.trim() ? { [key]: value.trim() } : {};
+}
