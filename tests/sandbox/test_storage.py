@@ -109,6 +109,11 @@ async def furnish(client: Client, sandbox: Driver, receiver: Receiver) -> None:
     for action in actions:
         await sandbox.control("POST", f"{chat}/send", action)
     await sandbox.control("POST", f"{chat}/read")
+    await sandbox.control("POST", f"people/{BEN}/offline", {"seconds": 3600})
+    await sandbox.text(BEN)
+    await sandbox.control("POST", f"chats/5511999990003/{NUMBER}/report")
+    await sandbox.control("POST", f"chats/5511999990004/{NUMBER}/marketing", {"stopped": True})
+    await sandbox.control("POST", "people/5511999990004/number", {"phone": "5511999990005"})
 
 
 async def test_a_kill_changes_nothing_that_can_be_seen(

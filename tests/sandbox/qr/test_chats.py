@@ -9,6 +9,7 @@ from tests.for_each import for_each
 from tests.sandbox.chats.phone import PersonPhone
 from tests.sandbox.driver import Driver
 
+from .conftest import Dial, link_up
 from .peer import ANA, PHONE, Peer, hex_id
 
 OGG = b"OggS" + bytes(40)
@@ -174,3 +175,55 @@ async def test_a_quote_names_its_author(empty: Driver, linked: Peer, ana: Person
     own = await ana.send("text", text="more")
     await ana.send("text", text="and more", quote=own["id"])
     assert (await linked.take_numbered())[-1]["quote"] == {"id": own["id"], "from_me": False}
+
+
+async def test_a_person_who_reads_when_open(empty: Driver, linked: Peer, ana: PersonPhone) -> None:
+    await empty.control("PUT", f"people/{ANA}", {"reads": "when_open"})
+    await linked.send(1, ANA)
+    await empty.advance(60)
+    assert (await ana.act("read"))["last"]["status"] == "read"
+    await empty.advance(60)
+    assert receipts(await linked.take_numbered()) == ["sent", "delivered", "read"]
+
+
+async def test_a_chat_that_is_opened_early_is_read_once(empty: Driver, linked: Peer, ana: PersonPhone) -> None:
+    await linked.send(1, ANA)
+    await empty.advance(0.45)
+    await ana.act("read")
+    await empty.advance(60)
+    assert receipts(await linked.take_numbered()) == ["sent", "delivered", "read"]
+
+
+async def test_a_phone_that_is_offline_for_a_while(empty: Driver, linked: Peer, ana: PersonPhone) -> None:
+    await empty.control("POST", f"people/{ANA}/offline", {"seconds": 60})
+    await linked.send(1, ANA)
+    await empty.advance(30)
+    assert receipts(await linked.take_numbered()) == ["sent"]
+    await empty.advance(60)
+    assert receipts(await linked.take_numbered()) == ["delivered", "read"]
+
+
+async def test_blocking_and_reporting_a_phone(empty: Driver, linked: Peer, ana: PersonPhone) -> None:
+    assert (await ana.act("report"))["blocked"]
+    assert (await empty.counts())["reports"] == 1
+    await linked.send(1, ANA)
+    await empty.advance(60)
+    assert receipts(await linked.take_numbered()) == ["sent"]
+    assert (await empty.call("POST", f"/control/{ana.path}/marketing", {"stopped": True})).status == 409
+
+
+async def test_a_new_number_is_told_to_every_phone(empty: Driver, linked: Peer, dial: Dial, ana: PersonPhone) -> None:
+    other, session, second = await dial(), "ch_2", "15550003333"
+    await link_up(empty, other, session, second)
+    await ana.send("text", text="hi")
+    await PersonPhone(empty, ANA, second).send("text", text="hi")
+    lid = (await linked.take_numbered())[-1]["from"]["lid"]
+    await empty.control("POST", f"people/{ANA}/number", {"phone": "5511999997777"})
+    for peer in (linked, other):
+        event = (await peer.take_numbered())[-1]
+        assert (event["event"], event["old_phone"]) == ("contact", ANA)
+        assert event["person"] == {"phone": "5511999997777", "lid": lid}
+
+
+def receipts(events: list[dict[str, Any]]) -> list[str]:
+    return [event["status"] for event in events if event["event"] == "receipt"]

@@ -49,7 +49,7 @@ class NetworkState:
         self.watch = Watch()
         self.ledger = Ledger(settings.ledger_cap, settings.attempts_cap, self.watch)
         self.chats = Chats(self.watch)
-        self.offline = Offline(self.clock)
+        self.offline = Offline(self.clock, self.watch)
         self.people = People(settings.default_character, settings.echo_suffix)
         self.people.user_ids = settings.user_ids
         self.faults = Faults(settings.seed)

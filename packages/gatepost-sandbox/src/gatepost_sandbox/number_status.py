@@ -99,6 +99,11 @@ def set_quality(network: NetworkState, number: Number, rating: str, event: str |
     plan_tier_rise(network, number, network.clock.now())
 
 
+def lower_quality(network: NetworkState, number: Number) -> None:
+    """Lower a number's quality by one step, because a person reported it."""
+    set_quality(network, number, "RED" if number.spec.quality_rating in ("YELLOW", "RED") else "YELLOW")
+
+
 def set_status(network: NetworkState, number: Number, status: str) -> None:
     """Change a number's status and send the webhooks for it."""
     was = number.spec.status

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from functools import partial
 
 from gatepost_sandbox.clock import Clock
+from gatepost_sandbox.watch import Watch
 
 FOREVER = float("inf")
 
@@ -14,8 +15,9 @@ FOREVER = float("inf")
 class Offline:
     """The people who are offline."""
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: Clock, watch: Watch) -> None:
         self._clock = clock
+        self._watch = watch
         self._until: dict[str, float] = {}
         self._held: dict[str, list[tuple[float, str, Callable[[], object]]]] = {}
 
@@ -47,3 +49,4 @@ class Offline:
     def _expire(self, person: str, until: float) -> None:
         if self._until.get(person) == until:
             self.end(person)
+            self._watch.changed("people")

@@ -160,6 +160,19 @@ class People:
             self._phones.pop(person.user_id, None)
         return person is not None
 
+    def move(self, old: str, new: str) -> None:
+        """Give a person's profile and the state of the script to a new number."""
+        person = self._known.get(old)
+        if person is not None:
+            answered = {key[1]: count for key, count in self._answered.items() if key[0] == old}
+            self.remove(old)
+            self.put(msgspec.structs.replace(person, phone=new))
+            self._answered.update({(new, index): count for index, count in answered.items()})
+
+    def has_profile(self, phone: str) -> bool:
+        """Return whether there is a profile with this number."""
+        return phone in self._known
+
     def known(self) -> Iterable[Person]:
         """Return all people with a profile."""
         return self._known.values()

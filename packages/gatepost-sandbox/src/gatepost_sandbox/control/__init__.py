@@ -3,6 +3,7 @@
 from litestar.types import ControllerRouterHandler
 
 from gatepost_sandbox.control import (
+    chat_actions,
     chats,
     clock,
     faults,
@@ -14,6 +15,7 @@ from gatepost_sandbox.control import (
     number_status,
     numbers,
     people,
+    person_state,
     phones,
     templates,
 )
@@ -33,6 +35,8 @@ ROUTES: tuple[ControllerRouterHandler, ...] = (
     *templates.ROUTES,
     *media.ROUTES,
     *chats.ROUTES,
+    *chat_actions.ROUTES,
+    *person_state.ROUTES,
     *files.ROUTES,
     *feed.ROUTES,
 )

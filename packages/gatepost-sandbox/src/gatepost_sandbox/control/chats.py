@@ -70,7 +70,7 @@ def get_chat(
     return {"chat": views.chat(chat), "messages": [views.message(message) for message in page], "more": more}
 
 
-@post("/control/chats/{person:str}/{number:str}/read", status_code=200, request_max_body_size=SMALL)
+@post("/control/chats/{person:str}/{number:str}/read", status_code=200)
 @changes
 async def read_chat(world: NamedDependency[World], person: FromPath[str], number: FromPath[str]) -> dict[str, Any]:
     """Open a chat as the person: what is unread becomes read, unless the person's "reads" is "never"."""

@@ -9,12 +9,15 @@ from litestar.params import FromPath, JSONBody
 
 from gatepost_sandbox.control.incoming import read
 from gatepost_sandbox.control.numbers import find_number
+from gatepost_sandbox.control.person_state import show_offline
 from gatepost_sandbox.control.problems import ControlError, not_found
 from gatepost_sandbox.control.recording import changes
 from gatepost_sandbox.number_forms import network_form
 from gatepost_sandbox.people import Person, check_person, default_name
 from gatepost_sandbox.settings import Phone
 from gatepost_sandbox.world import World
+
+_SHOWN_ONLY = ("offline", "offline_until")  # a profile can be sent back as it was shown
 
 
 class Saying(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename={"person": "from"}):
@@ -30,23 +33,29 @@ class Saying(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename={"p
         msgspec.structs.force_setattr(self, "person", network_form(self.person))
 
 
+def show(world: World, person: Person) -> dict[str, Any]:
+    """Return a person's profile, and whether the phone is offline."""
+    return {**msgspec.structs.asdict(person), **show_offline(world, person.phone)}
+
+
 @get("/control/people", sync_to_thread=False)
-def list_people(world: NamedDependency[World]) -> list[Person]:
+def list_people(world: NamedDependency[World]) -> list[dict[str, Any]]:
     """List the people with a profile."""
-    return list(world.network.people.known())
+    return [show(world, person) for person in world.network.people.known()]
 
 
 @get("/control/people/{phone:str}", sync_to_thread=False)
-def get_person(world: NamedDependency[World], phone: FromPath[str]) -> Person:
+def get_person(world: NamedDependency[World], phone: FromPath[str]) -> dict[str, Any]:
     """Show a person."""
-    return world.network.people.find(phone)
+    return show(world, world.network.people.find(phone))
 
 
 @put("/control/people/{phone:str}", sync_to_thread=False)
 @changes
-def put_person(world: NamedDependency[World], phone: FromPath[str], data: JSONBody[dict[str, Any]]) -> Person:
-    """Set a person's profile: name, character, replies, user_id, username, phone_hidden, identity_hash."""
-    person = msgspec.convert({"name": default_name(phone), **data, "phone": phone}, Person)
+def put_person(world: NamedDependency[World], phone: FromPath[str], data: JSONBody[dict[str, Any]]) -> dict[str, Any]:
+    """Set a person's profile: name, character, reads, replies, user_id, username, phone_hidden, identity_hash."""
+    given = {name: value for name, value in data.items() if name not in _SHOWN_ONLY}
+    person = msgspec.convert({"name": default_name(phone), **given, "phone": phone}, Person)
     problem = check_person(person)
     if problem is not None:
         raise ControlError(400, problem)
@@ -54,7 +63,7 @@ def put_person(world: NamedDependency[World], phone: FromPath[str], data: JSONBo
         if line.send is not None:
             read({"from": phone, **line.send})
     world.network.people.put(person)
-    return person
+    return show(world, person)
 
 
 @delete("/control/people/{phone:str}", status_code=200, sync_to_thread=False)

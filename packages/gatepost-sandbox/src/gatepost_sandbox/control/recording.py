@@ -16,6 +16,7 @@ _handlers: dict[str, Callable[..., Any]] = {}
 # What the feeds report when a handler of a module has changed something.
 _REPORTED: dict[str, What] = {
     "people": "people",
+    "person_state": "people",
     "numbers": "numbers",
     "number_status": "numbers",
     "phones": "phones",

@@ -43,7 +43,9 @@ class Directory:
         self._names[phone] = name
 
     def move(self, old: str, new: str) -> None:
-        """Change the number of a member. The private id stays the same."""
+        """Change the number of a member, unless that was done already. The private id stays the same."""
+        if old not in self._lids and new in self._lids:
+            return
         lid = self.lid_of(old)
         del self._lids[old]
         self._lids[new], self._phones[lid] = lid, new
