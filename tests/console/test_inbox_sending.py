@@ -1,14 +1,15 @@
-"""What the composer of the inbox sends besides text: files, buttons and lists."""
+"""What the composer of the inbox sends besides text: files, buttons, lists and special templates."""
 
 import base64
 
 from playwright.async_api import Locator, Page, expect
 
 from tests.console.test_inbox_page import PICTURE, message_of, open_first, say
-from tests.console.visitor import visiting
+from tests.console.visitor import Visitor, visiting
 from tests.running_gateway import Gateway
 
 MB = 1_048_576
+OTHER_NUMBER = "100000000000007"
 FILE = """([name, type, content, size]) => {
     const bytes = Uint8Array.from(atob(content), (one) => one.charCodeAt(0));
     const data = new DataTransfer();
@@ -106,3 +107,81 @@ async def test_buttons_and_a_list_are_sent(gateway: Gateway) -> None:
             {"id": "row_1", "title": "Rye", "description": "Dark"},
             {"id": "row_2", "title": "Wheat"},
         ]
+
+
+OFFER = {
+    "name": "easter",
+    "language": "en_US",
+    "category": "MARKETING",
+    "components": [
+        {"type": "LIMITED_TIME_OFFER", "limited_time_offer": {"text": "Easter cakes", "has_expiration": True}},
+        {"type": "BODY", "text": "Only this week: all cakes at half price."},
+        {"type": "BUTTONS", "buttons": [{"type": "COPY_CODE", "example": "EGG25"}]},
+    ],
+}
+PRODUCTS = {
+    "name": "breads",
+    "language": "en_US",
+    "category": "MARKETING",
+    "components": [
+        {"type": "BODY", "text": "Choose your bread for tomorrow."},
+        {"type": "BUTTONS", "buttons": [{"type": "MPM", "text": "View items"}]},
+    ],
+}
+
+
+async def choose_template(visitor: Visitor, name: str) -> Locator:
+    """Choose a template in the dialog of the composer; return the dialog."""
+    page = visitor.page
+    await visitor.choose("Send something else", "Template")
+    dialog = page.get_by_role("dialog", name="Send a template")
+    await dialog.get_by_role("combobox", name="Template").click()
+    await page.get_by_role("option", name=f"{name} (en_US)").click()
+    return dialog
+
+
+async def test_an_offer_and_products_are_sent_and_drawn_as_in_the_preview(gateway: Gateway) -> None:
+    channel = await gateway.new_channel(gateway.account_id, "15550007777", OTHER_NUMBER, waba_id="200000000000001")
+    gateway.key = await gateway.new_key(channel.id)
+    for template in (OFFER, PRODUCTS):
+        made = await gateway.call("POST", "/api/v1/templates", template)
+        assert made.status == 201, made.body
+    await gateway.sandbox("POST", "/control/clock", {"advance": 7200})
+    await gateway.call("POST", "/api/v1/templates/sync", {})
+    await say(gateway, "What is new?", number=OTHER_NUMBER)
+    async with visiting(gateway) as visitor:
+        await visitor.sign_in(f"/inbox?channel=ch_{channel.id.hex}")
+        page = visitor.page
+        messages = await open_first(visitor)
+        dialog = await choose_template(visitor, "easter")
+        send = dialog.get_by_role("button", name="Send", exact=True)
+        preview = dialog.get_by_role("region", name="Preview")
+        await dialog.get_by_label("Code to copy").fill("EGG25")
+        await expect(preview).to_contain_text("Easter cakes")
+        await expect(send).to_be_disabled()  # the end is missing
+        await dialog.get_by_label("End of the offer").fill("2099-04-12T18:00")
+        await expect(preview).to_contain_text("Easter cakes · until 12 Apr 2099, 18:00:00")
+        await send.click()
+        await expect(dialog).to_have_count(0)
+        offer = message_of(messages, "all cakes at half price")
+        await expect(offer.get_by_role("img", name="Read")).to_be_visible()
+        await expect(offer).to_contain_text("Easter cakes · until 12 Apr 2099, 18:00:00")
+
+        dialog = await choose_template(visitor, "breads")
+        lists = dialog.get_by_role("group")
+        await lists.get_by_label("Ids of products").fill("rye\n<b>wheat</b>\n")
+        await dialog.get_by_role("button", name="Add a section").click()
+        await lists.nth(1).get_by_label("Ids of products").fill("apple-cake")
+        await expect(send).to_be_disabled()  # several sections have titles
+        for number, title in enumerate(("Bread", "Cake")):
+            await lists.nth(number).get_by_label("Title").fill(title)
+        await expect(preview).to_contain_text("Breadrye<b>wheat</b>Cakeapple-cake")
+        assert not await visitor.accessibility_problems("products of a template")
+        await send.click()
+        await expect(dialog).to_have_count(0)
+        products = message_of(messages, "Choose your bread")
+        await expect(products.get_by_role("img", name="Read")).to_be_visible()
+        await expect(products).to_contain_text("Breadrye<b>wheat</b>Cakeapple-cake")
+        assert not await visitor.accessibility_problems("messages with an offer and products")
+        entries = (await gateway.sandbox("GET", "/control/ledger?kind=accepted"))["entries"]
+        assert [entry["content"]["name"] for entry in entries] == ["easter", "breads"]

@@ -1,11 +1,12 @@
 import { Anchor, Badge, Code, Spoiler, Table, Text } from "@mantine/core";
-import { IconExternalLink, IconList, IconMapPin, IconShoppingBag, IconUser } from "@tabler/icons-react";
+import { IconExternalLink, IconList, IconMapPin, IconUser } from "@tabler/icons-react";
 import { money } from "../../shared/money";
-import type { Body, Card, Section, TemplateValues } from "./content";
+import type { Body, Card, Header, HeaderObject, TemplateValues } from "./content";
 import { FileBody } from "./FileBody";
 import { keyed } from "./keyed";
 import { findLinks, safeLink } from "./links";
 import { useTemplates } from "./queries";
+import { HeaderPicture, Offer, ProductSections, Sections } from "./TemplateParts";
 import classes from "./Thread.module.css";
 import { fill, readTemplate, type TemplateShape } from "./templates";
 
@@ -166,43 +167,17 @@ function Footer({ text }: { text: string }) {
   );
 }
 
-function Sections({ sections }: { sections: Section[] }) {
-  return keyed(sections).map(({ key, item: { title, rows } }) => (
-    <div key={key} className={classes.section}>
-      {title && (
-        <Text size="xs" fw={600} c="dimmed">
-          {title}
-        </Text>
-      )}
-      {keyed(rows).map(({ key, item: row }) => (
-        <div key={key}>
-          <Text size="sm">{row.title}</Text>
-          {row.description && (
-            <Text size="xs" c="dimmed">
-              {row.description}
-            </Text>
-          )}
-        </div>
-      ))}
-    </div>
-  ));
-}
-
 function Products({ text, catalog, sections }: Extract<Body, { kind: "products" }>) {
   return (
     <>
       {text && <Words text={text} />}
-      <div className={classes.card}>
-        <IconShoppingBag size={24} stroke={1.5} aria-hidden />
-        <div>
-          <Sections sections={sections} />
-          {catalog && (
-            <Text size="xs" c="dimmed">
-              Catalogue {catalog}
-            </Text>
-          )}
-        </div>
-      </div>
+      <ProductSections sections={sections}>
+        {catalog && (
+          <Text size="xs" c="dimmed">
+            Catalogue {catalog}
+          </Text>
+        )}
+      </ProductSections>
     </>
   );
 }
@@ -214,12 +189,12 @@ function TemplateBody({ name, language, values }: Extract<Body, { kind: "templat
   const shape = template && readTemplate(template);
   return (
     <>
-      <TemplateParts shape={shape} values={values} />
+      <TemplatePart shape={shape} values={values} />
       {values.cards.length > 0 && (
         <div className={classes.cards}>
           {keyed(values.cards).map(({ key, item }, index) => (
             <div key={key} className={classes.templateCard}>
-              <TemplateParts shape={shape?.cards[index]} values={item} />
+              <TemplatePart shape={shape?.cards[index]} values={item} />
             </div>
           ))}
         </div>
@@ -232,7 +207,7 @@ function TemplateBody({ name, language, values }: Extract<Body, { kind: "templat
 }
 
 /** The parts of a template, or of one of its cards. */
-function TemplateParts({ shape, values }: { shape: TemplateShape | undefined; values: TemplateValues }) {
+function TemplatePart({ shape, values }: { shape: TemplateShape | undefined; values: TemplateValues }) {
   const given = Array.isArray(values.variables) ? values.variables : Object.values(values.variables);
   const { header } = values;
   return (
@@ -242,8 +217,11 @@ function TemplateParts({ shape, values }: { shape: TemplateShape | undefined; va
           {fill(shape.header.text, typeof header === "string" ? headerValues(shape.header.variable, header) : [])}
         </Text>
       )}
-      {header && typeof header === "object" && header.file && (
-        <FileBody look={header.look} file={header.file} voice={false} />
+      {header && typeof header === "object" && <TemplateHeader header={header} />}
+      {shape?.offer ? (
+        <Offer text={shape.offer.text} ends={values.ends} />
+      ) : (
+        values.ends && <Offer ends={values.ends} />
       )}
       {shape ? (
         <Words text={fill(shape.body, values.variables)} />
@@ -252,8 +230,14 @@ function TemplateParts({ shape, values }: { shape: TemplateShape | undefined; va
       )}
       {shape?.footer && <Footer text={shape.footer} />}
       {shape && keyed(shape.buttons).map(({ key, item }) => <Choice key={key} title={item} url={null} />)}
+      {values.sections.length > 0 && <ProductSections sections={values.sections} />}
     </>
   );
+}
+
+function TemplateHeader({ header }: { header: Header | HeaderObject }) {
+  if ("kind" in header) return <HeaderPicture {...header} />;
+  return header.file && <FileBody look={header.look} file={header.file} voice={false} />;
 }
 
 function headerValues(variable: string | null, value: string): Record<string, string> {

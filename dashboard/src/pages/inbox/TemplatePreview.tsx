@@ -1,11 +1,11 @@
-import { Group, Text } from "@mantine/core";
-import { IconClock, IconFile, IconMapPin, IconShoppingBag } from "@tabler/icons-react";
-import { fromLocalInput, inFull } from "../../shared/times";
+import { Text } from "@mantine/core";
+import { fromLocalInput } from "../../shared/times";
 import classes from "./Composer.module.css";
 import { keyed } from "./keyed";
 import { Words } from "./MessageBody";
 import { FILE_LABELS } from "./TemplateFields";
-import { fill, NO_INPUT, type TemplateInput, type TemplateShape } from "./templates";
+import { HeaderPicture, Offer, ProductSections } from "./TemplateParts";
+import { fill, NO_INPUT, sectionsOf, type TemplateInput, type TemplateShape } from "./templates";
 
 type Props = { shape: TemplateShape; input: TemplateInput };
 
@@ -37,6 +37,7 @@ export function TemplatePreview({ shape, input }: Props) {
 
 function Parts({ shape, input }: Props) {
   const { header, offer } = shape;
+  const sections = shape.buttonFields.some(({ field }) => field === "products") ? sectionsOf(input) : [];
   return (
     <>
       {header?.text && (
@@ -44,16 +45,8 @@ function Parts({ shape, input }: Props) {
           {fill(header.text, header.variable ? { [header.variable]: input.header } : {})}
         </Text>
       )}
-      <HeaderPicture shape={shape} input={input} />
-      {offer && (
-        <Group gap={6} wrap="nowrap" mb={4} className={classes.previewHead}>
-          <IconClock size={18} aria-hidden />
-          <Text size="sm" fw={600}>
-            {offer.text}
-            {offer.ends && input.ends && ` · until ${inFull(fromLocalInput(input.ends) ?? "")}`}
-          </Text>
-        </Group>
-      )}
+      <Heading shape={shape} input={input} />
+      {offer && <Offer text={offer.text} ends={offer.ends ? fromLocalInput(input.ends) : null} />}
       <Words text={fill(shape.body, input.variables)} />
       {shape.footer && (
         <Text size="xs" c="dimmed">
@@ -65,22 +58,14 @@ function Parts({ shape, input }: Props) {
           {title}
         </Text>
       ))}
+      {sections.length > 0 && <ProductSections sections={sections} />}
     </>
   );
 }
 
-function HeaderPicture({ shape: { need }, input }: Props) {
+function Heading({ shape: { need }, input }: Props) {
   if (need.kind === "none" || need.kind === "text") return null;
-  const [Picture, text] =
-    need.kind === "location"
-      ? ([IconMapPin, input.place || "Location"] as const)
-      : need.kind === "product"
-        ? ([IconShoppingBag, input.product || "Product"] as const)
-        : ([IconFile, input.file?.name ?? FILE_LABELS[need.kind]] as const);
-  return (
-    <Group gap={6} wrap="nowrap" mb={4} className={classes.previewHead}>
-      <Picture size={20} aria-hidden />
-      <Text size="sm">{text}</Text>
-    </Group>
-  );
+  if (need.kind === "location") return <HeaderPicture kind="location" name={input.place || "Location"} />;
+  if (need.kind === "product") return <HeaderPicture kind="product" name={input.product || "Product"} />;
+  return <HeaderPicture kind="file" name={input.file?.name ?? FILE_LABELS[need.kind]} />;
 }

@@ -15,6 +15,8 @@ export type Card = { name: string; company: string | null; lines: string[]; urls
 export type Section = { title: string | null; rows: { title: string; description: string | null }[] };
 export type OrderLine = { product: string; quantity: number; price: string; currency: string };
 export type Header = { text: string | null; file: FileInfo | null; look: FileLook };
+/** A heading that is neither text nor a file. */
+export type HeaderObject = { kind: "location" | "product"; name: string };
 
 /** How a message is drawn. Everything in it is text, whatever the sender wrote. */
 export type Body =
@@ -41,10 +43,13 @@ export type Body =
 
 export type TemplateValues = {
   variables: string[] | Record<string, string>;
-  header: string | Header | null;
+  header: string | Header | HeaderObject | null;
+  ends: string | null; // of an offer
+  sections: Section[]; // products that a button opens
   cards: TemplateValues[];
 };
 
+const NO_VALUES: TemplateValues = { variables: [], header: null, ends: null, sections: [], cards: [] };
 const FILES = new Set<string>(["image", "video", "audio", "document", "sticker"]);
 /** These change another message, and are drawn there. */
 const ABOUT_OTHERS = new Set(["reaction", "edit", "revoke"]);
@@ -87,8 +92,8 @@ const READERS: Record<string, (content: Json, type: string) => Body | null> = {
   }),
   product: (content) => {
     const { retailer_id, catalog_id } = object(content.product);
-    const rows = [{ title: text(retailer_id) ?? "Product", description: null }];
-    return { kind: "products", text: text(content.body), catalog: text(catalog_id), sections: [{ title: null, rows }] };
+    const sections = [{ title: null, rows: [productRow(retailer_id)] }];
+    return { kind: "products", text: text(content.body), catalog: text(catalog_id), sections };
   },
   product_list: (content) => ({
     kind: "products",
@@ -96,7 +101,7 @@ const READERS: Record<string, (content: Json, type: string) => Body | null> = {
     catalog: text(content.catalog_id),
     sections: objects(content.sections).map(({ title, products }) => ({
       title: text(title),
-      rows: list(products).map((id) => ({ title: text(id) ?? "Product", description: null })),
+      rows: list(products).map(productRow),
     })),
   }),
   catalog: (content) => ({ ...choices(content), buttons: [{ title: "View catalogue", url: null }] }),
@@ -105,11 +110,7 @@ const READERS: Record<string, (content: Json, type: string) => Body | null> = {
     if (typeof name !== "string") return null;
     const values = components
       ? readComponents(objects(components))
-      : {
-          variables: readVariables(variables),
-          header: typeof header === "string" ? header : readHeader(header),
-          cards: [],
-        };
+      : { ...NO_VALUES, variables: readVariables(variables), header: readTemplateHeader(header) };
     return { kind: "template", name, language: text(language) ?? "", values };
   },
   order: (content) => {
@@ -193,7 +194,7 @@ function readHeader(value: unknown): Header | null {
   const type = text(header.type);
   if (type === null) return null;
   if (type === "text") return { text: text(header.text), file: null, look: "document" };
-  const look = FILES.has(type) ? (type as FileLook) : "document";
+  const look = FILES.has(type) ? (type as FileLook) : type === "gif" ? "video" : "document";
   return { text: null, file: readFile(object(header.media), text(header.filename)), look };
 }
 
@@ -202,6 +203,10 @@ function readSection({ title, rows }: Json): Section {
     title: text(title),
     rows: objects(rows).map((row) => ({ title: text(row.title) ?? "", description: text(row.description) })),
   };
+}
+
+function productRow(id: unknown): Section["rows"][number] {
+  return { title: text(id) ?? "Product", description: null };
 }
 
 function readCard(card: Json): Card {
@@ -238,17 +243,49 @@ function readComponents(components: Json[]): TemplateValues {
   return {
     variables: named.some(([name]) => name) ? Object.fromEntries(named) : words,
     header: readHeaderParameter(objects(by("header")?.parameters)[0]),
+    ends: readEnd(objects(by("limited_time_offer")?.parameters)[0]),
+    sections: components.flatMap(readProducts),
     cards: objects(by("carousel")?.cards).map((card) => readComponents(objects(card.components))),
   };
 }
 
-function readHeaderParameter(parameter: Json | undefined): string | Header | null {
+function readHeaderParameter(parameter: Json | undefined): TemplateValues["header"] {
   if (!parameter) return null;
   const type = String(parameter.type).toLowerCase();
   if (type === "text") return text(parameter.text);
-  const file = object(parameter[type]);
-  const ours = text(file.id)?.startsWith("med_"); // a file can have an id of the network, which opens nothing here
-  return readHeader({ type, media: ours ? file : { ...file, id: null }, filename: file.filename });
+  const part = object(parameter[type]);
+  const ours = text(part.id)?.startsWith("med_"); // a file can have an id of the network, which opens nothing here
+  const media = ours ? part : { ...part, id: null };
+  return readTemplateHeader({ ...parameter, type, media, filename: part.filename });
+}
+
+function readTemplateHeader(value: unknown): TemplateValues["header"] {
+  if (typeof value === "string") return value;
+  const { type, location, product, ...others } = object(value);
+  if (type === "text") return text(others.text);
+  if (type === "location") return { kind: type, name: text(object(location).name) || "Location" };
+  if (type === "product") {
+    const { retailer_id, product_retailer_id } = object(product);
+    return { kind: type, name: text(retailer_id) ?? text(product_retailer_id) ?? "Product" };
+  }
+  // A named variable is an object with its name, such as {"sale": "Summer"}.
+  return readHeader(value) ?? text(Object.values(others)[0]);
+}
+
+function readEnd(parameter: Json | undefined): string | null {
+  const { expiration_time_ms } = object(parameter?.limited_time_offer);
+  const end = new Date(typeof expiration_time_ms === "number" ? expiration_time_ms : Number.NaN);
+  return Number.isNaN(end.getTime()) ? null : end.toISOString();
+}
+
+function readProducts({ type, parameters }: Json): Section[] {
+  if (String(type).toLowerCase() !== "button") return [];
+  return objects(parameters)
+    .flatMap(({ action }) => objects(object(action).sections))
+    .map(({ title, product_items }) => ({
+      title: text(title),
+      rows: objects(product_items).map((item) => productRow(item.product_retailer_id)),
+    }));
 }
 
 function unknown(type: string, content: Json): Body {

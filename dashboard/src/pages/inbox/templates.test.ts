@@ -125,6 +125,7 @@ test("an offer that ends needs its end, and its code", () => {
     { type: "BUTTONS", buttons: [{ type: "COPY_CODE", example: "X" }] },
   ];
   const shape = readTemplate({ components, parameter_format: "NAMED" });
+  expect(shape.buttons).toEqual(["Copy code"]); // the network writes this text
   const input = { ...NO_INPUT, variables: { who: "Ana" }, buttons: { 0: "25OFF" }, ends: "2026-12-01T10:00" };
   expect(isComplete(shape, { ...input, ends: "" })).toBe(false);
   expect(isComplete(shape, input)).toBe(true);

@@ -1,5 +1,5 @@
 import { fromLocalInput } from "../../shared/times";
-import type { TemplateValues } from "./content";
+import type { Section, TemplateValues } from "./content";
 import type { Template } from "./queries";
 
 const VARIABLE = /\{\{\s*([\w]+)\s*\}\}/g;
@@ -67,7 +67,7 @@ function readParts(components: Component[], named: boolean): TemplateShape {
     footer: by("FOOTER") ? String(by("FOOTER")?.text ?? "") : null,
     variables: namesIn(body),
     named,
-    buttons: buttons.map((button) => String(button.text ?? "")),
+    buttons: buttons.map(({ type, text }) => String(text ?? (upper(type) === "COPY_CODE" ? "Copy code" : ""))),
     buttonFields: buttons.flatMap(buttonField),
     offer: offer ? { text: String(offer.text ?? ""), ends: offer.has_expiration === true } : null,
     cards: cards.map((card) => readParts(card.components ?? [], named)),
@@ -169,6 +169,16 @@ function hasButton({ index, field, optional }: ButtonField, input: TemplateInput
 /** The ids of products, one in each line. */
 export function productsIn(text: string): string[] {
   return text.split("\n").flatMap((line) => line.trim() || []);
+}
+
+/** The products of a template as they are drawn. Sections without products are left out. */
+export function sectionsOf({ sections }: TemplateInput): Section[] {
+  return sections
+    .map(({ title, products }) => ({
+      title: title.trim() || null,
+      rows: productsIn(products).map((id) => ({ title: id, description: null })),
+    }))
+    .filter(({ rows }) => rows.length);
 }
 
 /** All files of a template and its cards. */
