@@ -60,6 +60,10 @@ async def test_two_people_share_a_conversation(gateway: Gateway) -> None:
         await ana.page.get_by_role("textbox", name="Save this view as").fill("Done <b>")
         await ana.page.get_by_role("button", name="Save", exact=True).click()
         await ana.page.get_by_role("button", name="Done <b>", exact=True).wait_for()
+        async with gateway.db.connection() as conn:  # as another browser of hers
+            await conn.execute("""UPDATE users SET saved_views = saved_views || '{"name": "Elsewhere"}'
+                                  WHERE saved_views IS NOT NULL""")
+        await ana.page.get_by_role("button", name="Elsewhere", exact=True).wait_for()
         await ana.open("/inbox")
         await expect(ana.page.get_by_text("No open conversation")).to_be_visible()
         await ana.page.get_by_role("button", name="Saved views").click()

@@ -47,6 +47,9 @@ async def test_the_plot_grows_and_failures_are_explained_to_a_reader(gateway: Ga
         await expect(plan.get_by_role("img")).to_have_accessible_name(
             "Messages sent since the start of the month: 5 of 12,000."
         )
+        text = {"content-type": "text/plain"}
+        assert (await gateway.call("POST", "/api/v1/media", raw=b"x" * 1536, headers=text)).status == 201
+        await expect(plan).to_contain_text("1.5 KiB of 2 GiB")
         failures = page.get_by_role("region", name="Failures")
         await expect(failures).to_contain_text("131026")
         await expect(failures).to_contain_text("2 messages")

@@ -15,6 +15,7 @@ from tests.gateway.event_streams import another_node
 from tests.gateway.people import Person, new_person
 from tests.running_gateway import Gateway, running_gateway
 
+VIEWS = {"views": [{"name": "VIP", "q": "bread"}]}
 HOOK = {"url": "https://example.com/hook"}
 
 
@@ -25,7 +26,7 @@ async def gateway(parted_database_url: str) -> AsyncIterator[Gateway]:
         yield one
 
 
-OF_ACCOUNT = {"users", "log", "plan", "all"}
+OF_ACCOUNT = {"users", "log", "plan", "views", "all"}
 
 
 async def seen(streams: list[AccountReader], *resources: str, channel: str = "") -> None:
@@ -43,6 +44,13 @@ async def done(person: Person, method: str, path: str, body: Any = None) -> Any:
     answer = await person.call(method, path, body)
     assert answer.status < 300, answer.body
     return answer.json().get("data")
+
+
+async def upload(gateway: Gateway) -> str:
+    made = await gateway.call("POST", "/api/v1/media", raw=b"Hello", headers={"content-type": "text/plain"})
+    assert made.status == 201, made.body
+    file: str = made.json()["data"]["id"]
+    return file
 
 
 async def test_every_change_is_reported_on_every_node(gateway: Gateway) -> None:
@@ -81,6 +89,12 @@ async def test_every_change_is_reported_on_every_node(gateway: Gateway) -> None:
         await seen(streams, "recoveries", channel=own)
         await done(person, "DELETE", f"/api/v1/webhooks/{hook['id']}")
         await seen(streams, "webhooks", channel=own)
+        await done(person, "PUT", "/api/v1/session/views", VIEWS)
+        await seen(streams, "views")
+        file = await upload(gateway)
+        await seen(streams, "files", channel=own)
+        assert (await gateway.call("DELETE", f"/api/v1/media/{file}")).status == 200
+        await seen(streams, "files", channel=own)
         await accounts.add_addon(gateway.db, gateway.account_id, "API Access", now)  # as the command line does
         await seen(streams, "plan")
         await account_rows.set_plan(gateway.db, gateway.account_id, "starter")
@@ -96,6 +110,9 @@ async def test_another_account_is_not_told(gateway: Gateway) -> None:
         await theirs.notice("ready")
         await done(person, "POST", f"/api/v1/account/channels/{gateway.channel}/keys", {"name": "Shop"})
         await seen([ours], "keys", "log", channel=gateway.channel)
+        await done(person, "PUT", "/api/v1/session/views", VIEWS)
+        await upload(gateway)
+        await seen([ours], "views", "files", channel=gateway.channel)
         await new_person(gateway, "agent", account_id=stranger.user.account_id, signed_in=False)
         first = await theirs.notice("account_changed")
         assert first == {"resource": "users", "channel": None}

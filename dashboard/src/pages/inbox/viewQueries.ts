@@ -4,7 +4,7 @@ import type { InboxSearch } from "./search";
 
 export type SavedView = Schemas["SavedView"];
 
-const VIEWS = ["session", "views"];
+const VIEWS = ["account", "views"];
 export const MOST_VIEWS = 50;
 export const LONGEST_NAME = 64;
 

@@ -56,6 +56,11 @@ test("a notice names what has changed, of its channel or of the account", () => 
   const keysOf = (resource: string, id?: string) =>
     changesOfNotice({ name: "account_changed", data: { resource, channel: id ? { id } : null } }).map(keyOf);
   expect(keysOf("notes", "ch_1")).toEqual([["channel", "ch_1", "notes"]]);
+  expect(keysOf("views")).toEqual([["account", "views"]]);
+  expect(keysOf("files", "ch_1")).toEqual([
+    ["account", "plan"],
+    ["account", "usage"],
+  ]);
   expect(keysOf("users")).toEqual([["account", "users"], ["session"]]);
   expect(isAboutAll({ name: "account_changed", data: { resource: "all", channel: null } })).toBe(true);
   expect(isAboutAll({ name: "account_changed", data: { resource: "users", channel: null } })).toBe(false);
@@ -66,7 +71,8 @@ test("what only notices keep up to date is known, for a connection that is back"
   expect(isNoticed(["account", "log", {}])).toBe(true);
   expect(isNoticed(["session"])).toBe(true);
   expect(isNoticed(["channel", "ch_1", "thread", "cv_1"])).toBe(false);
-  expect(isNoticed(["account", "usage", "2026-11-01"])).toBe(false);
+  expect(isNoticed(["account", "usage", "2026-11-01"])).toBe(true); // the size of files
+  expect(isNoticed(["account", "attention"])).toBe(false);
 });
 
 function watched(key: string[], data: unknown) {
