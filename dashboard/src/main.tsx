@@ -9,6 +9,7 @@ import { setNonce } from "get-nonce";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { router } from "./app/router";
+import { ignoreStrayFiles } from "./shared/drops";
 import { queryClient } from "./shared/session/state";
 import { theme } from "./shared/theme";
 import { ErrorBoundary } from "./shared/ui/ErrorBoundary";
@@ -16,6 +17,7 @@ import { ErrorBoundary } from "./shared/ui/ErrorBoundary";
 // The content policy allows only style elements with this nonce: of Mantine, and of its scroll lock (get-nonce).
 const nonce = document.querySelector<HTMLMetaElement>("meta[property=csp-nonce]")?.nonce ?? "";
 setNonce(nonce);
+ignoreStrayFiles();
 
 const root = document.getElementById("root");
 if (root) {

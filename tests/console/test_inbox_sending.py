@@ -27,6 +27,19 @@ async def drop(page: Page, form: Locator, name: str, type_: str, content: str = 
     await expect(form).not_to_have_attribute("data-over", "true")
 
 
+async def stray(page: Page, place: Locator) -> dict[str, str]:
+    """Drop a file where nothing takes it; return what the page allows. The browser opens a file that is not refused."""
+    data = await page.evaluate_handle(FILE, ["stray.png", "image/png", PICTURE, 0])
+    found: dict[str, str] = await place.evaluate(
+        """(element, dataTransfer) => Object.fromEntries(["dragover", "drop"].map((type) => {
+            const event = new DragEvent(type, {dataTransfer, bubbles: true, cancelable: true});
+            return [type, element.dispatchEvent(event) ? "opens the file" : event.dataTransfer.dropEffect];
+        }))""",
+        data,
+    )
+    return found
+
+
 async def test_files_are_dropped_refused_and_sent(gateway: Gateway) -> None:
     await say(gateway, "Show me the menu, please.")
     async with visiting(gateway) as visitor:
@@ -48,6 +61,8 @@ async def test_files_are_dropped_refused_and_sent(gateway: Gateway) -> None:
         await expect(form.get_by_role("button", name="Remove")).to_have_count(0)
         await expect(form.get_by_role("button", name="Send", exact=True)).to_be_disabled()
         assert uploads == []
+        for place in (messages, page.get_by_role("searchbox", name="Search conversations")):
+            assert await stray(page, place) == {"dragover": "none", "drop": "none"}
 
         await drop(page, form, "menu.png", "image/png", PICTURE)
         await expect(alert).to_have_count(0)
@@ -151,7 +166,6 @@ async def test_an_offer_and_products_are_sent_and_drawn_as_in_the_preview(gatewa
     await say(gateway, "What is new?", number=OTHER_NUMBER)
     async with visiting(gateway) as visitor:
         await visitor.sign_in(f"/inbox?channel=ch_{channel.id.hex}")
-        page = visitor.page
         messages = await open_first(visitor)
         dialog = await choose_template(visitor, "easter")
         send = dialog.get_by_role("button", name="Send", exact=True)

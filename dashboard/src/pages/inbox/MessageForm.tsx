@@ -10,6 +10,7 @@ import {
 } from "@tabler/icons-react";
 import { type DragEvent, type KeyboardEvent, useEffect, useRef, useState } from "react";
 import { bytes } from "../../shared/bytes";
+import { carriesFiles } from "../../shared/drops";
 import { Problem } from "../../shared/ui/Problem";
 import { ButtonsDialog } from "./ButtonsDialog";
 import classes from "./Composer.module.css";
@@ -52,8 +53,9 @@ export function MessageForm({ conversation, phone, capabilities, replyTo, onRepl
     void submit();
   };
   const onDrop = (event: DragEvent) => {
-    event.preventDefault();
     setOver(false);
+    if (!carriesFiles(event.dataTransfer)) return; // text is dropped into the field
+    event.preventDefault();
     attach([...event.dataTransfer.files]);
   };
   return (
@@ -72,6 +74,7 @@ export function MessageForm({ conversation, phone, capabilities, replyTo, onRepl
           void submit();
         }}
         onDragOver={(event) => {
+          if (!carriesFiles(event.dataTransfer)) return;
           event.preventDefault();
           setOver(true);
         }}
