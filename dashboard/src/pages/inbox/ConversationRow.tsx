@@ -60,14 +60,14 @@ export const ConversationRow = memo(function ConversationRow(props: Props) {
               </Text>
             )}
             {assignee && (
-              <Text span size="xs" c="dimmed" truncate>
+              <Text span size="xs" c="dimmed" truncate className={classes.assignee}>
                 {assignee}
               </Text>
             )}
             {labels.slice(0, 3).map((label) => (
               <span key={label.id} className={classes.tag}>
                 <span className={classes.dot} style={{ background: label.color ?? undefined }} />
-                {label.name}
+                <span className={classes.tagName}>{label.name}</span>
               </span>
             ))}
           </span>
