@@ -1,10 +1,12 @@
 """Open pages of the inbox without a browser: the stream of each, and the requests that it makes.
 
-    stream ─► an event makes counts and channels out of date ─► asked again, not more often than the page does
+    stream ─► an event makes channels out of date ─► asked again, not more often than the page does
     timers ─► presence and counts
 
 The intervals are those of `dashboard/src/shared/live/` and `dashboard/src/pages/inbox/`. Each page has its own session
-and an open conversation. Runs in its own process: `python -m bench.open_pages`.
+and an open conversation. The conversations of the events are taken as loaded: the page counts them itself. Of one that
+is not loaded a real page asks for the list and the counts too, which is not part of the figures. Runs in its own
+process: `python -m bench.open_pages`.
 """
 
 import argparse
@@ -21,7 +23,7 @@ from bench.processes import end_with_parent, say
 from gatepost.model.session import csrf_token
 
 POLLED = {"presence": 60.0, "counts": 60.0}  # seconds between two requests
-PACE = {"counts": 8.0, "channels": 30.0}  # seconds between two requests that events cause, and up to 30 % more
+PACE = {"channels": 30.0}  # seconds between two requests that events cause, and up to 30 % more
 _SETTLE = 1.0  # seconds from the opening of the last page to the begin
 _MESSAGE = b"event: message_notification"
 _TIME = re.compile(rb'"id":"evt_([0-9a-f]{12})')  # an id begins with its time in milliseconds
@@ -87,6 +89,14 @@ class OpenPage:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
+    async def close(self) -> None:
+        """End all requests of the page."""
+        for task in (tasks := list(self._tasks)):
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        self._writer.close()
+        self._kept.close()
+
     async def _follow(self, stream: asyncio.StreamReader) -> None:
         while data := await stream.read(65_536):
             now = time.time()
@@ -120,20 +130,33 @@ class OpenPage:
 
     async def _ask(self, name: str) -> None:
         async with self._lock:
-            self._writer.write(self._requests[name])
-            head = await self._reader.readuntil(b"\r\n\r\n")
+            try:
+                head = await self._send(name)
+            except (ConnectionError, asyncio.IncompleteReadError):  # the gateway has closed it: it was idle for long
+                self._writer.close()
+                self._reader, self._writer = await asyncio.open_connection("127.0.0.1", self._port)
+                head = await self._send(name)
             body = await self._reader.readexactly(int(header(head, b"content-length") or 0))
         self._tally.requests += 1
         if not head.startswith(b"HTTP/1.1 200"):
             self._tally.fail(f"{name}: {(head + body)[:400].decode(errors='replace')}")
+
+    async def _send(self, name: str) -> bytes:
+        """Send a request; return the head of its answer."""
+        self._writer.write(self._requests[name])
+        return await self._reader.readuntil(b"\r\n\r\n")
 
 
 async def drive(options: argparse.Namespace) -> None:
     """Open the pages, and report what they got within some seconds."""
     tally = Tally()
     tokens, conversations = options.tokens.split(","), options.conversations.split(",")
-    for token, conversation in zip(tokens, conversations, strict=True):
-        await OpenPage(tally, options.port, options.channel, conversation, token).open()
+    pages = [
+        OpenPage(tally, options.port, options.channel, conversation, token)
+        for token, conversation in zip(tokens, conversations, strict=True)
+    ]
+    for page in pages:
+        await page.open()
     await asyncio.sleep(_SETTLE)
     tally.requests, tally.lags = 0, []
     say("begin")
@@ -151,6 +174,8 @@ async def drive(options: argparse.Namespace) -> None:
         failures=tally.failures,
         first_failure=tally.first_failure,
     )
+    for page in pages:  # the gateway ends next
+        await page.close()
 
 
 def main() -> None:

@@ -1,7 +1,7 @@
 import type { QueryClient } from "@tanstack/react-query";
 import type { LabelRef } from "../../shared/labels";
 import type { GatewayEvent } from "../../shared/live/follow";
-import { askAgain } from "../../shared/live/invalidate";
+import { askAgain, askPaced } from "../../shared/live/invalidate";
 import { changeConversation, changeMessage, putMessage } from "./patches";
 import { type Conversation, keys, type Message } from "./queries";
 
@@ -37,7 +37,7 @@ const HANDLERS: Record<string, (target: Target, data: Data) => void> = {
     const { id } = data.key as Message["key"];
     changeMessage(client, channel, id, (before) => withStatus(before, data));
   },
-  "chat_notification created": refreshLists,
+  "chat_notification created": lookUp,
   "chat_notification updated": (target, data) => {
     const fields = Object.fromEntries((data.changed as string[]).map((name) => [name, data[name]]));
     const known = changeConversation(target.client, target.channel, data.id as string, (before) => ({
@@ -45,7 +45,8 @@ const HANDLERS: Record<string, (target: Target, data: Data) => void> = {
       ...fields,
     }));
     // A list that the conversation now belongs to may not have it yet.
-    if (!known || "status" in fields) refreshLists(target);
+    if (!known) lookUp(target);
+    else if ("status" in fields) refreshLists(target);
   },
   "label_notifications assigned": (target, data) => setLabel(target, data, true),
   "label_notifications removed": (target, data) => setLabel(target, data, false),
@@ -62,7 +63,7 @@ function addMessage({ client, channel, official }: Target, data: MessageData): v
     return afterIncoming(before, message, official === true);
   });
   putMessage(client, channel, message);
-  if (!known) refreshLists({ client, channel });
+  if (!known) lookUp({ client, channel });
 }
 
 /** A conversation after a message of the person: unread, open, and with a new window where the network has windows. */
@@ -145,9 +146,15 @@ function refreshLists({ client, channel }: Target): void {
   askAgain(client, { queryKey: keys.lists(channel) });
 }
 
+/** Asks where a conversation belongs that is not loaded: it is not known where it was listed and counted. */
+function lookUp(target: Target): void {
+  refreshLists(target);
+  askPaced(target.client, [{ channel: target.channel, kind: "counts" }]);
+}
+
 /** Asks again for everything that the inbox shows. */
 function refreshEverything(target: Target): void {
-  refreshLists(target);
+  lookUp(target);
   askAgain(target.client, { queryKey: keys.conversations(target.channel) });
   askAgain(target.client, { queryKey: keys.threads(target.channel) });
 }

@@ -2,7 +2,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import { useLiveEvents } from "../../shared/live/live";
 import { applyEvent } from "./events";
 
-const KEPT = ["conversations", "conversation", "thread"];
+const KEPT = ["conversations", "conversation", "thread", "counts"];
 
 /** Applies events to what the inbox has loaded, while it is open. */
 export function useInboxUpdates(): void {

@@ -1,8 +1,17 @@
 import { QueryClient } from "@tanstack/react-query";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { GatewayEvent } from "../../shared/live/follow";
+import { SESSION } from "../../shared/session/state";
+import { countsAfter } from "./counts";
 import { applyEvent } from "./events";
-import { type Conversation, type ConversationPages, keys, type Message, type MessagePages } from "./queries";
+import {
+  type Conversation,
+  type ConversationPages,
+  type Counts,
+  keys,
+  type Message,
+  type MessagePages,
+} from "./queries";
 
 beforeEach(() => void vi.stubGlobal("document", { hidden: false }));
 afterEach(() => void vi.unstubAllGlobals());
@@ -84,6 +93,48 @@ test("an event that comes twice counts once", () => {
   applyEvent(client, CHANNEL, created("M2"));
   expect(thread(client)).toHaveLength(2);
   expect(list(client)[0]?.unread).toBe(1);
+});
+
+const COUNTS = { open: 2, unread: 0, mine: 0, unassigned: 2, closing: 0, complete: true };
+
+test("views count what an event changes, without a request", () => {
+  const client = inbox();
+  const counted = () => client.getQueryData<Counts>(keys.counts(CHANNEL));
+  const changed = (data: Record<string, unknown>) =>
+    applyEvent(
+      client,
+      CHANNEL,
+      event("chat_notification", "updated", { id: "cv_1", changed: Object.keys(data), ...data }),
+    );
+  client.setQueryData(keys.counts(CHANNEL), COUNTS);
+  client.setQueryData(SESSION, { status: "in", session: { user: { id: "usr_1" } } });
+  const asked = vi.spyOn(client, "invalidateQueries");
+  for (const id of ["M2", "M2", "M3"]) applyEvent(client, CHANNEL, created(id));
+  expect(counted()).toEqual({ ...COUNTS, unread: 1 });
+  changed({ assignee: "usr_1" });
+  expect(counted()).toEqual({ ...COUNTS, unread: 1, mine: 1, unassigned: 1 });
+  changed({ assignee: "usr_2" });
+  changed({ unread: 0 });
+  expect(counted()).toEqual({ ...COUNTS, unassigned: 1 });
+  expect(asked).not.toHaveBeenCalled();
+  changed({ status: "closed" });
+  expect(counted()).toEqual({ ...COUNTS, open: 1, unassigned: 1 });
+  asked.mockClear();
+  applyEvent(client, CHANNEL, event("chat_notification", "updated", { id: "cv_9", unread: 0, changed: ["unread"] }));
+  expect(asked.mock.calls.map(([filters]) => filters?.queryKey)).toContainEqual(keys.counts(CHANNEL));
+});
+
+test("a window that was about to close is open for a day after a message", () => {
+  const now = Date.parse("2026-11-16T10:00:00Z");
+  const before = { ...conversation("cv_1", message("M1", "")), window_ends_at: "2026-11-16T13:59:00Z" };
+  const after = { ...before, unread: 1, window_ends_at: "2026-11-17T10:00:00Z" };
+  const counts = { ...COUNTS, closing: 3 };
+  expect(countsAfter(counts, before, after, "usr_1", now)).toEqual({ ...counts, unread: 1, closing: 2 });
+  expect(countsAfter(counts, before, { ...before, archived: true }, "usr_1", now)).toMatchObject({
+    open: 1,
+    closing: 2,
+  });
+  expect(countsAfter({ ...counts, closing: 0 }, before, after, "usr_1", now).closing).toBe(0);
 });
 
 test("ticks go on, and never back", () => {

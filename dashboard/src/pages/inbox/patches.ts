@@ -1,4 +1,5 @@
 import type { QueryClient } from "@tanstack/react-query";
+import { countChange } from "./counts";
 import { type Conversation, type ConversationPages, keys, type Message, type MessagePages } from "./queries";
 import type { ListFilter } from "./search";
 
@@ -35,6 +36,8 @@ export function placeInList(
 
 /** Shows a conversation as it is now, in its thread and in every list. */
 export function putConversation(client: QueryClient, channel: string, conversation: Conversation): void {
+  const before = findConversation(client, channel, conversation.id);
+  if (before) countChange(client, channel, before, conversation);
   client.setQueryData(keys.conversation(channel, conversation.id), conversation);
   for (const [key, data] of client.getQueriesData<ConversationPages>({ queryKey: keys.lists(channel) })) {
     const filter = key[3] as ListFilter;

@@ -32,6 +32,15 @@ export class Invalidator {
   }
 }
 
+const invalidators = new WeakMap<QueryClient, Invalidator>();
+
+/** Asks again for what has changed, each not too often. */
+export function askPaced(client: QueryClient, changes: Change[]): void {
+  const invalidator = invalidators.get(client) ?? new Invalidator(client);
+  invalidators.set(client, invalidator);
+  invalidator.invalidate(changes);
+}
+
 function refresh(client: QueryClient, queryKey: string[]): void {
   const short = (query: Query) => pagesOf(query) <= LIVE_PAGES;
   void client.invalidateQueries({ queryKey, predicate: (query) => !short(query), refetchType: "none" });

@@ -4,7 +4,7 @@ import { sessionQuery } from "../session/queries";
 import { expire, queryClient } from "../session/state";
 import { showDone } from "../ui/notices";
 import type { GatewayEvent, LiveStatus, Notice, Part } from "./follow";
-import { askAfterAnswer, askAgain, Invalidator } from "./invalidate";
+import { askAfterAnswer, askAgain, askPaced } from "./invalidate";
 import { changesOf, changesOfNotice, isAboutAll, isNoticed, keyOf } from "./table";
 import { shareStream } from "./tabs";
 
@@ -62,10 +62,9 @@ export function useLiveNotices(onNotice: NoticeHandler): void {
 }
 
 function follow(client: QueryClient, user: string): () => void {
-  const invalidator = new Invalidator(client);
   const status = new StatusKeeper(client);
   const stop = shareStream(user, {
-    onPart: (part) => apply(client, invalidator, part),
+    onPart: (part) => apply(client, part),
     onStatus: (next, missed) => status.change(next, missed),
   });
   return () => {
@@ -74,7 +73,7 @@ function follow(client: QueryClient, user: string): () => void {
   };
 }
 
-function apply(client: QueryClient, invalidator: Invalidator, { events, notices, before }: Part): void {
+function apply(client: QueryClient, { events, notices, before }: Part): void {
   // What happened before the stream may be known to the page: it is asked again, and not applied.
   const applied = !before && applyEvents(events);
   const kept = new Set(applied ? [...handlers].flatMap(({ kinds }) => kinds) : []);
@@ -82,7 +81,10 @@ function apply(client: QueryClient, invalidator: Invalidator, { events, notices,
   for (const change of changes) if (kept.has(change.kind)) askAfterAnswer(client, { queryKey: keyOf(change) });
   for (const notice of notices) for (const onNotice of noticeHandlers) onNotice(notice);
   if (notices.some(isAboutAll)) askNoticed(client);
-  invalidator.invalidate(changes.filter(({ kind }) => !kept.has(kind)));
+  askPaced(
+    client,
+    changes.filter(({ kind }) => !kept.has(kind)),
+  );
 }
 
 /** Calls the handlers of the page with events. If one fails, returns false: what it keeps up to date is asked again. */
