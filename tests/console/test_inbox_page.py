@@ -147,11 +147,13 @@ async def test_a_failed_send_keeps_its_text_and_is_sent_once(gateway: Gateway) -
 
 async def test_a_lost_stream_catches_up(gateway: Gateway) -> None:
     await say(gateway, "First")
-    cut = False
+    cut, tries = False, 0
 
     async def end_soon(route: Any) -> None:
         """Let the first stream end after a second, and none begin while the connection is cut."""
+        nonlocal tries
         if cut:
+            tries += 1
             await route.abort()
         else:
             joint = "&" if "?" in route.request.url else "?"
@@ -159,6 +161,7 @@ async def test_a_lost_stream_catches_up(gateway: Gateway) -> None:
 
     async with visiting(gateway) as visitor:
         page = visitor.page
+        await page.clock.install()
         await page.route("**/api/v1/account/stream*", end_soon)
         await visitor.sign_in("/inbox")
         messages = await open_first(visitor)
@@ -167,7 +170,16 @@ async def test_a_lost_stream_catches_up(gateway: Gateway) -> None:
         await expect(page.get_by_text("Connection lost")).to_be_visible()
         for number in range(20):
             await say(gateway, f"Number {number} was missed")
+        for _ in range(4):  # a minute of the page's clock
+            before = tries
+            await page.clock.fast_forward(15_000)
+            async with patience(lambda: "the page tries to connect"):
+                while tries == before:
+                    await asyncio.sleep(0.02)
+        await expect(page.get_by_text("Connection lost")).to_be_visible()
+        await expect(message_of(messages, "was missed")).to_have_count(0)
         await page.unroute("**/api/v1/account/stream*")
+        await page.clock.fast_forward(15_000)
         await expect(page.get_by_text("Reconnected.")).to_be_visible()
         await expect(message_of(messages, "Number 19 was missed")).to_be_visible()
         for number in range(10, 20):
