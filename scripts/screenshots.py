@@ -19,7 +19,7 @@ from typing import Any
 from playwright.async_api import Page, TimeoutError, async_playwright, expect
 from pyreqwest.client import Client, ClientBuilder
 
-from gatepost.admin.demo import PHONE_NUMBER_ID
+from gatepost.admin.demo import OFFICIAL, OFFICIAL_PHONE
 from tests.console.browser import FLAGS, find_browser
 from tests.console.shop import REFUSED, Call, open_shop
 from tests.console.views import VIEWS
@@ -70,7 +70,7 @@ async def fill(quickstart: Any, customer: str) -> None:
     async with ClientBuilder().no_proxy().build() as client:
         call = caller(client, quickstart["base_url"] + "/api/v1", quickstart["channels"][0]["api_key"])
         if not await call("GET", "/webhooks", None):
-            await open_shop(call, caller(client, quickstart["sandbox_url"]), PHONE_NUMBER_ID, customer)
+            await open_shop(call, caller(client, quickstart["sandbox_url"]), OFFICIAL[OFFICIAL_PHONE].id, customer)
         with suppress(AssertionError):  # a refused request
             await call("POST", "/message/send", REFUSED)
 

@@ -56,7 +56,7 @@ async def check_works(db: Database, vault: Vault, folder: Path, seen: Quickstart
     by_phone = {one.phone: one for one in await channel_rows.list_channels(db, demo.ACCOUNT_ID)}
     assert channels.open_channel_secrets(vault, by_phone[demo.OFFICIAL_PHONE]) is not None
     assert len(await list_accounts(db)) == 1
-    assert len(await channel_rows.list_channels(db)) == 2
+    assert len(by_phone) == len(await channel_rows.list_channels(db))
 
 
 async def test_the_file_is_as_promised(db: Database, vault: Vault, tmp_path: Path) -> None:
@@ -77,6 +77,21 @@ async def test_the_file_is_as_promised(db: Database, vault: Vault, tmp_path: Pat
     account = await accounts.get_account(db, demo.ACCOUNT_ID)
     assert account is not None
     assert (account.name, account.plan, account.trial_ends_at) == ("Demo", "starter", NOW + timedelta(days=14))
+
+
+async def test_two_more_channels_are_to_be_tried_and_may_be_deleted(db: Database, vault: Vault, tmp_path: Path) -> None:
+    await make(db, vault, tmp_path)
+    made = {one.phone: one for one in await channel_rows.list_channels(db, demo.ACCOUNT_ID)}
+    assert {phone: one.limits.get("window") for phone, one in made.items() if one.kind == "official"} == {
+        demo.OFFICIAL_PHONE: 0,
+        demo.WINDOW_PHONE: 1,
+    }
+    assert {phone for phone, one in made.items() if one.kind == "qr"} == {demo.QR_PHONE, demo.UNLINKED_PHONE}
+    async with db.connection() as conn:
+        await conn.execute("DELETE FROM channels WHERE phone = $1", demo.UNLINKED_PHONE)
+    await make(db, vault, tmp_path)
+    left = {one.phone for one in await channel_rows.list_channels(db, demo.ACCOUNT_ID)}
+    assert left == made.keys() - {demo.UNLINKED_PHONE}
 
 
 async def test_a_second_start_changes_nothing_but_ports(db: Database, vault: Vault, tmp_path: Path) -> None:

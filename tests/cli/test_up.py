@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from gatepost.admin import demo
 from gatepost.cli.http_call import call
 from gatepost.cli.sandbox.control_client import ControlClient
 from tests.patience import PATIENCE
@@ -119,6 +120,38 @@ def test_the_window_closes_a_day_later_on_both_clocks(database_url: str, tmp_pat
         template = {"phone": phone, "type": "template", "template": {"name": "hello_world", "language": "en_US"}}
         id_ = ask(send, key, template)["data"]["key"]["id"]  # type: ignore[arg-type]
         wait_for_status(seen, id_, "READ")
+
+
+def command(database_url: str, data: Path, *words: str) -> Any:
+    """The JSON answer of a command."""
+    program = [sys.executable, "-m", "gatepost.cli", *words, "--json", "--data", str(data)]
+    done = subprocess.run(
+        [*program, "--database-url", database_url], check=True, capture_output=True, text=True, timeout=PATIENCE
+    )
+    return json.loads(done.stdout)
+
+
+def test_the_second_phone_waits_for_a_person_to_scan(database_url: str, tmp_path: Path) -> None:
+    with started(database_url, tmp_path):
+        seen = json.loads((tmp_path / "quickstart.json").read_text())
+        sandbox, base = ControlClient(seen["sandbox_url"]), f"{seen['base_url']}/api/v1/channel"
+        windows = {number["phone"]: number["effective"]["limits"]["window"] for number in sandbox.get("numbers")}
+        assert {phone for phone, window in windows.items() if window} == {demo.WINDOW_PHONE}
+        channels = {one["phone"]: one["id"] for one in command(database_url, tmp_path, "channel", "list")}
+        key = command(database_url, tmp_path, "key", "create", channels[demo.UNLINKED_PHONE], "Test")["key"]
+        ask(f"{base}/connect", key, {})
+        wait_for_connection(base, key, "waiting_for_scan")
+        wait_for_connection(base, seen["channels"][1]["api_key"], "connected")  # the demo's own phone scans its code
+        assert {phone["phone"] for phone in sandbox.get("phones") if phone["auto_scan"] is not None} == {demo.QR_PHONE}
+        sandbox.post(f"phones/{demo.UNLINKED_PHONE}/scan", {"session": channels[demo.UNLINKED_PHONE]})
+        wait_for_connection(base, key, "connected")
+
+
+def wait_for_connection(url: str, key: str, state: str) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while (found := ask(url, key)["data"]["connection"]["state"]) != state:
+        assert time.monotonic() < deadline, found
+        time.sleep(0.05)
 
 
 def test_a_killed_sandbox_is_started_again_as_it_was(database_url: str, tmp_path: Path) -> None:

@@ -76,7 +76,7 @@ async def gateway(postgres_server: PostgresServer, parted_template: str) -> Asyn
     """One gateway for the folder."""
     async with (
         copied_database(postgres_server, parted_template) as url,
-        running_gateway(url, sandbox=quick_network()) as one,
+        running_gateway(url, sandbox=quick_network(), sending__unknown_grace=5) as one,
     ):
         yield one
 

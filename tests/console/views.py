@@ -37,11 +37,11 @@ class View(NamedTuple):
             await expect(page.get_by_role("menu")).to_have_count(0)  # it closes after the click on its item
 
 
-def click(role: Any, name: str, nth: int = 0) -> Step:
-    """Return a step that clicks a button, menu item or row whose name begins so."""
+def click(role: Any, name: str, nth: int = 0, *, exact: bool = False) -> Step:
+    """Return a step that clicks a button, menu item or row whose name contains this, or is this."""
 
     async def step(page: Page) -> None:
-        await page.get_by_role(role, name=name).nth(nth).click()
+        await page.get_by_role(role, name=name, exact=exact).nth(nth).click()
 
     return step
 
@@ -185,7 +185,7 @@ VIEWS = [
         "webhooks-test",
         "/webhooks",
         "Status 200",
-        [click("button", "Send a test event"), click("button", "Send", -1)],
+        [click("button", "Send a test event"), click("button", "Send", exact=True)],
     ),
     View(
         "webhooks-secret",

@@ -1,6 +1,10 @@
-"""The demo: an account with two channels for a first start.
+"""The demo: an account with four channels for a first start.
 
-    account (a fixed id) ─► owner ─► two channels ─► a key each ─► quickstart.json, last
+    account (a fixed id) ─► owner ─► channels ─► a key for the first two ─► quickstart.json, last
+
+The first two work at once: an official number without the 24-hour window, and a phone that scans its code without a
+person. The other two are for trying what people do in production: an official number with the window, and a phone
+whose code waits for a scan. They are created at the first start only, so that they can be deleted.
 
 Each step is done only if its result is missing, and what the file contains is kept as long as it works. So the next
 start completes an interrupted one, and restores a lost file or database.
@@ -19,7 +23,7 @@ from gatepost.admin.limits import Limits
 from gatepost.admin.vault import Vault, VaultError, private_file
 from gatepost.model import ids
 from gatepost.model.account import check_key, key_hash
-from gatepost.model.errors import NotAuthenticated, NotFound
+from gatepost.model.errors import NotAuthenticated
 from gatepost.networks.cloud.secrets import ChannelSecrets
 from gatepost.store import accounts as account_rows
 from gatepost.store import keys as key_rows
@@ -32,8 +36,23 @@ from gatepost.store.pool import Database
 FILE = "quickstart.json"
 ACCOUNT_ID = ids.derived_id(datetime(2026, 1, 1, tzinfo=UTC), "gatepost demo account")
 EMAIL = "owner@demo.example"
-OFFICIAL_PHONE, PHONE_NUMBER_ID, WABA_ID = "15550001111", "100000000000001", "102290129340398"
-QR_PHONE = "15550002222"
+WABA_ID = "102290129340398"
+OFFICIAL_PHONE, QR_PHONE = "15550001111", "15550002222"
+WINDOW_PHONE, UNLINKED_PHONE = "15550003333", "15550004444"
+
+
+class DemoNumber(msgspec.Struct, frozen=True):
+    """An official number of the demo."""
+
+    id: str
+    name: str
+    window: bool
+
+
+OFFICIAL = {
+    OFFICIAL_PHONE: DemoNumber("100000000000001", "Demo official number", window=False),
+    WINDOW_PHONE: DemoNumber("100000000000002", "Demo number with 24-hour window", window=True),
+}
 
 
 class DemoSignIn(msgspec.Struct, frozen=True):
@@ -85,7 +104,7 @@ async def make_demo(
     before = read_quickstart(folder)
     await _ensure_account(db, options, now)
     password = await _ensure_owner(db, before, now)
-    pair = await _ensure_channels(db, vault, options, now)
+    pair = await _ensure_channels(db, vault, options, now, others=before is None)
     after = Quickstart(
         base_url=base_url,
         sandbox_url=sandbox_url,
@@ -99,12 +118,10 @@ async def make_demo(
     return after
 
 
-async def official_channel(db: Database) -> ChannelConfig:
-    """Return the official channel of the demo."""
-    for channel in await list_channels(db, ACCOUNT_ID):
-        if channel.phone == OFFICIAL_PHONE:
-            return channel
-    raise NotFound("The demo has no official channel.")
+async def official_channels(db: Database) -> list[ChannelConfig]:
+    """Return the official channels of the demo that exist, the main one first."""
+    known = {channel.phone: channel for channel in await list_channels(db, ACCOUNT_ID)}
+    return [known[phone] for phone in OFFICIAL if phone in known]
 
 
 async def link_phone(db: Database, now: datetime) -> None:
@@ -138,28 +155,37 @@ async def _ensure_owner(db: Database, before: Quickstart | None, now: datetime) 
     return (await users.change_password(db, ACCOUNT_ID, user.id, now=now)).password
 
 
-async def _ensure_channels(db: Database, vault: Vault, options: DemoOptions, now: datetime) -> list[ChannelConfig]:
+async def _ensure_channels(
+    db: Database, vault: Vault, options: DemoOptions, now: datetime, *, others: bool
+) -> list[ChannelConfig]:
+    """Return the first two channels; `others`: the other two are created as well."""
     known = {channel.phone: channel for channel in await list_channels(db, ACCOUNT_ID)}
-    official = known.get(OFFICIAL_PHONE) or await _make_official(db, vault, options, now)
-    qr = known.get(QR_PHONE) or await channels.create_qr(
-        db, ACCOUNT_ID, phone=QR_PHONE, name="Demo QR number", limits=options.qr_limits, now=now
-    )
-    return [await _readable(db, vault, official, now), qr]
+    for phone in OFFICIAL:
+        if phone not in known and (others or phone == OFFICIAL_PHONE):
+            known[phone] = await _make_official(db, vault, phone, options, now)
+        elif phone in known:
+            known[phone] = await _readable(db, vault, known[phone], now)
+    for phone, name in ((QR_PHONE, "Demo QR number"), (UNLINKED_PHONE, "Demo QR number to link")):
+        if phone not in known and (others or phone == QR_PHONE):
+            known[phone] = await channels.create_qr(
+                db, ACCOUNT_ID, phone=phone, name=name, limits=options.qr_limits, now=now
+            )
+    return [known[OFFICIAL_PHONE], known[QR_PHONE]]
 
 
-async def _make_official(db: Database, vault: Vault, options: DemoOptions, now: datetime) -> ChannelConfig:
-    fresh = _new_secrets()
+async def _make_official(db: Database, vault: Vault, phone: str, options: DemoOptions, now: datetime) -> ChannelConfig:
+    fresh, number = _new_secrets(), OFFICIAL[phone]
     return await channels.create_official(
         db,
         vault,
         ACCOUNT_ID,
-        phone=OFFICIAL_PHONE,
-        name="Demo official number",
-        number=CloudNumber(PHONE_NUMBER_ID, WABA_ID),
+        phone=phone,
+        name=number.name,
+        number=CloudNumber(number.id, WABA_ID),
         token=fresh.token,
         app_secret=fresh.app_secret,
         verify_token=fresh.verify_token,
-        limits=options.limits,
+        limits={**options.limits, "window": int(number.window)},
         now=now,
     )
 

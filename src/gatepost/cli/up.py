@@ -20,8 +20,11 @@ from gatepost.cli.sandbox.child import running_sandbox
 from gatepost.cli.sandbox.package import require_sandbox
 from gatepost.cli.serve import OnReady, check_port, leave_root, run_gateway
 from gatepost.database_lifecycle import opened
+from gatepost.model import ids
 from gatepost.settings import Settings
+from gatepost.store.channels import ChannelConfig
 from gatepost.store.embedded.lock import make_data_folder
+from gatepost.store.network_updates import STALE_TEMPLATES, mark_stale
 
 group = new_group()
 
@@ -69,7 +72,7 @@ def settings_for(
         "server.host": HOST,
         "server.port": port,
         "cloud.base_url": sandbox_url,
-        "qr.link_url": f"ws{sandbox_url.removeprefix('http')}/qr/link?auto_scan=1",
+        "qr.link_url": f"ws{sandbox_url.removeprefix('http')}/qr/link",
         "webhooks.allow": [*allowed, *_LOOPBACK],
         "clock.follow": sandbox_url,
     }
@@ -96,23 +99,32 @@ async def make_ready(session: CommandSession, base_url: str, sandbox_url: str) -
         options=_demo_options(session.settings),
         now=session.now,
     )
-    official = await demo.official_channel(session.db)
-    kept = channels.open_channel_secrets(session.vault, official)
-    assert kept is not None
-    number = {
-        "phone_number_id": official.network["phone_number_id"],
-        "phone": official.phone,
-        "name": official.name,
-        "token": kept.token,
-        "app_secret": kept.app_secret,
-        "verify_token": kept.verify_token,
-        "callback_url": f"{base_url}/callbacks/cloud/{quickstart.channels[0].id}",
-    }
-    await asyncio.to_thread(call, f"{sandbox_url}/control/numbers", number)
+    for channel in await demo.official_channels(session.db):
+        await _register(session, channel, base_url, sandbox_url)
+    scanning = {"phone": demo.QR_PHONE, "name": "Demo QR number", "auto_scan": 1}
+    await asyncio.to_thread(call, f"{sandbox_url}/control/phones", scanning)
     await demo.link_phone(session.db, session.now)
     bearer = {"Authorization": f"Bearer {quickstart.channels[0].api_key}"}
     await asyncio.to_thread(call, f"{base_url}/api/v1/templates/sync", {}, bearer)
     return quickstart
+
+
+async def _register(session: CommandSession, channel: ChannelConfig, base_url: str, sandbox_url: str) -> None:
+    """Register an official number of the demo with the sandbox, and let the gateway read its templates."""
+    kept = channels.open_channel_secrets(session.vault, channel)
+    assert kept is not None
+    number = {
+        "phone_number_id": channel.network["phone_number_id"],
+        "phone": channel.phone,
+        "name": channel.name,
+        "token": kept.token,
+        "app_secret": kept.app_secret,
+        "verify_token": kept.verify_token,
+        "callback_url": f"{base_url}/callbacks/cloud/{ids.format_id('ch', channel.id)}",
+        "limits": {"window": demo.OFFICIAL[channel.phone].window},
+    }
+    await asyncio.to_thread(call, f"{sandbox_url}/control/numbers", number)
+    await mark_stale(session.db, channel.id, session.now, STALE_TEMPLATES)
 
 
 def describe(quickstart: Quickstart, folder: Path) -> str:
@@ -127,9 +139,12 @@ Gatepost is running. Stop it with Ctrl-C.
 
   Gateway      {quickstart.base_url}
   Dashboard    {owner.url}  (sign in as {owner.email} with {owner.password})
-  Sandbox      {quickstart.sandbox_url}  (open it to act as the recipients)
+  Sandbox      {quickstart.sandbox_url}  (the simulated network: people, faults, clock)
+  Phone        {quickstart.sandbox_url}/#/{RECIPIENT}  (open it to see and answer as the recipient)
   API keys     {official.api_key}  (official, {official.phone})
                {qr.api_key}  (qr, {qr.phone})
+  More to try  {demo.WINDOW_PHONE}  (official, free text only within 24 hours of a message from the person)
+               {demo.UNLINKED_PHONE}  (qr, link it in the dashboard and scan its code in the sandbox)
   Kept in      {folder / "quickstart.json"}
 
 Send a message:
@@ -143,13 +158,13 @@ Read its status, with the id from the response in place of ID:
 
 
 def _demo_options(settings: Settings) -> DemoOptions:
+    """Return the limits of the demo. The first number has no window, so that a first try works with any number."""
     pace = settings.pace
     official = {
         "throughput": pace.throughput,
         "tier": pace.tier,
         "pair_seconds": pace.pair_seconds,
         "pair_burst": pace.pair_burst,
-        "window": 0,  # so that a first try works with any number
     }
     return DemoOptions(
         plan="starter" if "starter" in settings.plans else next(iter(settings.plans)),

@@ -60,11 +60,11 @@ async def write_reports(transaction: ChannelTransaction, news: NetworkReports, p
         await _write_label(labels, label, people)
     unknown = await apply_template_reports(transaction, news.templates) if news.templates else []
     if unknown or news.stale_templates:
-        await _mark_stale(conn, channel_id, now, STALE_TEMPLATES)
+        await mark_stale(conn, channel_id, now, STALE_TEMPLATES)
     for number in news.numbers:
         await _write_number(transaction, number)
     if news.stale_number:
-        await _mark_stale(conn, channel_id, now, STALE_NUMBER)
+        await mark_stale(conn, channel_id, now, STALE_NUMBER)
 
 
 async def _write_person(about: ContactUpdate, people: ContactResolver) -> None:
@@ -111,7 +111,7 @@ async def _write_number(transaction: ChannelTransaction, about: NumberReport) ->
         await record_connection(transaction, about.connection, about.reason)
 
 
-async def _mark_stale(conn: "Connection[Any]", channel_id: UUID, now: datetime, what: str) -> None:
+async def mark_stale(conn: "Database | Connection[Any]", channel_id: UUID, now: datetime, what: str) -> None:
     """Request that the channel's owner reads the templates, or the number, again."""
     mark = json_text({what: times.format_time(now)})
     await conn.execute("UPDATE channels SET state = state || $2::jsonb WHERE id = $1", channel_id, mark)
