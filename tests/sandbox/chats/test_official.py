@@ -339,6 +339,28 @@ async def test_quotes_of_both_sides(sandbox: Driver, receiver: Receiver, ana: Pe
     assert (await ana.last())["quote"]["text"] == "question"
 
 
+async def test_a_quoted_text_is_cut(ana: PersonPhone) -> None:
+    said = await ana.send("text", text="x" * 1000)
+    assert (await ana.send("text", text="and?", quote=said["id"]))["quote"]["text"] == "x" * 300
+
+
+async def test_the_same_requests_make_the_same_chats(empty: Driver) -> None:
+    runs = []
+    for _ in range(2):
+        await empty.control("POST", "reset", {"seed": 3, "start": 1_700_000_000, "frozen": True})
+        await empty.register(None)
+        await empty.control("PUT", f"people/{ANA}", {"name": "Ana", "replies": [{"text": "re: {text}"}]})
+        ana = PersonPhone(empty)
+        await empty.text(ANA)
+        await empty.control("POST", f"people/{ANA}/offline", {"seconds": 10})
+        await empty.advance(60)
+        said = await ana.send("media", kind="image", data="aGk=", mime_type="image/png")
+        await ana.send("reaction", target=said["id"], emoji="👍")
+        runs.append((await ana.show(), await empty.control("GET", "chats")))
+    assert runs[0] == runs[1]
+    assert len(runs[0][0]["messages"]) == 3
+
+
 async def test_read_marks_and_typing_of_the_business(sandbox: Driver, ana: PersonPhone) -> None:
     first, second, third = [await ana.send("text", text=text) for text in ("one", "two", "three")]
     mark = {"messaging_product": "whatsapp", "status": "read", "message_id": second["id"]}

@@ -12,6 +12,8 @@ from gatepost_sandbox.numbers import Number
 from gatepost_sandbox.qr import QrNetwork
 from gatepost_sandbox.qr.phone import QrPhone
 
+QUOTE_MAX = 300  # characters of a quoted text
+
 
 class ChatFile(msgspec.Struct, frozen=True):
     """A file that was sent in a chat."""
@@ -92,7 +94,7 @@ class ChatViews:
             return {"id": message.quote, "from": None, "text": "", "type": "unknown"}
         view = self._view(quoted)
         text = view.get("text") or view.get("poll", {}).get("name") or ""
-        return {"id": quoted.id, "from": _author(quoted), "text": text, "type": quoted.type}
+        return {"id": quoted.id, "from": _author(quoted), "text": text[:QUOTE_MAX], "type": quoted.type}
 
     def _number(self, chat: Chat) -> dict[str, Any]:
         business = self.business(chat.number)
