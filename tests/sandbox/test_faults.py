@@ -233,3 +233,33 @@ def test_matching_is_pure() -> None:
     assert not concerns(rule, "1", "5511", "read")
     assert strikes(Rule(fault="drop", probability=0.5), seen=1, struck=0, draw=0.49)
     assert not strikes(Rule(fault="drop", probability=0.5), seen=1, struck=0, draw=0.5)
+
+
+async def test_a_rule_ends_after_its_time(sandbox: Driver) -> None:
+    made = await sandbox.control("POST", "faults", {"fault": "http_error", "status": 500, "lasts": 60})
+    assert made["ends_at"] == (await sandbox.control("GET", "clock"))["now"] + 60
+    await sandbox.advance(59)
+    assert (await sandbox.text()).status == 500
+    await sandbox.advance(1)
+    assert (await sandbox.text()).status == 200
+    assert await sandbox.control("GET", "faults") == []
+
+
+async def test_the_end_of_a_rule_does_not_remove_its_successor(sandbox: Driver) -> None:
+    rule = await fault(sandbox, fault="http_error", lasts=60)
+    await sandbox.advance(30)
+    await sandbox.control("DELETE", f"faults/{rule}")
+    await fault(sandbox, id=rule, fault="http_error", lasts=60)
+    await sandbox.advance(30)
+    assert (await sandbox.text()).status == 500
+    await sandbox.advance(30)
+    assert (await sandbox.text()).status == 200
+
+
+async def test_updates_that_a_rule_held_are_released_at_its_end(sandbox: Driver, receiver: Receiver) -> None:
+    await fault(sandbox, fault="reorder", hold=100, seconds=1000, lasts=60)
+    await sandbox.text()
+    await sandbox.advance(59)
+    assert receiver.updates() == []
+    await sandbox.advance(1)
+    assert [update["status"] for update in receiver.updates()] == ["read", "delivered", "sent"]

@@ -92,6 +92,7 @@ async def furnish(client: Client, sandbox: Driver, receiver: Receiver) -> None:
     await sandbox.call("POST", f"/v25.0/{NUMBER}/whatsapp_business_profile", profile, TOKEN)
     assert (await sandbox.call("POST", f"/v25.0/{WABA}/message_templates", draft(), TOKEN)).status == 200
     await sandbox.control("POST", "faults", {"fault": "refuse", "code": 131056, "every": 2, "to": BEN})
+    await sandbox.control("POST", "faults", {"fault": "http_error", "to": "15550009999", "lasts": 86400})
     for _ in range(3):
         await sandbox.text(BEN)
     await sandbox.text(ANA)

@@ -139,7 +139,7 @@ export function onRing(listener: (chat: Chat, message: Message) => void): () => 
   return () => rings.delete(listener);
 }
 
-/** Calls a function for each row of the ledger while the panel is open; returns the function that ends it. */
+/** Calls a function for each row of the ledger while the panel shows it; returns the function that ends it. */
 export function onLedger(listener: (row: LedgerRow) => void): () => void {
   ledgerListeners.add(listener);
   return () => ledgerListeners.delete(listener);
@@ -150,7 +150,7 @@ const persons: ReadonlySignal<string> = computed(() =>
 );
 // One phone asks for its own events only; several, or the panel, for all.
 const query = computed(() => {
-  if (route.value.view === "panel") return "?ledger=true";
+  if (route.value.view === "panel") return route.value.part === "ledger" ? "?ledger=true" : "";
   return persons.value && !persons.value.includes("+") ? `?person=${persons.value}` : "";
 });
 

@@ -183,7 +183,8 @@ export interface Clock {
 }
 
 export interface Settings {
-  limits: { window: boolean | string } & Record<string, unknown>;
+  delays: { delivered: number; read: number } & Record<string, unknown>;
+  limits: { window: boolean | string; throughput: number | null } & Record<string, unknown>;
   management: { review: "auto" | "manual" } & Record<string, unknown>;
   default_character: string;
 }

@@ -59,6 +59,7 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     seconds: float | None = None
     copies: int = 2
     hold: int = 2
+    lasts: float | None = None  # seconds after which the rule is removed
     drop: bool = False  # a held template is dropped in the end, not released
 
 
@@ -87,6 +88,8 @@ def check_rule(rule: Rule) -> str | None:
         return "probability must be between 0 and 1"
     if rule.status is not None and not 200 <= rule.status <= 599:
         return "status must be between 200 and 599"
+    if rule.lasts is not None and rule.lasts <= 0:
+        return "lasts must be more than 0"
     return "seconds must not be negative" if rule.seconds is not None and rule.seconds < 0 else None
 
 
@@ -122,6 +125,7 @@ class ActiveRule:
         self.seen = 0
         self.struck = 0
         self.held: list[Held] = []
+        self.ends_at: float | None = None
         self._random = random
 
     def strike(
@@ -172,6 +176,11 @@ class Faults:
             active.release()
         self._sort()
         return active
+
+    def end(self, active: ActiveRule) -> None:
+        """Remove a rule whose time is over, unless it was removed or replaced before."""
+        if self._armed.get(active.rule.id) is active:
+            self.remove(active.rule.id)
 
     def all(self) -> list[ActiveRule]:
         """Return the active rules."""

@@ -1,5 +1,6 @@
 """Fault rules."""
 
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -10,6 +11,7 @@ from litestar.params import FromPath, JSONBody
 from gatepost_sandbox.control.problems import ControlError, not_found
 from gatepost_sandbox.control.recording import changes
 from gatepost_sandbox.faults import ActiveRule, Rule, check_rule
+from gatepost_sandbox.network import Network
 from gatepost_sandbox.world import World
 
 
@@ -20,7 +22,14 @@ def show(active: ActiveRule) -> dict[str, Any]:
         "seen": active.seen,
         "struck": active.struck,
         "held": len(active.held),
+        "ends_at": active.ends_at,
     }
+
+
+def end_rule(network: Network, active: ActiveRule) -> None:
+    """Remove a rule whose time is over, and tell the feeds."""
+    network.faults.end(active)
+    network.watch.changed("faults")
 
 
 @get("/control/faults", sync_to_thread=False)
@@ -36,7 +45,12 @@ def add_fault(world: NamedDependency[World], data: JSONBody[Rule]) -> dict[str, 
     problem = check_rule(data)
     if problem is not None:
         raise ControlError(400, problem)
-    return show(world.network.faults.add(data))
+    network = world.network
+    active = network.faults.add(data)
+    if data.lasts is not None:
+        active.ends_at = network.clock.now() + data.lasts
+        network.clock.at(active.ends_at, partial(end_rule, network, active))
+    return show(active)
 
 
 @delete("/control/faults/{rule_id:str}", status_code=200)

@@ -1,0 +1,136 @@
+import { useState } from "preact/hooks";
+import { path } from "../shared/api";
+import { numbers } from "../shared/resources";
+import type { BusinessNumber } from "../shared/types";
+import { NumberForm } from "./NumberForm";
+import { Action, Card, Choice, Empty, Loaded, Tag } from "./ui";
+
+const RATINGS = ["GREEN", "YELLOW", "RED", "UNKNOWN"].map((one) => [one, one] as const);
+const STATUSES = ["CONNECTED", "FLAGGED", "RESTRICTED", "BANNED", "PENDING", "DISCONNECTED"].map(
+  (one) => [one, one] as const,
+);
+const TIERS = [
+  ["250", "250 people a day"],
+  ["1000", "1,000 people a day"],
+  ["10000", "10,000 people a day"],
+  ["100000", "100,000 people a day"],
+  ["0", "no limit"],
+] as const;
+
+/** The official numbers: registration, quality, tier and status. */
+export function NumbersPart() {
+  const [adding, setAdding] = useState(false);
+  return (
+    <Loaded of={numbers}>
+      {(all) => (
+        <div class="stack">
+          {all.length === 0 && (
+            <Empty title="There is no number yet">
+              A business sends with the token of a registered number. Register one, or let your program do it.
+            </Empty>
+          )}
+          {all.length === 0 || adding ? (
+            <Card title="New number">
+              <NumberForm onEnd={() => setAdding(false)} cancel={adding} />
+            </Card>
+          ) : (
+            <div class="row">
+              <button type="button" class="button primary" onClick={() => setAdding(true)}>
+                Register a number
+              </button>
+            </div>
+          )}
+          {all.map((number) => (
+            <OneNumber key={number.phone_number_id} number={number} />
+          ))}
+        </div>
+      )}
+    </Loaded>
+  );
+}
+
+function OneNumber({ number }: { number: BusinessNumber }) {
+  const [changing, setChanging] = useState(false);
+  const { tier, window } = number.effective.limits;
+  const base = path`numbers/${number.phone_number_id}`;
+  const tags = (
+    <>
+      <Tag look={number.status === "CONNECTED" ? "good" : "bad"}>{number.status}</Tag>{" "}
+      <Tag look={({ GREEN: "good", YELLOW: "warn", RED: "bad" } as const)[number.quality_rating] ?? ""}>
+        quality {number.quality_rating}
+      </Tag>
+    </>
+  );
+  return (
+    <Card title={number.name} tags={tags}>
+      <dl class="facts">
+        <dt>Id</dt>
+        <dd class="mono">{number.phone_number_id}</dd>
+        <dt>Phone</dt>
+        <dd class="mono">{number.phone}</dd>
+        <dt>Account</dt>
+        <dd class="mono">{number.waba_id}</dd>
+        <dt>Callbacks</dt>
+        <dd class="mono">{number.callback_url ?? "none: statuses and messages go nowhere"}</dd>
+        <dt>24-hour window</dt>
+        <dd>{window ? "kept" : "off"}</dd>
+        <dt>Tier</dt>
+        <dd>{tier === null ? "off" : tier === 0 ? "no limit" : `${tier} people a day`}</dd>
+      </dl>
+      {changing ? (
+        <NumberForm number={number} onEnd={() => setChanging(false)} cancel />
+      ) : (
+        <>
+          <div class="fields">
+            <Setter
+              label="Quality"
+              what="rating"
+              to={`${base}/quality`}
+              value={number.quality_rating}
+              options={RATINGS}
+            />
+            <Setter label="Tier" what="tier" to={`${base}/tier`} value={String(tier ?? 0)} options={TIERS} numeric />
+            <Setter label="Status" what="status" to={`${base}/status`} value={number.status} options={STATUSES} />
+          </div>
+          <div class="row">
+            <button type="button" class="button" onClick={() => setChanging(true)}>
+              Change
+            </button>
+            <Action
+              label="Delete"
+              look="danger"
+              confirm={`Delete ${number.name}?`}
+              requests={[{ method: "DELETE", path: base }]}
+              changes={["numbers", "templates"]}
+            />
+          </div>
+        </>
+      )}
+    </Card>
+  );
+}
+
+interface SetterProps {
+  label: string;
+  what: string;
+  to: string;
+  value: string;
+  options: readonly (readonly [string, string])[];
+  numeric?: boolean;
+}
+
+/** A choice with a button that tells the network's decision. */
+function Setter({ label, what, to, value, options, numeric }: SetterProps) {
+  const [chosen, setChosen] = useState(value);
+  const known = options.some(([one]) => one === value) ? options : [[value, value] as const, ...options];
+  return (
+    <div class="setter">
+      <Choice label={label} value={chosen} options={known} onChange={setChosen} />
+      <Action
+        label={`Set ${label.toLowerCase()}`}
+        requests={[{ method: "POST", path: to, body: { [what]: numeric ? Number(chosen) : chosen } }]}
+        changes={["numbers"]}
+      />
+    </div>
+  );
+}
