@@ -166,7 +166,8 @@ export function RequestForm<T = unknown>({ submit, build, changes, children, onD
     setBusy(true);
     setProblem("");
     try {
-      onDone?.(await perform<T>(build(), changes));
+      const answer = await perform<T>(build(), changes); // not inside of onDone?.(…), which would skip it
+      onDone?.(answer);
     } catch (error) {
       setProblem(messageOf(error));
     }
@@ -220,8 +221,8 @@ interface FieldProps {
 export function Field({ label, value, onChange, hint, inputMode, list, placeholder, wide }: FieldProps) {
   const id = useId();
   return (
-    <label class={wide ? "field wide" : "field"} for={id}>
-      <span>{label}</span>
+    <div class={wide ? "field wide" : "field"}>
+      <label for={id}>{label}</label>
       <input
         id={id}
         type="text"
@@ -245,7 +246,7 @@ export function Field({ label, value, onChange, hint, inputMode, list, placehold
           {hint}
         </small>
       )}
-    </label>
+    </div>
   );
 }
 
@@ -260,8 +261,8 @@ interface ChoiceProps {
 export function Choice({ label, value, options, onChange, hint }: ChoiceProps) {
   const id = useId();
   return (
-    <label class="field" for={id}>
-      <span>{label}</span>
+    <div class="field">
+      <label for={id}>{label}</label>
       <select
         id={id}
         value={value}
@@ -279,7 +280,7 @@ export function Choice({ label, value, options, onChange, hint }: ChoiceProps) {
           {hint}
         </small>
       )}
-    </label>
+    </div>
   );
 }
 
@@ -295,8 +296,8 @@ interface AreaProps {
 export function Area({ label, value, onChange, onPaste, hint, rows = 4 }: AreaProps) {
   const id = useId();
   return (
-    <label class="field" for={id}>
-      <span>{label}</span>
+    <div class="field">
+      <label for={id}>{label}</label>
       <textarea
         id={id}
         rows={rows}
@@ -311,7 +312,7 @@ export function Area({ label, value, onChange, onPaste, hint, rows = 4 }: AreaPr
           {hint}
         </small>
       )}
-    </label>
+    </div>
   );
 }
 
