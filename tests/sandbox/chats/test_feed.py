@@ -79,6 +79,15 @@ async def test_a_reset_changes_everything_and_the_feed_goes_on(sandbox: Driver) 
         assert (await feed.until("message"))["message"]["view"] == {"text": "after"}
 
 
+async def test_chats_that_are_gone_are_read_again(sandbox: Driver) -> None:
+    await sandbox.text(ANA)
+    async with open_feed(sandbox) as feed:
+        await sandbox.control("POST", f"people/{ANA}/number", {"phone": "5511999997777"})
+        await feed.until("changed", what="all")
+        await sandbox.control("DELETE", f"numbers/{NUMBER}")
+        await feed.until("changed", what="all")
+
+
 async def test_the_ledger_is_pushed_to_those_who_ask(sandbox: Driver) -> None:
     async with open_feed(sandbox, "?ledger=true") as feed, open_feed(sandbox) as other:
         await sandbox.text(ANA)

@@ -163,13 +163,16 @@ class Feeds:
         if self._network is None or self._qr is None or not self._feeds:
             return
         views = ChatViews(self._network, self._qr)
+        shown: dict[int, dict[str, Any]] = {}  # each chat once, however many of its messages changed
         for what in changed:
             self._send(None, write_event("changed", {"what": what}))
         for message in messages.values():
             chat = self._network.chats.find(message.person, message.number)
             if chat is not None and self._follows(message.person):
                 chats.pop(id(chat), None)
-                event = {"chat": views.chat(chat), "message": views.message(message)}
+                if id(chat) not in shown:
+                    shown[id(chat)] = views.chat(chat)
+                event = {"chat": shown[id(chat)], "message": views.message(message)}
                 self._send(message.person, write_event("message", event))
         for chat in chats.values():
             if self._follows(chat.person):

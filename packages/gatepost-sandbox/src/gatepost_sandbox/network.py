@@ -22,6 +22,7 @@ class Network(NetworkState):
         number = self.numbers.pop(phone_number_id, None)
         if number is not None:
             self.chats.forget_number(phone_number_id)
+            self.watch.changed("all")
             await number.outbox.close()
         return number is not None
 

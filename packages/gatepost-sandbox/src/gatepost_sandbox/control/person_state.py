@@ -70,7 +70,7 @@ async def change_person_number(
     network.people.move(old, new)
     for chat in network.chats.move(old, new):
         _tell_business(world, chat.number, name, old, new)
-        network.chats.tell_chat(chat)
+    network.watch.changed("all")  # the chats of the old number are gone
     return {"phone": new, "old_phone": old, "chats": sum(1 for _ in network.chats.latest(new))}
 
 
