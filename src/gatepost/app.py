@@ -215,6 +215,7 @@ class Gatepost:
             figures=MetricsSource(self._api_db, self._clock, self._metrics, self._owned, self._settings.metrics.token),
             public_url=server.public_url.rstrip("/"),
             origin=origin_of(server.public_url),
+            sandbox_url=self._settings.clock.follow.rstrip("/"),
             plans=self._settings.plans,
             rate=self._settings.api.rate,
             burst=self._settings.api.burst,

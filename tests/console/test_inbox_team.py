@@ -1,10 +1,14 @@
 """Several people and several channels in one inbox."""
 
+from typing import Any
+
 from playwright.async_api import Locator, expect
 
-from tests.console.test_inbox_page import message_of, open_first, say, write
+from gatepost_sandbox import SandboxSettings
+from tests.console.test_inbox_page import NUMBER, message_of, open_first, say, write
 from tests.console.visitor import Visitor, add_person, visiting
-from tests.running_gateway import Gateway
+from tests.gateway.checks import PERSON
+from tests.running_gateway import Gateway, running_gateway, running_sandbox
 
 BEN = "ben@example.com"
 SECOND = "100000000000002"
@@ -36,6 +40,7 @@ async def test_two_people_share_a_conversation(gateway: Gateway) -> None:
 
         for visitor in (ana, ben):
             await visitor.page.get_by_role("button", name="Details").click()
+        await expect(ana.page.get_by_role("link", name="Open the phone of this person")).to_have_count(0)
         await ana.page.get_by_role("combobox", name="Assigned to").click()
         await ana.page.get_by_role("option", name=BEN).click()
         await expect(ben.page.get_by_text("Assigned to You")).to_be_visible()
@@ -69,6 +74,22 @@ async def test_two_people_share_a_conversation(gateway: Gateway) -> None:
         await ana.page.get_by_role("button", name="Saved views").click()
         await ana.page.get_by_role("button", name="Done <b>", exact=True).click()
         await expect(row_of(ana, "I do.")).to_be_visible()
+
+
+async def test_the_phone_of_a_person_is_linked_at_a_sandbox(parted_database_url: str) -> None:
+    async with running_sandbox(SandboxSettings()) as url:
+        networks: Any = {"cloud__base_url": url, "qr__link_url": f"ws{url.removeprefix('http')}/qr/link"}
+        async with running_gateway(parted_database_url, clock__follow=url, **networks) as gateway:
+            await add_person(gateway)
+            await say(gateway, "Hello")
+            async with visiting(gateway) as visitor:
+                await visitor.sign_in("/inbox")
+                await open_first(visitor)
+                await visitor.page.get_by_role("button", name="Details").click()
+                link = visitor.page.get_by_role("link", name="Open the phone of this person")
+                await expect(link).to_have_attribute("href", f"{url}/#/{PERSON}/{NUMBER}")
+                await expect(link).to_have_attribute("rel", "noopener noreferrer")
+                await expect(link).to_have_attribute("target", "_blank")
 
 
 async def test_all_channels_in_one_list(gateway: Gateway) -> None:

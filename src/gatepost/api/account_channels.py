@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import msgspec
 from litestar import Request
 from litestar.params import FromPath
-from msgspec import Meta
+from msgspec import UNSET, Meta, UnsetType
 
 from gatepost.admin import channels as admin
 from gatepost.admin.channels import CloudNumber
@@ -140,8 +140,14 @@ async def _overviews(
             ChannelLink.of(link, now) if link else None,
             activity[row.id],
         )
-        found.append(ChannelOverview.of(row, **state, **more))
+        found.append(ChannelOverview.of(row, **state, sandbox_url=_sandbox_of(gateway, row), **more))
     return found
+
+
+def _sandbox_of(gateway: ApiContext, row: ChannelConfig) -> str | UnsetType:
+    """Return the sandbox if it is the network of a channel. A channel can have an address of its own."""
+    elsewhere = any(row.network.get(name) for name in ("base_url", "link_url"))
+    return UNSET if elsewhere else gateway.sandbox_url or UNSET
 
 
 def base_url(gateway: ApiContext, request: Request[Any, Any, Any]) -> str:

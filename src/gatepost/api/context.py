@@ -85,6 +85,7 @@ class ApiContext(msgspec.Struct, frozen=True):
     figures: MetricsSource
     public_url: str  # empty: derived from the request
     origin: str  # of the public URL; empty: derived from the request
+    sandbox_url: str  # of the sandbox whose clock is followed, so that it is the network; empty: none
     plans: Mapping[str, Plan]
     rate: float  # requests a second with one key
     burst: int

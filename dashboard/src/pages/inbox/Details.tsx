@@ -1,4 +1,5 @@
-import { Button, CloseButton, Group, Select, Stack, Text, Title } from "@mantine/core";
+import { Anchor, Button, CloseButton, Group, Select, Stack, Text, Title } from "@mantine/core";
+import { useChannel } from "../../shared/channels";
 import { perform } from "../../shared/mutations";
 import { useNames, usePeople } from "../../shared/people";
 import { useMayWork, useSession } from "../../shared/session/queries";
@@ -6,6 +7,7 @@ import { inFull } from "../../shared/times";
 import { showFailure } from "../../shared/ui/notices";
 import classes from "./Details.module.css";
 import { LabelPicker } from "./LabelPicker";
+import { phoneAddress, safeLink } from "./links";
 import { Notes } from "./Notes";
 import { type Conversation, useChangeConversation } from "./queries";
 import { personName } from "./words";
@@ -33,6 +35,7 @@ export function Details({ conversation, onClose }: Props) {
             +{contact.phone}
           </Text>
         )}
+        {contact.phone && <PhoneLink phone={contact.phone} />}
         <Text size="xs" c="dimmed">
           First contact on {inFull(conversation.created_at)}
         </Text>
@@ -46,6 +49,18 @@ export function Details({ conversation, onClose }: Props) {
         </Text>
       )}
     </aside>
+  );
+}
+
+/** At a sandbox, the page where one is the person. */
+function PhoneLink({ phone }: { phone: string }) {
+  const channel = useChannel();
+  const href = channel && safeLink(phoneAddress(channel, phone));
+  if (!href) return null;
+  return (
+    <Anchor size="sm" href={href} target="_blank" rel="noopener noreferrer">
+      Open the phone of this person
+    </Anchor>
   );
 }
 

@@ -1,3 +1,5 @@
+import type { Channel } from "../../shared/channels";
+
 export type TextPart = { text: string; href?: string };
 
 const ADDRESS = /\bhttps?:\/\/[^\s<>"'`]+/gi;
@@ -28,4 +30,12 @@ export function safeLink(address: string | null): string | undefined {
   } catch {
     return undefined;
   }
+}
+
+type Reached = Pick<Channel, "phone" | "network" | "sandbox_url">;
+
+/** The page of the sandbox with the chat of a person and a channel. Null: the channel's network is no sandbox. */
+export function phoneAddress({ phone, network, sandbox_url }: Reached, person: string): string | null {
+  const { phone_number_id: number = phone } = network as { phone_number_id?: string };
+  return sandbox_url ? `${sandbox_url}/#/${person}/${number}` : null;
 }

@@ -183,6 +183,13 @@ class ChannelOverview(AccountChannel, frozen=True, kw_only=True):
     waiting: Annotated[ChannelWaiting | None, Meta(examples=[None])]
     unread: Annotated[int, Meta(description=f"Unread conversations, up to {UNREAD_MAX:,}.", examples=[3])]
     attention: ChannelAttention
+    sandbox_url: Annotated[
+        str | UnsetType,
+        Meta(
+            description="The sandbox that is the network of this channel. Its page shows the phones of the people.",
+            examples=["http://127.0.0.1:8081"],
+        ),
+    ] = UNSET
     link: ChannelLink | UnsetType = UNSET
 
     @classmethod
