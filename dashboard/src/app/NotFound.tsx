@@ -6,7 +6,7 @@ export function NotFound() {
   useDocumentTitle("Page not found – Gatepost");
   return (
     <Center component="main" mih="60vh" p="xl">
-      <Stack align="center" gap="sm">
+      <Stack align="center" gap="sm" ta="center">
         <Title order={1} size="h2">
           There is no such page
         </Title>

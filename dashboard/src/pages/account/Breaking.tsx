@@ -5,7 +5,7 @@ import { Fragment } from "react";
 export function Breaking({ text }: { text: string }) {
   return (
     <Text span inherit display="inline-block" miw="12ch" style={{ overflowWrap: "anywhere" }}>
-      {text.split(/(?<=[@._-])/).map((part, index) => (
+      {text.split(/(?<=[@.])/).map((part, index) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: the parts of a text never move
         <Fragment key={index}>
           {index > 0 && <wbr />}

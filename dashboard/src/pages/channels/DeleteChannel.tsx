@@ -44,7 +44,7 @@ function Confirm({ channel }: { channel: Channel }) {
     });
   };
   return (
-    <Form action="Delete the channel" busy={remove.isPending} error={remove.error} onSubmit={submit}>
+    <Form action="Delete the channel" color="red" busy={remove.isPending} error={remove.error} onSubmit={submit}>
       <Text size="sm">
         This cannot be undone. Type the number <b>{channel.phone}</b> to confirm.
       </Text>

@@ -1,6 +1,6 @@
 import { ActionIcon, Button, Group, Text } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
-import { IconEdit, IconPlus, IconTags, IconTrash } from "@tabler/icons-react";
+import { IconEdit, IconPlus, IconTags, IconTrash, IconUsers } from "@tabler/icons-react";
 import { Link } from "@tanstack/react-router";
 import { type Label, useLabels } from "../../shared/labels";
 import { perform } from "../../shared/mutations";
@@ -69,7 +69,7 @@ function Row({ label, mayManage }: { label: Label; mayManage: boolean }) {
   return (
     <Group wrap="nowrap" gap="sm" flex={1} miw={0}>
       <ColorDot color={label.color} size={14} />
-      <Text fw={600} truncate flex={1} title={label.name}>
+      <Text fw={600} py="xs" flex={1} style={{ overflowWrap: "anywhere" }}>
         {label.name}
       </Text>
       <Button
@@ -77,9 +77,19 @@ function Row({ label, mayManage }: { label: Label; mayManage: boolean }) {
         size="compact-sm"
         renderRoot={(props) => <Link {...props} to="/contacts" search={{ label: label.id }} />}
         aria-label={`Contacts with ${label.name}`}
+        visibleFrom="xs"
       >
         Contacts
       </Button>
+      <ActionIcon
+        variant="subtle"
+        size="lg"
+        renderRoot={(props) => <Link {...props} to="/contacts" search={{ label: label.id }} />}
+        aria-label={`Contacts with ${label.name}`}
+        hiddenFrom="xs"
+      >
+        <IconUsers size={18} aria-hidden />
+      </ActionIcon>
       {mayManage && (
         <>
           <ActionIcon variant="subtle" color="gray" size="lg" aria-label={`Edit ${label.name}`} onClick={edit.open}>

@@ -11,12 +11,12 @@ export function SelectionBar({ selected, onDone }: Props) {
     <Transition mounted={count > 0} transition="slide-up" duration={150}>
       {(style) => (
         <Paper className={classes.bar} shadow="lg" style={style} role="region" aria-label="Selected deliveries">
-          <Group justify="space-between" gap="md" wrap="nowrap">
-            <Text size="sm" fw={600}>
+          <Group justify="space-between" gap="xs" wrap="nowrap">
+            <Text size="sm" fw={600} className={classes.count}>
               {count === 1 ? "1 delivery" : `${count} deliveries`}
             </Text>
             <Group gap="xs" wrap="nowrap">
-              <Button variant="subtle" color="gray" size="sm" onClick={onDone}>
+              <Button variant="subtle" color="gray" size="sm" px="xs" onClick={onDone}>
                 Cancel
               </Button>
               <RetryButton deliveries={[...selected]} onDone={onDone} />

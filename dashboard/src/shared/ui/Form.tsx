@@ -6,6 +6,7 @@ import { Problem } from "./Problem";
 
 type Props = {
   action: string;
+  color?: "red"; // for what cannot be undone
   busy: boolean;
   error: unknown;
   fields?: readonly string[]; // those of the API whose inputs say themselves what is wrong
@@ -14,7 +15,7 @@ type Props = {
 };
 
 /** A form: its inputs, what is wrong with the whole, and the button that sends it. Its values: `useFields`. */
-export function Form({ action, busy, error, fields = [], onSubmit, children }: Props) {
+export function Form({ action, color, busy, error, fields = [], onSubmit, children }: Props) {
   const submit = (event: FormEvent) => {
     event.preventDefault();
     event.stopPropagation(); // a dialog inside of another form
@@ -26,7 +27,7 @@ export function Form({ action, busy, error, fields = [], onSubmit, children }: P
         {children}
         <Problem>{error && !isShownAt(error, fields) ? inWords(error) : null}</Problem>
         <Group justify="flex-end">
-          <Button type="submit" loading={busy}>
+          <Button type="submit" color={color} loading={busy}>
             {action}
           </Button>
         </Group>
