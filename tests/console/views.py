@@ -227,7 +227,7 @@ VIEWS = [
     View("developers-refused-empty", "/developers/refused", "No refused requests", empty=True),
     View("usage", "/usage", "What each channel sent"),
     View("usage-table", "/usage", "Show as a plot", [click("button", "Show as a table")]),
-    View("team", "/account", "Code at sign-in"),
+    View("team", "/account", "(you)"),
     View("team-invite", "/account", "the gateway sends no e-mail", [click("button", "Invite")]),
     View("team-role", "/account", "Role of", [click("button", "Actions for"), click("menuitem", "Change the role")]),
     View("team-remove", "/account", "stays in the log", [click("button", "Actions for"), click("menuitem", "Remove")]),
