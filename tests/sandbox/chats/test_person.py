@@ -143,6 +143,21 @@ async def test_a_reaction_waits_for_the_phone(sandbox: Driver, ana: PersonPhone)
     assert (await ana.last())["reactions"] == [{"from": "business", "emoji": "🎉"}]
 
 
+async def test_a_chat_that_is_opened_offline_is_reported_later(
+    sandbox: Driver, receiver: Receiver, ana: PersonPhone
+) -> None:
+    await reads(sandbox, "when_open")
+    await sandbox.text(ANA)
+    await sandbox.advance(5)
+    await sandbox.control("POST", f"people/{ANA}/offline", {"seconds": 60})
+    chat = await ana.act("read")
+    assert (chat["unread"], chat["last"]["status"]) == (0, "delivered")
+    await sandbox.advance(59)
+    assert receiver.labels() == ["sent", "delivered"]
+    await sandbox.advance(2)
+    assert receiver.labels() == ["sent", "delivered", "read"]
+
+
 @for_each("seconds", [-1, 366 * 86_400 + 1, "soon", True])
 async def test_a_bad_time_is_refused(sandbox: Driver, seconds: Any) -> None:
     assert (await sandbox.call("POST", f"/control/people/{ANA}/offline", {"seconds": seconds})).status == 400

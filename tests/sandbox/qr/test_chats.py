@@ -203,6 +203,18 @@ async def test_a_phone_that_is_offline_for_a_while(empty: Driver, linked: Peer, 
     assert receipts(await linked.take_numbered()) == ["delivered", "read"]
 
 
+async def test_a_chat_that_is_opened_offline_is_reported_later(empty: Driver, linked: Peer, ana: PersonPhone) -> None:
+    await empty.control("PUT", f"people/{ANA}", {"reads": "when_open"})
+    await linked.send(1, ANA)
+    await empty.advance(5)
+    await empty.control("POST", f"people/{ANA}/offline", {"seconds": 60})
+    await ana.act("read")
+    await empty.advance(30)
+    assert receipts(await linked.take_numbered()) == ["sent", "delivered"]
+    await empty.advance(60)
+    assert receipts(await linked.take_numbered()) == ["read"]
+
+
 async def test_blocking_and_reporting_a_phone(empty: Driver, linked: Peer, ana: PersonPhone) -> None:
     assert (await ana.act("report"))["blocked"]
     assert (await empty.counts())["reports"] == 1

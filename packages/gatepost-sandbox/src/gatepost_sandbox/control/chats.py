@@ -20,7 +20,7 @@ from gatepost_sandbox.number_forms import network_form
 from gatepost_sandbox.numbers import Number
 from gatepost_sandbox.qr import incoming as qr_incoming
 from gatepost_sandbox.qr.phone import QrPhone
-from gatepost_sandbox.qr.sending import report
+from gatepost_sandbox.qr.sending import report_opened
 from gatepost_sandbox.sending import report_status
 from gatepost_sandbox.world import World
 
@@ -51,8 +51,9 @@ def list_chats(
     limit: Annotated[int, QueryParameter(ge=1, le=CHATS_MAX)] = 500,
 ) -> dict[str, Any]:
     """List the chats of a person, or all, latest first: ?person=&limit=."""
-    chats = world.network.chats.latest(None if person is None else read_person(person))
-    return {"chats": [world.views.chat(chat) for chat, _ in zip(chats, range(limit), strict=False)]}
+    phone = None if person is None else read_person(person)
+    chats = world.network.chats.latest(phone)
+    return {"person": phone, "chats": [world.views.chat(chat) for chat, _ in zip(chats, range(limit), strict=False)]}
 
 
 @get("/control/chats/{person:str}/{number:str}", sync_to_thread=False)
@@ -84,14 +85,10 @@ async def read_chat(world: NamedDependency[World], person: FromPath[str], number
 
 
 def _report_read(world: World, business: Number | QrPhone, message: ChatMessage) -> None:
-    if isinstance(business, Number):
-        if message.outgoing is not None:
-            report_status(world.network, business, message.outgoing, "read", opened=True)
-        return
-    sent = business.messages.get(message.id)
-    session = None if sent is None else world.qr.sessions.get(sent.session)
-    if session is not None and session.device is business:
-        report(world.qr, session, [message.id], "read", message.person)
+    if isinstance(business, QrPhone):
+        report_opened(world.qr, business, message.id)
+    elif message.outgoing is not None:
+        report_status(world.network, business, message.outgoing, "read", opened=True)
 
 
 @post("/control/chats/{person:str}/{number:str}/send", status_code=200, request_max_body_size=sends.BODY_MAX)

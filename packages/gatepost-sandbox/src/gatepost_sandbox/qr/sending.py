@@ -233,6 +233,17 @@ def _reach(qr: QrNetwork, session: Session, qr_phone: QrPhone, message: Message,
     report(qr, session, [message.id], status, message.to)
 
 
+def report_opened(qr: QrNetwork, qr_phone: QrPhone, message_id: str) -> None:
+    """Report that the person opened the chat of a message, as soon as the person's phone is online."""
+    message = qr_phone.messages.get(message_id)
+    session = None if message is None else qr.sessions.get(message.session)
+    if message is None or session is None or session.device is not qr_phone:
+        return
+    again = partial(report_opened, qr, qr_phone, message_id)
+    if not qr.network.offline.hold(message.to, message_id, again):
+        report(qr, session, [message_id], "read", message.to)
+
+
 def report(qr: QrNetwork, session: Session, ids: list[str], status: str, person: str) -> None:
     """Send a receipt for messages of a session."""
     for message_id in ids:
