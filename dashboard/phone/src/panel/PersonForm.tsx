@@ -1,12 +1,14 @@
 import { useState } from "preact/hooks";
 import { path } from "../shared/api";
-import type { Person, Reads } from "../shared/types";
+import type { Person } from "../shared/types";
 import { CHARACTERS, READS } from "./characters";
 import type { Request } from "./curl";
 import { ScriptEditor } from "./ScriptEditor";
 import { lineOf, replyOf, shorten } from "./script";
 import { Area, Check, Choice, Field, RequestForm } from "./ui";
-import { jsonOf, phoneDigits } from "./values";
+import { compact, jsonOf, phoneDigits } from "./values";
+
+const KEPT = ["user_id", "username", "phone_hidden", "identity_hash"] as const;
 
 /** Creates a person, or changes one. The script can be edited as rows or as JSON. */
 export function PersonForm({ person, onEnd, cancel }: { person?: Person; onEnd: () => void; cancel: boolean }) {
@@ -20,11 +22,10 @@ export function PersonForm({ person, onEnd, cancel }: { person?: Person; onEnd: 
   const build = (): Request => {
     const digits = phoneDigits(phone);
     if (!digits) throw new Error("Type the person's phone number, with the country code.");
-    // Fields that the form does not show stay as they are: the request replaces the whole profile.
-    const kept = person ? { ...person, phone: undefined } : {};
-    const own = { name: name.trim() || undefined, character, replies: replies() };
-    const reading = reads !== "automatic" || person?.reads ? { reads: reads as Reads } : {};
-    return { method: "PUT", path: path`people/${digits}`, body: { ...kept, ...own, ...reading } };
+    // The request replaces the whole profile, so it contains what the form does not show.
+    const kept = Object.fromEntries(KEPT.map((field) => [field, person?.[field] || undefined]));
+    const own = { name: name.trim(), character, reads, replies: replies() };
+    return { method: "PUT", path: path`people/${digits}`, body: compact({ ...own, ...kept }) };
   };
   const toggle = (asJson: boolean) => {
     if (asJson) setJson(JSON.stringify(safely(replies, person?.replies.map(shorten) ?? []), null, 2));

@@ -19,11 +19,11 @@ export function PhonesPart() {
       <Waiting sessions={waiting} phone={all.find((one) => !one.sessions.length)?.phone} />
       <Card title="Scan a QR code">
         <p class="hint">Link a phone to a program that shows a QR code, such as the dashboard.</p>
-        <ScanForm key={known[0]} phones={known} />
+        <ScanForm phones={known} />
       </Card>
       <details class="card">
         <summary>Type a pairing code</summary>
-        <PairForm key={known[0]} phones={known} />
+        <PairForm phones={known} />
       </details>
       <Loaded of={phones}>
         {(list) => (list.length ? list.map((one) => <OnePhone key={one.phone} phone={one} />) : <NoPhones />)}

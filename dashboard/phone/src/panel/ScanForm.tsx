@@ -17,7 +17,8 @@ function phoneOf(text: string): string {
 
 /** Scans a QR code with a phone: by camera, from a picture, or pasted as text. */
 export function ScanForm({ phones }: { phones: string[] }) {
-  const [phone, setPhone] = useState(phones[0] ?? "");
+  const [typed, setPhone] = useState<string | null>(null);
+  const phone = typed ?? phones[0] ?? "";
   const [code, setCode] = useState("");
   const [camera, setCamera] = useState(false);
   const [problem, setProblem] = useState("");
@@ -94,7 +95,8 @@ export function ScanForm({ phones }: { phones: string[] }) {
 
 /** Types a pairing code on a phone. */
 export function PairForm({ phones }: { phones: string[] }) {
-  const [phone, setPhone] = useState(phones[0] ?? "");
+  const [typed, setPhone] = useState<string | null>(null);
+  const phone = typed ?? phones[0] ?? "";
   const [code, setCode] = useState("");
   const build = (): Request => {
     if (!code.trim()) throw new Error("Type the pairing code that your program shows.");

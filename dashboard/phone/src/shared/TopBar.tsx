@@ -30,7 +30,8 @@ function Time() {
   const seconds = now.value;
   const pace = state.frozen ? "frozen" : state.speed === 1 ? "" : `× ${state.speed}`;
   return (
-    <a class="top-clock" href="#/panel/clock" aria-label="Clock of the sandbox">
+    <a class="top-clock" href="#/panel/clock">
+      <span class="visually-hidden">Clock of the sandbox: </span>
       <time dateTime={new Date(seconds * 1000).toISOString()}>
         <span class="top-day">{formatDay(seconds)}</span> {formatTime(seconds)}
       </time>
