@@ -22,7 +22,7 @@ EMAIL, PASSWORD = "ana@example.com", "correct horse battery"
 _HANDLED = "Failed to load resource"
 
 # Two frames after a change of the window the page is drawn again; text that is being faded in has too little contrast.
-_UNTIL_STILL = """new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))).then(() =>
+UNTIL_STILL = """new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))).then(() =>
     Promise.allSettled(
         document.getAnimations()
             .filter((one) => one.effect.getTiming().iterations !== Infinity)
@@ -101,7 +101,7 @@ class Visitor:
         schemes: dict[Any, Any] = {"light": {}, "dark": {} if thorough else _COLORS}
         for colors, rules in schemes.items():
             await page.emulate_media(color_scheme=colors)
-            await page.evaluate(_UNTIL_STILL)
+            await page.evaluate(UNTIL_STILL)
             assert await page.evaluate("document.documentElement.dataset.mantineColorScheme") == colors
             violations: list[dict[str, Any]] = (await page.evaluate(_AXE, rules))["violations"]
             found += [
@@ -111,7 +111,7 @@ class Visitor:
             ]
         await page.emulate_media(color_scheme="light")
         await page.set_viewport_size({"width": SMALL, "height": 740})
-        await page.evaluate(_UNTIL_STILL)
+        await page.evaluate(UNTIL_STILL)
         width = await page.evaluate("document.documentElement.scrollWidth")
         if width > SMALL:
             found.append(f"{view}: it is {width} pixels wide on a screen of {SMALL}")

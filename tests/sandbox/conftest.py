@@ -17,11 +17,11 @@ from .driver import START, Driver, Receiver
 
 
 @contextlib.contextmanager
-def running(settings: SandboxSettings, data: Path | None = None) -> Iterator[int]:
+def running(settings: SandboxSettings, data: Path | None = None, port: int = 0) -> Iterator[int]:
     """A sandbox served by a thread of its own for as long as the block lasts; gives its port."""
     ports: Queue[int] = Queue()
     loop = asyncio.new_event_loop()
-    serving = loop.create_task(serve("127.0.0.1", 0, settings, data=data, ready=ports.put, signals=False))
+    serving = loop.create_task(serve("127.0.0.1", port, settings, data=data, ready=ports.put, signals=False))
     thread = threading.Thread(target=_finish, args=(loop, serving))
     thread.start()
     try:

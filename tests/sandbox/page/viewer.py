@@ -7,7 +7,7 @@ from typing import Any
 from playwright.async_api import ConsoleMessage, Locator, Page, Request, async_playwright, expect
 
 from tests.console.browser import FLAGS, find_browser
-from tests.console.visitor import AXE, SMALL
+from tests.console.visitor import AXE, SMALL, UNTIL_STILL
 from tests.patience import PATIENCE
 
 # The browser reports an answer such as 400 as an error of the console; the page shows it.
@@ -59,6 +59,7 @@ class Viewer:
         schemes: list[Any] = ["light", "dark"]
         for colors in schemes:
             await page.emulate_media(color_scheme=colors)
+            await page.evaluate(UNTIL_STILL)
             violations: list[dict[str, Any]] = (await page.evaluate(_AXE))["violations"]
             found += [
                 f"{colors}: {one['id']}: {node['target']}: {node.get('failureSummary')}"

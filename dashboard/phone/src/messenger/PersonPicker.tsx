@@ -16,7 +16,7 @@ export function PeopleLinks({ title, beside = [] }: { title: string; beside?: st
   if (!known.length) return null;
   return (
     <nav class="people-links" aria-label={title}>
-      <h3>{title}</h3>
+      <p class="picker-label">{title}</p>
       <ul>
         {known.slice(0, MOST).map((one) => (
           <li key={one.phone}>
@@ -57,9 +57,9 @@ export function PersonPicker({ beside, title }: { beside: string[]; title: strin
   };
   return (
     <section class="picker" aria-label={title}>
-      <h2>{title}</h2>
+      {beside.length ? <h2>{title}</h2> : <h1>{title}</h1>}
       <PeopleLinks title="People" beside={beside} />
-      <h3>A new person</h3>
+      <p class="picker-label">A new person</p>
       <Field label="Name" value={name.value} onValue={(value) => (name.value = value)} onEnter={create} />
       <Field
         label="Phone number"

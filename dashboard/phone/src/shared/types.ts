@@ -118,6 +118,8 @@ export interface Person {
   name: string;
   character: string;
   reads?: Reads;
+  offline?: boolean;
+  offline_until?: number | null; // null while offline: until it is ended
   replies: Reply[];
   user_id: string | null;
   username: string | null;

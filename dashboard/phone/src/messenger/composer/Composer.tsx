@@ -6,7 +6,6 @@ import type { OpenChat } from "../phone";
 import { Icon } from "../ui/Icon";
 import { IconButton } from "../ui/IconButton";
 import { AttachSheet, attach } from "./AttachSheet";
-import { useTyping } from "./useTyping";
 import { VoiceBar } from "./VoiceBar";
 
 const LONGEST = 4096; // characters
@@ -16,7 +15,6 @@ export function Composer({ open, chat }: { open: OpenChat; chat: Chat | null }) 
   const recording = useSignal(false);
   const field = useRef<HTMLTextAreaElement>(null);
   const { quoted, editing, draft } = open;
-  const typing = useTyping(open);
   useGrowing(field, draft.value);
   useEffect(() => {
     if (quoted.value || editing.value) field.current?.focus();
@@ -30,7 +28,6 @@ export function Composer({ open, chat }: { open: OpenChat; chat: Chat | null }) 
     const text = draft.value.trim();
     if (!text) return;
     const [target, quote] = [editing.value?.id, quoted.value?.id];
-    typing.stop();
     reset();
     const body = target
       ? ({ type: "edit", target, text } as const)
@@ -70,7 +67,6 @@ export function Composer({ open, chat }: { open: OpenChat; chat: Chat | null }) 
           value={draft.value}
           onInput={(event) => {
             draft.value = event.currentTarget.value;
-            typing.note();
           }}
           onKeyDown={onKeyDown}
           onPaste={onPaste}

@@ -65,7 +65,7 @@ function Preview({ attachment }: { attachment: Attachment }) {
   if (attachment.kind === "image" || attachment.kind === "sticker") {
     return <img class="preview" src={url} alt={`Preview of ${attachment.filename}`} />;
   }
-  if (attachment.kind === "audio") return <AudioPlayer url={url} voice={attachment.voice} />;
+  if (attachment.kind === "audio") return <AudioPlayer url={url} voice={attachment.voice} blob={attachment.blob} />;
   if (attachment.kind === "video") {
     // biome-ignore lint/a11y/useMediaCaption: the person's own file has no captions
     return <video class="preview" src={url} controls aria-label="Preview" />;

@@ -7,7 +7,7 @@ import { Icon } from "../ui/Icon";
 const FLAT = Array.from({ length: BARS }, () => 0.12);
 
 /** A player for voice messages and other sounds: play, progress, how long. */
-export function AudioPlayer({ url, voice }: { url: string; voice: boolean }) {
+export function AudioPlayer({ url, voice, blob }: { url: string; voice: boolean; blob?: Blob }) {
   const audio = useRef<HTMLAudioElement>(null);
   const playing = useSignal(false);
   const at = useSignal(0);
@@ -16,7 +16,7 @@ export function AudioPlayer({ url, voice }: { url: string; voice: boolean }) {
   const sound = useSignal<Sound | null>(null);
   useEffect(() => {
     let shown = true;
-    readSound(url).then((read) => {
+    readSound(blob ?? url).then((read) => {
       if (!shown || !read) return;
       sound.value = read;
       length.value = read.seconds;
@@ -24,7 +24,7 @@ export function AudioPlayer({ url, voice }: { url: string; voice: boolean }) {
     return () => {
       shown = false;
     };
-  }, [url, sound, length]);
+  }, [url, blob, sound, length]);
   const toggle = () => {
     const player = audio.current;
     if (!player) return;

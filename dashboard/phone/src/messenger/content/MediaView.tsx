@@ -47,12 +47,15 @@ function FileCard({ url, media }: { url: string; media: Media }) {
   const name = media.filename || mediaWord(media);
   const details = [sizeWord(media.size), media.mime_type].filter(Boolean).join(" · ");
   return (
-    <a class="file-card" href={url} download={name} aria-label={`Download ${name}`}>
+    <a class="file-card" href={url} download={name}>
       <span class="file-icon">
         <Icon name="file" size={22} />
       </span>
       <span class="file-text">
-        <span class="file-name">{name}</span>
+        <span class="file-name">
+          <span class="visually-hidden">Download </span>
+          {name}
+        </span>
         <span class="file-details">{details}</span>
       </span>
       <Icon name="download" />

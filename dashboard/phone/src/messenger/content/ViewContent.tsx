@@ -5,8 +5,13 @@ import { ListButton, PollCard, ProductsCard } from "./Choices";
 import { MediaView } from "./MediaView";
 import { RichText } from "./RichText";
 
-/** Everything that a message shows, from its header to its buttons. */
-export function ViewContent({ view, message }: { view: View; message: Message }) {
+interface Props {
+  view: View;
+  message: Message;
+}
+
+/** What a message shows, from its header to its footer. */
+export function ViewBody({ view, message }: Props) {
   return (
     <>
       <Head view={view} />
@@ -18,6 +23,14 @@ export function ViewContent({ view, message }: { view: View; message: Message })
           {view.footer}
         </p>
       ) : null}
+    </>
+  );
+}
+
+/** What can be chosen below a message: cards, a list, products, buttons. */
+export function ViewChoices({ view, message }: Props) {
+  return (
+    <>
       {view.cards?.length ? <Carousel cards={view.cards} message={message} /> : null}
       {view.list ? <ListButton list={view.list} message={message} /> : null}
       {view.products ? <ProductsCard products={view.products} message={message} /> : null}
@@ -41,7 +54,7 @@ function Head({ view }: { view: View }) {
   );
 }
 
-function Attached({ view, message }: { view: View; message: Message }) {
+function Attached({ view, message }: Props) {
   return (
     <>
       {view.location ? <PlaceCard place={view.location} /> : null}
@@ -79,7 +92,8 @@ function Carousel({ cards, message }: { cards: View[]; message: Message }) {
       {cards.map((card, index) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: cards have no id and never move
         <li class="carousel-card" key={index}>
-          <ViewContent view={card} message={message} />
+          <ViewBody view={card} message={message} />
+          <ViewChoices view={card} message={message} />
         </li>
       ))}
     </ul>

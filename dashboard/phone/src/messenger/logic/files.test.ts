@@ -19,5 +19,7 @@ it("sends a file as what it is", () => {
 it("says why a file cannot be sent", () => {
   expect(fileProblem({ name: "a.png", size: 1 })).toBeNull();
   expect(fileProblem({ name: "a.png", size: 0 })).toBe("a.png is empty.");
-  expect(fileProblem({ name: "a.png", size: LARGEST + 1 })).toBe("a.png has 7.0 MB; the sandbox takes at most 7.0 MB.");
+  expect(fileProblem({ name: "a.png", size: LARGEST + 1 })).toBe(
+    "a.png has 16.0 MB; the sandbox takes at most 16.0 MB.",
+  );
 });

@@ -3,7 +3,7 @@
 import type { MediaKind, Send } from "../types";
 import { sizeWord } from "./words";
 
-export const LARGEST = 7_000_000; // bytes: with base64 it fits into a request of the control API
+export const LARGEST = 16_000_000; // bytes: with base64 it fits into a request of the control API
 
 const IMAGES = new Set(["image/png", "image/jpeg", "image/webp", "image/gif"]);
 

@@ -22,12 +22,12 @@ export interface Sound {
   seconds: number;
 }
 
-/** Read a sound; null if the browser cannot decode it. */
-export async function readSound(url: string): Promise<Sound | null> {
+/** Read a sound of the sandbox or of this page; null if the browser cannot decode it. */
+export async function readSound(source: string | Blob): Promise<Sound | null> {
   try {
-    const response = await fetch(url);
-    const bytes = await response.arrayBuffer();
-    if (!response.ok || bytes.byteLength > LARGEST) return null;
+    const from = source instanceof Blob ? source : await fetch(source);
+    const bytes = await from.arrayBuffer();
+    if (("ok" in from && !from.ok) || bytes.byteLength > LARGEST) return null;
     const buffer = await new OfflineAudioContext(1, 1, 16_000).decodeAudioData(bytes);
     return { bars: peaks(buffer.getChannelData(0)), seconds: buffer.duration };
   } catch {

@@ -107,7 +107,7 @@ export function initials(name: string): string {
 
 /** Return a number from 0 to `count` - 1 that stays the same for a text: to choose a colour. */
 export function shade(text: string, count: number): number {
-  let sum = 5;
-  for (const char of text) sum = (sum * 37 + (char.codePointAt(0) ?? 0)) % 65_521;
-  return sum % count;
+  let hash = 0x811c9dc5; // FNV-1a
+  for (const char of text) hash = Math.imul(hash ^ (char.codePointAt(0) ?? 0), 0x01000193) >>> 0;
+  return hash % count;
 }

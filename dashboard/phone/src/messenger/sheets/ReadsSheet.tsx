@@ -3,7 +3,6 @@ import { useId } from "preact/hooks";
 import { call, path } from "../../shared/api";
 import { people } from "../../shared/resources";
 import type { Person, Reads } from "../../shared/types";
-import { writableProfile } from "../logic/profile";
 import type { PhoneState } from "../phone";
 import { Sheet } from "../ui/Sheet";
 
@@ -19,7 +18,7 @@ export function ReadsSheet({ phone, profile, name }: { phone: PhoneState; profil
   const group = useId();
   const choose = (reads: Reads) => {
     chosen.value = reads;
-    const body = { ...writableProfile(profile, name), reads };
+    const body = { ...(profile ?? { name }), reads };
     phone.attempt(async () => {
       await call("PUT", path`people/${phone.person}`, body);
       await people.load();

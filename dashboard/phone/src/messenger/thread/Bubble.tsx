@@ -1,5 +1,5 @@
 import type { Message } from "../../shared/types";
-import { ViewContent } from "../content/ViewContent";
+import { ViewBody, ViewChoices } from "../content/ViewContent";
 import { groupReactions, ticks } from "../logic/threadRows";
 import { clockTime } from "../logic/times";
 import { statusWord } from "../logic/words";
@@ -36,9 +36,10 @@ export function Bubble({ message, first, last, business, tabbable }: Props) {
             <Icon name="block" size={16} /> This message was deleted
           </p>
         ) : (
-          <ViewContent view={message.view} message={message} />
+          <ViewBody view={message.view} message={message} />
         )}
         <Meta message={message} own={own} />
+        {message.deleted ? null : <ViewChoices view={message.view} message={message} />}
       </article>
       {message.deleted ? null : (
         <IconButton
