@@ -17,6 +17,7 @@ from gatepost.cli.command import CommandSession, Config, Data, DatabaseUrl, load
 from gatepost.cli.http_call import call
 from gatepost.cli.output import failing
 from gatepost.cli.sandbox.child import running_sandbox
+from gatepost.cli.sandbox.control_client import ControlClient
 from gatepost.cli.sandbox.package import require_sandbox
 from gatepost.cli.serve import OnReady, check_port, leave_root, run_gateway
 from gatepost.database_lifecycle import opened
@@ -101,8 +102,7 @@ async def make_ready(session: CommandSession, base_url: str, sandbox_url: str) -
     )
     for channel in await demo.official_channels(session.db):
         await _register(session, channel, base_url, sandbox_url)
-    scanning = {"phone": demo.QR_PHONE, "name": "Demo QR number", "auto_scan": 1}
-    await asyncio.to_thread(call, f"{sandbox_url}/control/phones", scanning)
+    await asyncio.to_thread(_prepare_sandbox, ControlClient(sandbox_url))
     await demo.link_phone(session.db, session.now)
     bearer = {"Authorization": f"Bearer {quickstart.channels[0].api_key}"}
     await asyncio.to_thread(call, f"{base_url}/api/v1/templates/sync", {}, bearer)
@@ -125,6 +125,13 @@ async def _register(session: CommandSession, channel: ChannelConfig, base_url: s
     }
     await asyncio.to_thread(call, f"{sandbox_url}/control/numbers", number)
     await mark_stale(session.db, channel.id, session.now, STALE_TEMPLATES)
+
+
+def _prepare_sandbox(sandbox: ControlClient) -> None:
+    """Let the demo's own phone scan its code, and give the recipient of the first message a name."""
+    sandbox.post("phones", {"phone": demo.QR_PHONE, "name": "Demo QR number", "auto_scan": 1})
+    if RECIPIENT not in [person["phone"] for person in sandbox.get("people")]:
+        sandbox.put(f"people/{RECIPIENT}", {"name": "Ana Souza"})
 
 
 def describe(quickstart: Quickstart, folder: Path) -> str:
