@@ -66,6 +66,15 @@ export function openChat(person: string, number: string | null): void {
   go({ ...phones, open: number ? { ...others, [person]: number } : others });
 }
 
+/** Gives the phone of a person another number, with its open chat. */
+export function renamePerson(old: string, person: string): void {
+  const now = route.value;
+  if (now.view !== "phones" || !now.persons.includes(old)) return;
+  const persons = [...new Set(now.persons.map((one) => (one === old ? person : one)))];
+  const { [old]: chat, ...others } = now.open;
+  go({ ...now, persons, open: chat ? { ...others, [person]: chat } : others }, true);
+}
+
 globalThis.addEventListener?.("hashchange", () => {
   route.value = parseRoute(location.hash);
 });

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { go } from "./route";
+import { go, route } from "./route";
 import { chatOf, chatsOf, chatsRead, loadChats, onRing, receive, threadOf } from "./store";
 import type { Chat, Message } from "./types";
 
@@ -61,7 +61,7 @@ afterEach(() => {
 });
 
 test("chats are shown latest first, and an event moves its chat to the top", async () => {
-  answers[`/control/chats?person=${ANA}`] = { chats: [chat("2", message(9)), chat("1", message(5))] };
+  answers[`/control/chats?person=${ANA}`] = { person: ANA, chats: [chat("2", message(9)), chat("1", message(5))] };
   await loadChats(ANA);
   expect(chatsRead.value.has(ANA)).toBe(true);
   expect(chatsOf(ANA).map((one) => one.number.id)).toEqual(["2", "1"]);
@@ -70,12 +70,22 @@ test("chats are shown latest first, and an event moves its chat to the top", asy
   expect(chatOf(ANA, "1")?.unread).toBe(1);
 });
 
+test("a number in another form than the network's gets that form, and keeps its open chat", async () => {
+  const written = "551199990000";
+  answers[`/control/chats?person=${written}`] = { person: ANA, chats: [] };
+  answers[`/control/chats?person=${ANA}`] = { person: ANA, chats: [chat("1", message(5))] };
+  go({ view: "phones", persons: ["15550001", written], open: { [written]: "1" } });
+  await loadChats(written);
+  expect(route.value).toEqual({ view: "phones", persons: ["15550001", ANA], open: { [ANA]: "1" } });
+  expect(chatsOf(ANA).map((one) => one.number.id)).toEqual(["1"]);
+});
+
 test("what the feed tells while the chats are read is not lost", async () => {
   let open = () => {};
   gates[`/control/chats?person=${ANA}`] = new Promise((resolve) => {
     open = resolve;
   });
-  answers[`/control/chats?person=${ANA}`] = { chats: [chat("1", message(5))] };
+  answers[`/control/chats?person=${ANA}`] = { person: ANA, chats: [chat("1", message(5))] };
   const reading = loadChats(ANA);
   receive("message", { chat: chat("1", message(6), { unread: 3 }), message: message(6) });
   open();

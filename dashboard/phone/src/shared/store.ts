@@ -4,7 +4,7 @@ import { batch, computed, effect, type ReadonlySignal, type Signal, signal } fro
 import { get, messageOf, path } from "./api";
 import { follow } from "./feed";
 import { refresh } from "./resources";
-import { route } from "./route";
+import { renamePerson, route } from "./route";
 import type { Chat, LedgerRow, Message } from "./types";
 
 const PAGE = 50; // messages
@@ -115,11 +115,16 @@ export function putMessage(person: string, number: string, message: Message): vo
   threads.get(chatKey(person, number))?.put(message);
 }
 
-/** Reads the chats of a person. */
+/** Reads the chats of a person. A number that the network writes in another form gets that form in the address too. */
 export async function loadChats(person: string): Promise<void> {
   const before = chats.peek();
   try {
-    const { chats: found } = await get<{ chats: Chat[] }>(`chats?person=${encodeURIComponent(person)}`);
+    const query = `chats?person=${encodeURIComponent(person)}`;
+    const { person: known, chats: found } = await get<{ person: string; chats: Chat[] }>(query);
+    if (known !== person) {
+      renamePerson(person, known);
+      return await loadChats(known);
+    }
     batch(() => {
       // What the feed told during the reading is newer than the answer.
       const kept = [...chats.value].filter(([key, chat]) => chat.person !== person || before.get(key) !== chat);
