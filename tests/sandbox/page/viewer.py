@@ -1,6 +1,6 @@
 """A person at the page of the sandbox: a page of the browser that records everything that must not happen."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -77,10 +77,12 @@ class Viewer:
 
 
 @asynccontextmanager
-async def viewing(base: str, *, width: int = 1280, colors: Any = "light") -> AsyncIterator[Viewer]:
+async def viewing(
+    base: str, *, width: int = 1280, colors: Any = "light", flags: Sequence[str] = ()
+) -> AsyncIterator[Viewer]:
     """Yield a viewer of a sandbox's page; afterwards, nothing may have gone wrong on it."""
     async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(executable_path=find_browser(), args=FLAGS)
+        browser = await playwright.chromium.launch(executable_path=find_browser(), args=[*FLAGS, *flags])
         try:
             page = await browser.new_page(
                 viewport={"width": width, "height": 800}, color_scheme=colors, reduced_motion="reduce", locale="en-GB"

@@ -6,7 +6,7 @@ import { chatsOf, chatsRead } from "../shared/store";
 import type { Person } from "../shared/types";
 import { ChatList } from "./list/ChatList";
 import { offlineUntil } from "./logic/profile";
-import { clockTime } from "./logic/times";
+import { barTime, clockTime } from "./logic/times";
 import { phoneWord, summary } from "./logic/words";
 import { PhoneContext, PhoneState } from "./phone";
 import { setOffline } from "./sheets/OfflineSheet";
@@ -69,7 +69,7 @@ function StatusBar({ name, phone, profile }: { name: string; phone: PhoneState; 
   return (
     <>
       <div class="status-bar">
-        <span class="status-time">{now.value ? clockTime(now.value) : ""}</span>
+        <span class="status-time">{now.value ? barTime(now.value) : ""}</span>
         <h1>
           <span dir="auto">{name}</span>
           {name === number ? null : <span class="status-number"> {number}</span>}

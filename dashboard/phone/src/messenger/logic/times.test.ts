@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { clockTime, dayKey, dayLabel, duration, shortTime, timeLeft } from "./times";
+import { barTime, clockTime, dayKey, dayLabel, duration, shortTime, timeLeft } from "./times";
 
 const at = (year: number, month: number, day: number, hour = 12) =>
   new Date(year, month - 1, day, hour).getTime() / 1000;
@@ -18,6 +18,10 @@ it("shortens times for the chat list", () => {
   expect(shortTime(at(2026, 11, 16, 8), now)).toBe(clockTime(at(2026, 11, 16, 8)));
   expect(shortTime(at(2026, 11, 15), now)).toBe("Yesterday");
   expect(shortTime(at(2026, 1, 2), now)).toMatch(/\d/);
+});
+
+it("shortens the time of the status bar", () => {
+  expect(barTime(now)).toMatch(/^\d{1,2}:\d{2}$/);
 });
 
 it("shows durations and what is left", () => {

@@ -7,6 +7,11 @@ export function clockTime(at: number): string {
   return new Date(at * 1000).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
 }
 
+/** Return the time for a status bar, where there is no room for "AM". */
+export function barTime(at: number): string {
+  return clockTime(at).replace(/\s*[AP]\.?M\.?$/i, "");
+}
+
 /** Return the local date as a key, such as "2026-11-16". */
 export function dayKey(at: number): string {
   const date = new Date(at * 1000);

@@ -1,7 +1,6 @@
 import { useSignal } from "@preact/signals";
 import { degrees } from "../logic/place";
 import type { OpenChat } from "../phone";
-import { Icon } from "../ui/Icon";
 import { Sheet } from "../ui/Sheet";
 import { Field } from "./Field";
 
@@ -22,14 +21,6 @@ export function LocationSheet({ chat, quote }: { chat: OpenChat; quote?: string 
     };
     if (await chat.send({ type: "location", ...place, ...(quote ? { quote } : {}) })) chat.phone.close();
   };
-  const locate = () =>
-    navigator.geolocation.getCurrentPosition(
-      ({ coords }) => {
-        latitude.value = coords.latitude.toFixed(5);
-        longitude.value = coords.longitude.toFixed(5);
-      },
-      () => chat.phone.say("The browser does not give the location. Type the coordinates."),
-    );
   return (
     <Sheet
       title="Send a location"
@@ -58,11 +49,6 @@ export function LocationSheet({ chat, quote }: { chat: OpenChat; quote?: string 
       {north === null || east === null ? <p class="field-hint">Degrees, such as -23.55052 and -46.63331.</p> : null}
       <Field label="Name (optional)" value={name.value} onValue={(value) => (name.value = value)} />
       <Field label="Address (optional)" value={address.value} onValue={(value) => (address.value = value)} />
-      {"geolocation" in navigator && isSecureContext ? (
-        <button type="button" class="button" onClick={locate}>
-          <Icon name="place" /> Use where I am
-        </button>
-      ) : null}
     </Sheet>
   );
 }
