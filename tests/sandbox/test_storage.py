@@ -137,6 +137,34 @@ async def test_a_kill_changes_nothing_that_can_be_seen(
     assert (await again.text(ANA)).wamid == (await kept.text(ANA)).wamid
 
 
+async def test_chats_are_kept_by_snapshots_too(client: Client, tmp_path: Path, receiver: Receiver) -> None:
+    """The second restart has nothing to replay: the first one began with a snapshot of everything."""
+    settings = SandboxSettings(seed=7, start=START, frozen=True, user_ids=False)
+    chat = f"chats/{ANA}/{NUMBER}"
+    with running(settings, tmp_path / "sandbox") as port:
+        sandbox = Driver(client, port)
+        await furnish(client, sandbox, receiver)
+        await sandbox.control("PUT", f"people/{ANA}", {"name": "Ana", "reads": "when_open"})
+        await sandbox.text(ANA, "unread")
+        await sandbox.control("POST", "clock", {"advance": 5})
+        views = [await sandbox.control("GET", path) for path in ("chats", "people", chat)]
+    for _ in range(2):
+        with running(SandboxSettings(), tmp_path / "sandbox") as port:
+            sandbox = Driver(client, port)
+            assert [await sandbox.control("GET", path) for path in ("chats", "people", chat)] == views
+    with running(SandboxSettings(), tmp_path / "sandbox") as port:
+        sandbox = Driver(client, port)
+        assert (await sandbox.control("POST", f"{chat}/read"))["unread"] == 0
+        shown = (await sandbox.control("GET", chat))["messages"]
+        [opened] = [message for message in shown if message["view"].get("text") == "unread"]
+        assert opened["status"] == "read"
+        await sandbox.control("POST", f"people/{BEN}/offline", {"seconds": 0})
+        await sandbox.control("POST", "clock", {"advance": 60})
+        assert (opened["id"], "read") in [(update["id"], update.get("status")) for update in receiver.updates()]
+        messages = (await sandbox.control("GET", f"chats/{BEN}/{NUMBER}"))["messages"]
+        assert {message["status"] for message in messages} == {"read"}
+
+
 async def test_what_was_on_its_way_to_the_business_goes_on(kept: Driver, kill: Kill, receiver: Receiver) -> None:
     await kept.register(receiver.url, callbacks={"retry": [60, 60]})
     receiver.answer = lambda _: 503
