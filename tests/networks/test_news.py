@@ -45,6 +45,14 @@ def template(**changes: Any) -> list[TemplateUpdate]:
             {"status": "REJECTED", "reason": "INVALID_FORMAT: Variables: Add words"},
         ),
         (
+            {
+                "event": "REJECTED",
+                "reason": "INVALID_FORMAT",
+                "rejection_info": {"reason": "It is not valid.", "recommendation": "Write more."},
+            },
+            {"status": "REJECTED", "reason": "INVALID_FORMAT: It is not valid: Write more."},
+        ),
+        (
             {"event": "PAUSED", "reason": None, "other_info": {"title": "FIRST_PAUSE", "description": "3 hours"}},
             {"status": "PAUSED", "reason": "FIRST_PAUSE: 3 hours"},
         ),

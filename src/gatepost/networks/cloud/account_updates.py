@@ -89,7 +89,8 @@ def _reason(value: Value) -> str | None:
         _word(other.get("title")),
         as_str(other.get("description"), 1000),
     ]
-    return ": ".join(dict.fromkeys(word for word in reasons if word)) or None
+    words = list(dict.fromkeys(word for word in reasons if word))
+    return ": ".join([*(word.rstrip(".") for word in words[:-1]), *words[-1:]]) or None
 
 
 def _template_quality(field: str, value: Value) -> list[Update]:
