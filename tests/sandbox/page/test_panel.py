@@ -2,8 +2,10 @@
 
 import io
 import json
+import re
 import shlex
 import subprocess
+from pathlib import Path
 from typing import Any, get_args
 
 import pytest
@@ -17,11 +19,12 @@ from gatepost_sandbox.settings import CharacterName
 from gatepost_sandbox.templates.template import Reason
 from tests.patience import PATIENCE
 from tests.sandbox.driver import NUMBER, Driver, Receiver
-from tests.sandbox.page.viewer import Viewer
+from tests.sandbox.page.viewer import Viewer, viewing
 from tests.sandbox.qr.peer import Peer
 from tests.sandbox.templates import made
 
 ANA = "5511999990000"
+FAKE_CAMERA = ("--use-fake-ui-for-media-stream", "--use-fake-device-for-media-stream")
 PARTS = ("faults", "clock", "people", "numbers", "phones", "templates", "ledger", "settings")
 
 
@@ -206,6 +209,62 @@ async def test_a_qr_code_is_scanned(viewer: Viewer, empty: Driver, way: str) -> 
         await viewer.button("Log out").click()
         await viewer.button("Log out all?").click()
         await viewer.see("not linked")
+
+
+def film(text: str, path: Path) -> Path:
+    """Write a film of a QR code that a browser can show as its camera: two grey frames of 640 × 480."""
+    scale, size = 5, (640, 480)
+    rows = [list(row) for row in segno.make(text).matrix]
+    left, top = (size[0] - len(rows) * scale) // 2, (size[1] - len(rows) * scale) // 2
+    light = bytearray(b"\xeb" * (size[0] * size[1]))
+    for y, row in enumerate(rows):
+        line = b"".join((b"\x10" if dark else b"\xeb") * scale for dark in row)
+        for repeat in range(scale):
+            start = (top + y * scale + repeat) * size[0] + left
+            light[start : start + len(line)] = line
+    frame = b"FRAME\n" + light + b"\x80" * (size[0] * size[1] // 2)
+    path.write_bytes(b"YUV4MPEG2 W640 H480 F10:1 Ip A1:1 C420jpeg\n" + frame * 2)
+    return path
+
+
+async def test_a_qr_code_is_seen_by_the_camera(empty: Driver, tmp_path: Path) -> None:
+    async with connect(f"{empty.base.replace('http', 'ws', 1)}/qr/link", proxy=None) as socket:
+        await Peer(socket).open("ch_1", "15550002222")
+        [session] = await empty.control("GET", "sessions")
+        camera = f"--use-file-for-fake-video-capture={film(session['code'], tmp_path / 'code.y4m')}"
+        async with viewing(empty.base, flags=[*FAKE_CAMERA, camera]) as viewer:
+            await viewer.open("#/panel/phones")
+            await viewer.button("Use the camera").click()
+            await expect(viewer.page.get_by_label("Code", exact=True)).to_have_value(session["code"])
+            await expect(viewer.button("Use the camera")).to_be_visible()  # the camera is closed
+            await viewer.button("Scan").click()
+            await viewer.see("done")
+        [session] = await empty.control("GET", "sessions")
+        assert session["phone"] == "15550002222"
+
+
+async def test_a_camera_that_is_missing_is_explained(viewer: Viewer) -> None:
+    await viewer.open("#/panel/phones")
+    await viewer.button("Use the camera").click()
+    await expect(viewer.page.get_by_role("alert").filter(has_text=re.compile("device|Permission"))).to_be_visible()
+    await viewer.button("Close the camera").click()
+    await expect(viewer.button("Use the camera")).to_be_visible()
+
+
+async def test_a_pairing_code_is_typed(viewer: Viewer, empty: Driver) -> None:
+    async with connect(f"{empty.base.replace('http', 'ws', 1)}/qr/link", proxy=None) as socket:
+        peer = Peer(socket)
+        await peer.open("ch_1", "15550002222")
+        code = (await peer.ask("pair", phone="15550002222"))["code"]
+        await viewer.open("#/panel/phones")
+        await viewer.see(f"pairing code {code}")
+        await viewer.page.get_by_text("Type a pairing code").click()
+        await viewer.page.get_by_label("Phone", exact=True).fill("15550002222")
+        await viewer.page.get_by_label("Pairing code").fill(code)
+        await viewer.button("Link").click()
+        await viewer.see("done")
+        [session] = await empty.control("GET", "sessions")
+        assert session["phone"] == "15550002222"
 
 
 async def test_what_is_no_code_is_explained(viewer: Viewer, empty: Driver) -> None:
