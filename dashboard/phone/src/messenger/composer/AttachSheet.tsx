@@ -65,7 +65,7 @@ function FileAction({ open, icon, label, accept, as, voice = false }: FileAction
   };
   return (
     <li>
-      <button type="button" class="action" onClick={() => input.current?.click()}>
+      <button type="button" class="sheet-action" onClick={() => input.current?.click()}>
         <Icon name={icon} /> {label}
       </button>
       <input

@@ -22,7 +22,7 @@ export function NewChatSheet({ phone }: { phone: PhoneState }) {
       <ul class="actions">
         {all.map((one) => (
           <li key={one.id}>
-            <button type="button" class="action" onClick={() => choose(one.id)}>
+            <button type="button" class="sheet-action" onClick={() => choose(one.id)}>
               <Avatar name={one.name || one.phone} />
               <span class="file-text">
                 <span class="file-name" dir="auto">

@@ -14,7 +14,7 @@ interface Props {
 export function Field({ label, value, onValue, onEnter, hint, inputMode = "text", autofocus }: Props) {
   const id = useId();
   return (
-    <div class="field">
+    <div class="chat-field">
       <label for={id}>{label}</label>
       <input
         id={id}

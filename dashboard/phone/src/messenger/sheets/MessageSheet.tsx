@@ -125,7 +125,7 @@ interface ActionProps {
 export function Action({ icon, label, onSelect, danger = false }: ActionProps) {
   return (
     <li>
-      <button type="button" class={danger ? "action danger" : "action"} onClick={onSelect}>
+      <button type="button" class={danger ? "sheet-action danger" : "sheet-action"} onClick={onSelect}>
         <Icon name={icon} /> {label}
       </button>
     </li>
