@@ -42,6 +42,7 @@ async def write_template(visitor: Visitor) -> None:
     """Write a template with a header, a variable and a button; hand it in, and wait until the network approves it."""
     page = visitor.page
     await page.get_by_role("button", name="Write a template").click()
+    await expect(page.get_by_role("heading", name="Write a template")).to_be_visible()  # the list has a field for names
     await page.get_by_label("Name").fill("order_ready")
     await page.get_by_label("Header", exact=True).fill("Order {{1}}")
     await page.get_by_label("Example for the header's variable").fill("4711")
@@ -98,6 +99,7 @@ async def test_a_template_is_written_approved_edited_and_deleted(official: Gatew
         await visitor.sign_in(f"/templates?channel={official.channel}")
         page = visitor.page
         await page.get_by_role("button", name="Write a template").click()
+        await expect(page.get_by_role("heading", name="Write a template")).to_be_visible()
         await page.get_by_label("Name").fill("Order sent")
         text = page.get_by_label("Text", exact=True)
         await text.fill("{{2}} hello")
