@@ -125,10 +125,8 @@ async def test_a_template_is_written_approved_edited_and_deleted(official: Gatew
         await expect(panel.get_by_text("See you soon")).to_be_visible()
         await panel.get_by_role("button", name="Delete").click()
         dialog = page.get_by_role("dialog", name="Delete the template")
-        assert await page.get_by_text("order_sent").count() > 0
         await dialog.get_by_role("button", name="Delete", exact=True).click()
-        # Others may appear: the network reports the deletion, and the gateway reads its templates again.
-        await expect(page.get_by_text("order_sent")).to_have_count(0)
+        await visitor.see("No templates yet")
         assert await page.title() == "Templates – Gatepost"
 
 

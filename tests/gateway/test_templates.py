@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from gatepost.store.network_updates import STALE_TEMPLATES
 from gatepost_sandbox import SandboxSettings
 from tests.gateway.checks import check_refused, until
 from tests.running_gateway import Answer, Gateway, running_gateway
@@ -233,7 +234,15 @@ async def test_the_networks_no_carries_its_own_words(gateway: Gateway) -> None:
     assert error["network"]["code"] == 100
     assert "30 days" in error["network"]["details"]
     assert error["network"]["details"] in answer.json()["message"]
-    assert NEW["name"] not in await names(gateway)  # others may be there: the network reports the deletion
+    assert await names(gateway) == []
+
+
+async def test_the_report_of_a_deletion_does_not_make_others_stale(gateway: Gateway) -> None:
+    made = await approved(gateway)
+    assert (await gateway.call("DELETE", f"{TEMPLATES}/{made['id']}")).status == 200
+    await gateway.sandbox("POST", "/control/clock", {"advance": 0})  # the network has reported it
+    assert await gateway.db.fetchval("SELECT count(*) FROM channels WHERE state ? $1", STALE_TEMPLATES) == 0
+    assert await names(gateway) == []
 
 
 async def test_a_name_is_taken_once(gateway: Gateway) -> None:

@@ -87,6 +87,7 @@ class Synced(msgspec.Struct, frozen=True):
 _HANDING_IN = timedelta(minutes=5)  # longer than any call to the network takes
 _WARNING = "FLAGGED"  # a report of what may come: nothing has changed yet
 _GONE = "DELETED"
+_LEAVING = ("PENDING_DELETION", _GONE)  # a template that is not here need not be read again for these
 _FIELDS = StoredTemplate.__struct_fields__
 _FACTS = _FIELDS[:9]  # columns that the network reports
 _STANDING = ("category", "status", "reason", "quality")  # columns that reports may change
@@ -284,7 +285,10 @@ async def _take_over(
 async def apply_template_reports(
     transaction: ChannelTransaction, news: Sequence[TemplateUpdate]
 ) -> list[TemplateUpdate]:
-    """Apply the network's reports in order, and emit its decisions. Return the reports of unknown templates."""
+    """Apply the network's reports in order, and emit its decisions.
+
+    Return the reports of unknown templates that the network still has; one that was deleted here is reported as well.
+    """
     conn, channel_id = transaction.conn, transaction.channel_id
     found = await _by_name(conn, channel_id, {change.name for change in news})
     statuses = {row["id"]: row["status"] for rows in found.values() for row in rows}
@@ -292,7 +296,7 @@ async def apply_template_reports(
     for change in news:
         template_id = _meant(change, found.get(change.name, ()))
         if template_id is None:
-            unknown.append(change)
+            unknown += [change] if change.status not in _LEAVING else []
         elif change.status == _GONE:
             await conn.execute("DELETE FROM templates WHERE channel_id = $1 AND id = $2", channel_id, template_id)
         elif row := await _note(transaction, template_id, change):  # none if it was deleted by an earlier report

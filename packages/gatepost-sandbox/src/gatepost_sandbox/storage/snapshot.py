@@ -72,12 +72,12 @@ class _Pickler(pickle.Pickler):
 class _Unpickler(pickle.Unpickler):  # the file is our own, in a folder that only its owner can write
     def __init__(self, file: Any, callback_client: CallbackClient) -> None:
         super().__init__(file)
-        self._courier = callback_client
+        self._callback_client = callback_client
 
     def persistent_load(self, name: str) -> CallbackClient:
         if name != _CALLBACK_CLIENT:
             raise pickle.UnpicklingError(name)
-        return self._courier
+        return self._callback_client
 
 
 def _private(path: str, flags: int) -> int:
