@@ -66,8 +66,10 @@ async def direct(options: argparse.Namespace) -> Turn:
     phones = cycle(range(FIRST, FIRST + RECIPIENTS))
 
     def submission(now: datetime) -> Submission:
-        draft = check_send(SendRequest(str(next(phones)), "Hello"), now)
-        return Submission(draft, ref, account_id, None, None, lambda id_, at: send_answer("official", draft, id_, at))
+        message = check_send(SendRequest(str(next(phones)), "Hello"), now)
+        return Submission(
+            message, ref, account_id, None, None, lambda id_, at: send_answer("official", message, id_, at)
+        )
 
     async def turn() -> int:
         now = datetime.now(UTC)

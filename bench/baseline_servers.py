@@ -42,8 +42,8 @@ _INSERT = """INSERT INTO bench_accepted (id, phone, body, created_at)
 def usual_answer() -> bytes:
     """Return the body of the gateway's response to a send."""
     now = datetime.now(UTC)
-    draft = check_send(SendRequest("551190000000", "Hello"), now)
-    return send_answer("official", draft, ids.new_id(now), now)
+    message = check_send(SendRequest("551190000000", "Hello"), now)
+    return send_answer("official", message, ids.new_id(now), now)
 
 
 class Shelf:

@@ -69,8 +69,8 @@ def test_there_is_a_send_of_every_type_and_each_passes() -> None:
         body = msgspec.json.decode(msgspec.json.encode(example), type=SendRequest)
         kind = "qr" if body.type == "poll" else "official"
         can = NETWORK_KINDS[kind].capabilities
-        draft = check_send(body, datetime(2026, 11, 15, tzinfo=UTC), can)
-        assert draft.type == body.type
+        message = check_send(body, datetime(2026, 11, 15, tzinfo=UTC), can)
+        assert message.type == body.type
 
 
 def test_sends_of_every_type_and_their_answers_fit_the_schemas() -> None:
@@ -82,10 +82,10 @@ def test_sends_of_every_type_and_their_answers_fit_the_schemas() -> None:
         for fields in (SMALLEST[type_], FULLEST[type_]):
             request = {"phone": PHONE, "type": type_, "send_at": "2026-11-16T10:00:00Z", **fields}
             assert not list(asked.iter_errors(request)), request
-            draft = check_send(msgspec.convert(request, SendRequest), now)
+            message = check_send(msgspec.convert(request, SendRequest), now)
             for name, kind in NETWORK_KINDS.items():
                 if type_ in kind.capabilities.types:
-                    answer = msgspec.json.decode(send_answer(name, draft, ids.new_id(now), now))
+                    answer = msgspec.json.decode(send_answer(name, message, ids.new_id(now), now))
                     assert not list(answered.iter_errors(answer)), answer
     bad: list[dict[str, Any]] = [{"media": {"id": 7}}, {"media": {}}, {"buttons": []}, {"header": {"type": "text"}}]
     for wrong in bad:

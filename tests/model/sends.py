@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from gatepost.model.errors import Invalid
-from gatepost.model.message import Draft, check_send
+from gatepost.model.message import CheckedMessage, check_send
 from gatepost.model.send_request import SendRequest
 
 NOW = datetime(2026, 11, 15, 10, 0, tzinfo=UTC)
@@ -128,7 +128,7 @@ FULLEST: dict[str, dict[str, Any]] = {
 }
 
 
-def check(type_: str, fields: dict[str, Any], **more: Any) -> Draft:
+def check(type_: str, fields: dict[str, Any], **more: Any) -> CheckedMessage:
     """Read as the API reads it, and check."""
     raw = msgspec.json.encode({"phone": PHONE, "type": type_} | fields)
     return check_send(msgspec.json.decode(raw, type=SendRequest), NOW, **more)

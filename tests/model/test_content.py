@@ -158,26 +158,32 @@ def test_nothing_breaks_the_check(where: tuple[str, Path], value: Any) -> None:
     fields = put(FULLEST[type_], path, value)
     try:
         request = msgspec.convert({"phone": PHONE, "type": type_} | fields, SendRequest)
-        draft = check_send(request, NOW)
+        message = check_send(request, NOW)
     except (Invalid, msgspec.ValidationError) as error:
         msgspec.json.encode(str(error))
         return
-    assert "\x00" not in draft.content
-    assert isinstance(msgspec.json.decode(draft.content), dict)
+    assert "\x00" not in message.content
+    assert isinstance(msgspec.json.decode(message.content), dict)
 
 
 # -- what a message refers to -----------------------------------------------------------------------------------------
 
 
 def test_a_text_refers_to_nothing() -> None:
-    draft = check("text", SMALLEST["text"])
-    assert (draft.media_ids, draft.links, draft.target, draft.template, draft.freeform) == ((), (), None, None, True)
+    message = check("text", SMALLEST["text"])
+    assert (message.media_ids, message.links, message.target, message.template, message.freeform) == (
+        (),
+        (),
+        None,
+        None,
+        True,
+    )
 
 
 def test_files_and_addresses_are_told() -> None:
-    draft = check("image", {"media": {"id": "med_" + "A" * 32}})
-    assert draft.media_ids == ("med_" + "a" * 32,)
-    assert msgspec.json.decode(draft.content) == {"media": MEDIA}
+    message = check("image", {"media": {"id": "med_" + "A" * 32}})
+    assert message.media_ids == ("med_" + "a" * 32,)
+    assert msgspec.json.decode(message.content) == {"media": MEDIA}
     assert check("image", {"media": LINK}).links == (LINK["link"],)
     assert check("buttons", FULLEST["buttons"]).media_ids == (MEDIA["id"],)
     assert check("cta_url", FULLEST["cta_url"]).links == (LINK["link"],)
@@ -185,10 +191,10 @@ def test_files_and_addresses_are_told() -> None:
 
 
 def test_a_reaction_tells_its_target() -> None:
-    draft = check("reaction", {"reaction": {"message_id": "a" * 32, "emoji": "❤️"}})
-    assert draft.target == UUID("a" * 32)
-    assert msgspec.json.decode(draft.content)["reaction"]["message_id"] == "A" * 32
-    assert draft.freeform
+    message = check("reaction", {"reaction": {"message_id": "a" * 32, "emoji": "❤️"}})
+    assert message.target == UUID("a" * 32)
+    assert msgspec.json.decode(message.content)["reaction"]["message_id"] == "A" * 32
+    assert message.freeform
 
 
 def test_a_reaction_does_not_answer() -> None:
@@ -446,9 +452,9 @@ def test_raw_components_are_kept_and_searched_for_files() -> None:
         {"type": "button", "sub_type": "url", "index": "0", "parameters": [{"type": "text", "text": "1"}]},
         {"type": "carousel", "cards": [card, card | {"card_index": 1}]},
     ]
-    draft = check("template", {"template": USE | {"components": components}})
-    assert msgspec.json.decode(draft.content)["template"]["components"] == components
-    assert (draft.links, draft.media_ids) == ((LINK["link"],), (MEDIA["id"],) * 2)
+    message = check("template", {"template": USE | {"components": components}})
+    assert msgspec.json.decode(message.content)["template"]["components"] == components
+    assert (message.links, message.media_ids) == ((LINK["link"],), (MEDIA["id"],) * 2)
     own = check("template", {"template": USE | {"components": [picture({"id": "1234567890"})]}})
     assert (own.links, own.media_ids) == ((), ())
     for wrong in ({}, {"id": "1", "link": LINK["link"]}, {"link": "ftp://x"}, {"id": "med_1"}):

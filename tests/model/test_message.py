@@ -109,18 +109,18 @@ def refusal(**fields: Any) -> Invalid:
 
 
 def test_two_fields_are_all_that_a_text_needs() -> None:
-    draft = check_send(request(), NOW)
-    assert msgspec.json.decode(draft.content) == {"body": "Hello"}
-    assert (draft.bulk, draft.fail_unknown, draft.send_at, draft.reply_to, draft.client_ref) == (False,) * 2 + (
-        None,
-    ) * 3
-    assert draft.expires_at(NOW) == NOW + timedelta(days=1)
+    message = check_send(request(), NOW)
+    assert msgspec.json.decode(message.content) == {"body": "Hello"}
+    assert (message.bulk, message.fail_unknown, message.send_at, message.reply_to, message.client_ref) == (
+        False,
+    ) * 2 + (None,) * 3
+    assert message.expires_at(NOW) == NOW + timedelta(days=1)
 
 
 def test_every_wish_arrives_in_the_draft() -> None:
     answered = ids.new_id(NOW)
     at = NOW + timedelta(hours=1)
-    draft = check_send(
+    message = check_send(
         request(
             preview_url=True,
             reply_to=ids.message_id(answered),
@@ -132,9 +132,14 @@ def test_every_wish_arrives_in_the_draft() -> None:
         ),
         NOW,
     )
-    assert msgspec.json.decode(draft.content) == {"body": "Hello", "preview_url": True}
-    assert (draft.bulk, draft.fail_unknown, draft.reply_to, draft.client_ref) == (True, True, answered, "order-1")
-    assert (draft.send_at, draft.expires_at(NOW)) == (at, at + timedelta(seconds=60))
+    assert msgspec.json.decode(message.content) == {"body": "Hello", "preview_url": True}
+    assert (message.bulk, message.fail_unknown, message.reply_to, message.client_ref) == (
+        True,
+        True,
+        answered,
+        "order-1",
+    )
+    assert (message.send_at, message.expires_at(NOW)) == (at, at + timedelta(seconds=60))
 
 
 @for_each(
@@ -178,22 +183,22 @@ zones = st.integers(-23 * 60, 23 * 60).map(lambda minutes: timezone(timedelta(mi
 @given(st.datetimes(timezones=st.none() | zones))
 def test_no_time_breaks_the_check(at: datetime) -> None:
     try:
-        draft = check_send(request(send_at=at), NOW)
+        message = check_send(request(send_at=at), NOW)
     except Invalid:
         assert at.tzinfo is None or at > NOW + SEND_AT_MAX
     else:
-        assert draft.send_at is None or NOW < draft.send_at <= NOW + SEND_AT_MAX
+        assert message.send_at is None or NOW < message.send_at <= NOW + SEND_AT_MAX
 
 
 @given(st.text(), st.text())
 def test_whatever_is_accepted_can_be_stored_and_comes_out_as_it_went_in(body: str, client_ref: str) -> None:
     try:
-        draft = check_send(request(body=body, client_ref=client_ref), NOW)
+        message = check_send(request(body=body, client_ref=client_ref), NOW)
     except Invalid:
         return
-    assert msgspec.json.decode(draft.content)["body"] == body
-    assert "\x00" not in draft.content + (draft.client_ref or "")
-    assert draft.client_ref == client_ref
+    assert msgspec.json.decode(message.content)["body"] == body
+    assert "\x00" not in message.content + (message.client_ref or "")
+    assert message.client_ref == client_ref
 
 
 def test_a_phone_is_checked_first() -> None:

@@ -85,7 +85,7 @@ def status_of(state: State, send_at: datetime | None, now: datetime) -> str:
     return STATUS[state]
 
 
-class Draft(msgspec.Struct, frozen=True, gc=False):
+class CheckedMessage(msgspec.Struct, frozen=True, gc=False):
     """A checked send request: the values to store, and the references to look up first."""
 
     phone: str
@@ -115,19 +115,19 @@ def check_send(
     request: SendRequest,
     now: datetime,
     can: Capabilities | None = None,
-) -> Draft:
+) -> CheckedMessage:
     """Check the fields of a send against every rule, and what the channel can send (None: everything).
 
     One error names all invalid fields.
     """
     try:
-        return _draft(request, now, can)
+        return _checked(request, now, can)
     except Invalid as first:
         raise _all_problems(request, now, can) or first from None
 
 
-def _draft(request: SendRequest, now: datetime, can: Capabilities | None) -> Draft:
-    """Return the draft, or raise the first violation."""
+def _checked(request: SendRequest, now: datetime, can: Capabilities | None) -> CheckedMessage:
+    """Return the checked message, or raise the first violation."""
     check_phone(request.phone)
     found = None if request.type == "text" else MessageReferences()
     content = _content(request, found, can)
@@ -135,7 +135,7 @@ def _draft(request: SendRequest, now: datetime, can: Capabilities | None) -> Dra
         check_client_ref("client_ref", request.client_ref)
     if not 1 <= request.ttl <= TTL_MAX:
         raise _wrong_ttl()
-    draft = Draft(
+    message = CheckedMessage(
         request.phone,
         request.type,
         content,
@@ -146,7 +146,7 @@ def _draft(request: SendRequest, now: datetime, can: Capabilities | None) -> Dra
         None if request.send_at is None else _send_at(request.send_at, now),
         request.ttl,
     )
-    return draft if found is None else _with_found(draft, found)
+    return message if found is None else _with_found(message, found)
 
 
 def _all_problems(request: SendRequest, now: datetime, can: Capabilities | None) -> Invalid | None:
@@ -157,7 +157,7 @@ def _all_problems(request: SendRequest, now: datetime, can: Capabilities | None)
     problems.read(_content, request, None if request.type == "text" else MessageReferences(), can)
     for name in ("client_ref", "ttl", "reply_to", "send_at"):
         alone = msgspec.structs.replace(sound, **{name: getattr(request, name)})
-        problems.read(_draft, alone, now, None)
+        problems.read(_checked, alone, now, None)
     return problems.error()
 
 
@@ -170,9 +170,9 @@ def _wrong_ttl() -> Invalid:
     return invalid_field("ttl", f"must be between 1 and {TTL_MAX} seconds")
 
 
-def _with_found(draft: Draft, found: MessageReferences) -> Draft:
+def _with_found(message: CheckedMessage, found: MessageReferences) -> CheckedMessage:
     return msgspec.structs.replace(
-        draft,
+        message,
         media_ids=tuple(found.media),
         links=tuple(found.links),
         target=found.target,

@@ -80,18 +80,18 @@ class Acceptor:
     async def _prepare(self, caller: Caller, request: SendRequest, key: IdempotencyKey | None) -> Submission:
         """Check everything that can be checked without the database."""
         can = NETWORK_KINDS[caller.kind].capabilities
-        draft = check_send(request, self._clock.now(), can)
-        for link in draft.links:
+        message = check_send(request, self._clock.now(), can)
+        for link in message.links:
             await self._check_link(link)
         return Submission(
-            draft=draft,
+            message=message,
             channel=caller.ref,
             account_id=caller.account_id,
             monthly_limit=self._plans[caller.plan].messages_per_month,
             key=key,
-            answer=lambda id_, now: send_answer(caller.kind, draft, id_, now),
+            answer=lambda id_, now: send_answer(caller.kind, message, id_, now),
             sent_by=caller.principal.sender_text,
-            window=can.window and caller.window and draft.freeform,
+            window=can.window and caller.window and message.freeform,
             any_document=can.any_document,
         )
 
@@ -121,7 +121,7 @@ class Acceptor:
 
 def _weigh(submission: Submission) -> int:
     """Return the weight of a message in a batch. A long one counts as many, so that the size of a commit is limited."""
-    return 1 + len(submission.draft.content) // _LONG
+    return 1 + len(submission.message.content) // _LONG
 
 
 def new_batch_id(channel_id: UUID, key: IdempotencyKey | None, now: datetime) -> UUID:

@@ -8,7 +8,7 @@ import msgspec
 
 from gatepost.model import ids
 from gatepost.model.accepted import Accepted, Key
-from gatepost.model.message import Draft
+from gatepost.model.message import CheckedMessage
 from gatepost.model.person import jid
 from gatepost.networks.base import AcceptedMessage
 from gatepost.networks.kinds import NETWORK_KINDS
@@ -22,10 +22,10 @@ class _Envelope(msgspec.Struct, frozen=True):
     data: Accepted
 
 
-def send_answer(kind: str, draft: Draft, id_: UUID, now: datetime) -> bytes:
+def send_answer(kind: str, message: CheckedMessage, id_: UUID, now: datetime) -> bytes:
     """Return the response to a send as JSON, with the fields that the channel's network adds."""
-    message = AcceptedMessage(ids.message_id(id_), draft.phone, draft.type, draft.content, now)
-    status: Literal["PENDING", "SCHEDULED"] = "SCHEDULED" if draft.send_at else "PENDING"
-    key = Key(jid(message.phone), True, message.id)
-    data = Accepted(key, status, **NETWORK_KINDS[kind].accepted_fields(message))
-    return _encode(_Envelope(True, "Message scheduled" if draft.send_at else "Message queued", data))
+    accepted = AcceptedMessage(ids.message_id(id_), message.phone, message.type, message.content, now)
+    status: Literal["PENDING", "SCHEDULED"] = "SCHEDULED" if message.send_at else "PENDING"
+    key = Key(jid(accepted.phone), True, accepted.id)
+    data = Accepted(key, status, **NETWORK_KINDS[kind].accepted_fields(accepted))
+    return _encode(_Envelope(True, "Message scheduled" if message.send_at else "Message queued", data))

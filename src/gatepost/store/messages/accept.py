@@ -16,7 +16,7 @@ from gatepost.model.event import ChannelRef
 from gatepost.model.event.messages import MessageCreated
 from gatepost.model.limits import FILES
 from gatepost.model.media import check_media
-from gatepost.model.message import Draft
+from gatepost.model.message import CheckedMessage
 from gatepost.model.quota import NO_LIMIT
 from gatepost.model.template import check_use
 from gatepost.model.window import check_window
@@ -35,7 +35,7 @@ _TRIES = 100  # each time, other batches have used up the slice that this one wa
 class Submission(msgspec.Struct, frozen=True):
     """One message to accept."""
 
-    draft: Draft
+    message: CheckedMessage
     channel: ChannelRef
     account_id: UUID
     monthly_limit: int | None
@@ -48,8 +48,10 @@ class Submission(msgspec.Struct, frozen=True):
     @property
     def needs_checks(self) -> bool:
         """Whether rows of the database may rule the message out."""
-        draft = self.draft
-        return bool(self.window or draft.bulk or draft.reply_to or draft.target or draft.media_ids or draft.template)
+        message = self.message
+        return bool(
+            self.window or message.bulk or message.reply_to or message.target or message.media_ids or message.template
+        )
 
 
 class AcceptResult(msgspec.Struct, frozen=True):
@@ -152,7 +154,7 @@ async def _open(
     conn: "Connection[Any]", batches: Mapping[UUID, Sequence[Submission]], *, wait: bool
 ) -> list[ChannelGroup]:
     """Lock the channels and find the recipients of their batches."""
-    phones = {channel_id: list({s.draft.phone for s in batch}) for channel_id, batch in batches.items()}
+    phones = {channel_id: list({s.message.phone for s in batch}) for channel_id, batch in batches.items()}
     with_last_in = any(s.window for batch in batches.values() for s in batch)
     opened = await open_channels(conn, phones, with_last_in=with_last_in, wait=wait)
     return [ChannelGroup(channel_id, batches[channel_id], one) for channel_id, one in opened.items()]
@@ -200,15 +202,15 @@ async def _prepare(conn: "Connection[Any]", group: ChannelGroup, now: datetime) 
     """Return the rows of a channel's accepted messages; unknown recipients become contacts."""
     head, people, chosen = group.opened.head, group.opened.people, group.chosen
     new_ids, event_buffer = ids.next_ids(head.last_message_id, now, len(chosen)), EventBuffer(head, now)
-    made = await add_missing(conn, group.channel_id, people, [s.draft.phone for s in chosen], now, {})
+    made = await add_missing(conn, group.channel_id, people, [s.message.phone for s in chosen], now, {})
     emit_created(made, event_buffer, now)
-    recipients = [people[s.draft.phone] for s in chosen]
+    recipients = [people[s.message.phone] for s in chosen]
     event_ids = await in_parts(partial(_emit_message_created, event_buffer, now), new_ids, chosen, recipients)
     return AcceptedRows(
         head=head,
         channel=chosen[-1].channel,
         slice_left=group.slice_left,
-        drafts=[s.draft for s in chosen],
+        messages=[s.message for s in chosen],
         senders=[s.sent_by for s in chosen],
         new_ids=new_ids,
         contact_ids=[contact.id for contact in recipients],
@@ -235,7 +237,7 @@ def quota_exceeded(limit: int, now: datetime) -> LimitReached:
 async def _schedule(
     conn: "Connection[Any]", channel_id: UUID, chosen: Sequence[Submission], new_ids: Sequence[UUID]
 ) -> None:
-    later = [(channel_id, s.draft.send_at, id_) for s, id_ in zip(chosen, new_ids, strict=True) if s.draft.send_at]
+    later = [(channel_id, s.message.send_at, id_) for s, id_ in zip(chosen, new_ids, strict=True) if s.message.send_at]
     if later:
         await conn.executemany(
             "INSERT INTO scheduled_messages (channel_id, send_at, message_id) VALUES ($1, $2, $3)", later
@@ -245,20 +247,20 @@ async def _schedule(
 def _emit_message_created(
     event_buffer: EventBuffer, now: datetime, id_: UUID, submission: Submission, contact: KnownContact
 ) -> UUID:
-    draft = submission.draft
+    message = submission.message
     data = MessageCreated.of(
         id_=id_,
-        phone=draft.phone,
+        phone=message.phone,
         contact_id=contact.id,
         name=contact.display_name,
         incoming=False,
-        type_=draft.type,
-        content=draft.content,
+        type_=message.type,
+        content=message.content,
         timestamp=now,
-        reply_to=draft.reply_to,
-        client_ref=draft.client_ref,
+        reply_to=message.reply_to,
+        client_ref=message.client_ref,
         sent_by=submission.sent_by,
-        scheduled=draft.send_at is not None,
+        scheduled=message.send_at is not None,
     )
     return event_buffer.add(data, contact.id, id_)
 
@@ -280,11 +282,11 @@ async def read_send_checks(
     conn: "Connection[Any]", channel_id: UUID, submissions: Sequence[Submission], last_in: Mapping[str, datetime | None]
 ) -> SendChecks:
     """Read everything that the items refer to."""
-    drafts = [submission.draft for submission in submissions]
-    named = {id_ for d in drafts for id_ in (d.reply_to, d.target) if id_}
-    files = {id_ for d in drafts for id_ in d.media_ids}
-    keys = {(d.template.name, d.template.language) for d in drafts if d.template}
-    bulk = {d.phone for d in drafts if d.bulk}
+    messages = [submission.message for submission in submissions]
+    named = {id_ for d in messages for id_ in (d.reply_to, d.target) if id_}
+    files = {id_ for d in messages for id_ in d.media_ids}
+    keys = {(d.template.name, d.template.language) for d in messages if d.template}
+    bulk = {d.phone for d in messages if d.bulk}
     return SendChecks(
         await _known_messages(conn, channel_id, named) if named else frozenset(),
         await _known_files(conn, channel_id, files) if files else {},
@@ -304,38 +306,38 @@ def refusal(submission: Submission, grounds: SendChecks, now: datetime) -> Gatep
 
 
 def _check_submission(submission: Submission, grounds: SendChecks, now: datetime) -> None:
-    draft = submission.draft
-    if draft.reply_to and draft.reply_to not in grounds.messages:
+    message = submission.message
+    if message.reply_to and message.reply_to not in grounds.messages:
         raise invalid_field("reply_to", "names no message of this channel")
-    if draft.target and draft.target not in grounds.messages:
+    if message.target and message.target not in grounds.messages:
         raise invalid_field("reaction.message_id", "names no message of this channel")
-    for media_id in draft.media_ids:
+    for media_id in message.media_ids:
         _check_file(submission, media_id, grounds.files.get(media_id))
-    if draft.template:
-        found = grounds.templates.get((draft.template.name, draft.template.language))
-        check_use(found.as_template() if found else None, draft.template)
+    if message.template:
+        found = grounds.templates.get((message.template.name, message.template.language))
+        check_use(found.as_template() if found else None, message.template)
     elif submission.window:
-        check_window(grounds.last_in.get(draft.phone), draft.send_at or now)
-    if draft.phone in grounds.opted_out and draft.bulk:
-        raise opted_out(draft.phone)
+        check_window(grounds.last_in.get(message.phone), message.send_at or now)
+    if message.phone in grounds.opted_out and message.bulk:
+        raise opted_out(message.phone)
 
 
 def _check_file(submission: Submission, media_id: str, row: Any) -> None:
-    field = "media.id" if submission.draft.type in FILES else "header.media.id"
+    field = "media.id" if submission.message.type in FILES else "header.media.id"
     if row is None:
         raise invalid_field(field, f"{media_id} is not a file of this channel; upload it with POST /api/v1/media")
     if row["state"] != "ready":
         raise invalid_field(field, f"{media_id} is not here yet: its state is {row['state']}")
-    type_ = _file_type(submission.draft)
+    type_ = _file_type(submission.message)
     if type_ is not None:
         check_media(type_, row["mime_type"], row["size"] or 0, any_document=submission.any_document, field=field)
 
 
-def _file_type(draft: Draft) -> str | None:
+def _file_type(message: CheckedMessage) -> str | None:
     """Return the type of a message's file: its own type, or that of its header."""
-    if draft.type in FILES:
-        return draft.type
-    content = msgspec.json.decode(draft.content)
+    if message.type in FILES:
+        return message.type
+    content = msgspec.json.decode(message.content)
     header = content.get("header") or (content.get("template") or {}).get("header")
     type_ = header.get("type") if isinstance(header, dict) else None
     return type_ if type_ in FILES else None

@@ -10,7 +10,7 @@ import msgspec
 
 from gatepost.compute import in_parts
 from gatepost.model.event import ChannelRef, NewEvent, render
-from gatepost.model.message import Draft
+from gatepost.model.message import CheckedMessage
 from gatepost.store.channel_head import ChannelHead
 from gatepost.store.contacts.rows import FIND, KnownContact
 from gatepost.store.conversations.changes import newest_by_contact
@@ -34,7 +34,7 @@ class AcceptedRows(msgspec.Struct, frozen=True):
     head: ChannelHead
     channel: ChannelRef
     slice_left: int
-    drafts: Sequence[Draft]
+    messages: Sequence[CheckedMessage]
     senders: Sequence[str | None]
     new_ids: Sequence[UUID]
     contact_ids: Sequence[UUID]
@@ -131,7 +131,7 @@ def _people(row: Any, with_last_in: bool) -> _Found:
 
 async def write_accepted(conn: "Connection[Any]", written: Sequence[AcceptedRows], now: datetime) -> None:
     """Write messages with their events, a delivery for each endpoint that wants one, and the heads' new ends."""
-    drafts = [draft for one in written for draft in one.drafts]
+    messages = [message for one in written for message in one.messages]
     numbered = [(one, event, one.head.seq + n) for one in written for n, event in enumerate(one.events, 1)]
     newest = [
         (one.head.channel_id, contact_id, message_id)
@@ -143,11 +143,11 @@ async def write_accepted(conn: "Connection[Any]", written: Sequence[AcceptedRows
         *statement(
             _WRITE,
             now=now,
-            channel_ids=[one.head.channel_id for one in written for _ in one.drafts],
+            channel_ids=[one.head.channel_id for one in written for _ in one.messages],
             ids=[id_ for one in written for id_ in one.new_ids],
             contact_ids=[id_ for one in written for id_ in one.contact_ids],
-            **columns_of(drafts, *_DRAFT_COLUMNS),
-            expires_ats=[d.expires_at(now) for d in drafts],
+            **columns_of(messages, *_MESSAGE_COLUMNS),
+            expires_ats=[d.expires_at(now) for d in messages],
             senders=[sender for one in written for sender in one.senders],
             created_event_ids=[id_ for one in written for id_ in one.event_ids],
             newest_channel_ids=[channel_id for channel_id, _, _ in newest],
@@ -169,7 +169,7 @@ async def write_accepted(conn: "Connection[Any]", written: Sequence[AcceptedRows
     )
 
 
-_DRAFT_COLUMNS = ("phone", "type", "content", "bulk", "fail_unknown", "client_ref", "reply_to", "send_at", "target")
+_MESSAGE_COLUMNS = ("phone", "type", "content", "bulk", "fail_unknown", "client_ref", "reply_to", "send_at", "target")
 _WRITE = """WITH changed AS (
        INSERT INTO messages (incoming, state, created_at, channel_id, id, contact_id, phone, type, content, bulk,
                              fail_unknown, client_ref, reply_to, send_at, expires_at, target_id, sent_by, event_ids)
