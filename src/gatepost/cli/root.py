@@ -28,6 +28,7 @@ COMMANDS = {
         "webhook_signing",
         "deliveries",
     ),
+    "mcp": ("Connect an AI assistant to a running gateway (MCP).", "mcp"),
     "send": ("Send a message.", "sending"),
     "tail": ("Show events as they happen.", "tail"),
     "export": ("Write all messages or contacts of a channel into a file.", "exporting"),
