@@ -28,7 +28,9 @@ import msgspec
 import pytest
 import structlog
 import uvicorn
+from argon2 import PasswordHasher
 
+from gatepost.admin import passwords
 from gatepost.logs import console
 from gatepost.networks.qr.phone.by_neonize.library import load_types
 from gatepost.store.embedded import EmbeddedPostgres, admin_dsn
@@ -43,6 +45,7 @@ from tests.slow_first import pytest_collection_modifyitems
 __all__ = ["pytest_collection_modifyitems"]
 
 T = TypeVar("T")
+REAL_HASHER = passwords._hasher  # tests use a quick one
 
 load_types()  # of the library for linked phones; its native part is only loaded in child processes, as in the gateway
 
@@ -74,7 +77,7 @@ def scratch_folder() -> Path:
 
 @pytest.fixture(scope="session", autouse=True)
 def surroundings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Save time for all clients and child processes: trust only one authority, and share compiled bytecode."""
+    """Save time: trust only one authority, share compiled bytecode with child processes, hash passwords quickly."""
     bytecodes = tempfile.TemporaryDirectory(prefix="gatepost-tests-", ignore_cleanup_errors=True)
     with bytecodes as bytecode, pytest.MonkeyPatch.context() as patch:
         for name, value in trust_only_one(tmp_path_factory.mktemp("authority")).items():
@@ -84,6 +87,7 @@ def surroundings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
             patch.setenv("PYTHONPYCACHEPREFIX", bytecode)
         # The default renders each traceback with all variables, which takes a second.
         structlog.configure(processors=[*structlog.get_config()["processors"][:-1], console()])
+        patch.setattr(passwords, "_hasher", PasswordHasher(time_cost=1, memory_cost=64, parallelism=1))
         yield
 
 
