@@ -23,6 +23,7 @@ RESOURCES = {
     "credentials",
     "deliveries",
     "devices",
+    "drafts",
     "endpoints",
     "events",
     "files",

@@ -62,6 +62,8 @@ _BELONGINGS = (
     "labels",
     "label_uses",
     "conversation_notes",
+    "mcp_handovers",
+    "drafts",
     "daily_counts",
     "daily_failures",
     "daily_cursors",

@@ -1,0 +1,172 @@
+"""The log of calls: written with what a call did, read in pages, kept for some days."""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+import msgspec
+
+from gatepost.model.dates import IdRange
+from gatepost.model.mcp_call import CallOutcome, CallResult, McpCall, Transport
+from gatepost.store.pool import Connection, Database, delete_in_chunks
+from gatepost.store.statement import columns_of, statement
+
+REPEAT = timedelta(minutes=10)  # how long the same call returns the first answer
+
+
+class CallRecord(msgspec.Struct, frozen=True):
+    """A call to record: its result, the conversations that its answer reveals, and the answer for repetitions."""
+
+    call: McpCall
+    result: CallResult
+    revealed: frozenset[UUID] = frozenset()
+    answer: str | None = None
+    at: datetime | None = None  # None: the time of the call
+
+
+class CallRow(msgspec.Struct, frozen=True):
+    """A recorded call."""
+
+    id: UUID
+    key_id: UUID
+    at: datetime
+    client: str
+    transport: Transport
+    tool: str
+    arguments: str
+    outcome: CallOutcome
+    rule: str | None
+    code: str | None
+    contact_id: UUID | None
+    ids: tuple[str, ...]
+
+
+class CallFilter(msgspec.Struct, frozen=True):
+    """Which calls of a log; all filters have to fit."""
+
+    span: IdRange = IdRange()
+    key_id: UUID | None = None
+    tool: str | None = None
+    outcome: str | None = None
+    contact_id: UUID | None = None
+
+
+ALL_CALLS = CallFilter()
+_COLUMNS = ", ".join(CallRow.__struct_fields__)
+
+
+async def insert_calls(conn: "Connection[Any]", channel_id: UUID, records: Sequence[CallRecord]) -> None:
+    """Record calls and what they revealed, in the transaction that they describe."""
+    calls, results = [record.call for record in records], [record.result for record in records]
+    reads = [(record, contact_id) for record in records for contact_id in sorted(record.revealed)]
+    await conn.execute(
+        *statement(
+            _INSERT,
+            channel_id=channel_id,
+            ats=[record.at or record.call.at for record in records],
+            answers=[record.answer for record in records],
+            # An array of arrays must be rectangular; ids contain no comma.
+            id_lists=[",".join(result.ids) for result in results],
+            **columns_of(calls, "id", "key_id", "client", "transport", "tool", "arguments", "fingerprint"),
+            **columns_of(results, "outcome", "rule", "code", "contact_id"),
+            read_call_ids=[record.call.id for record, _ in reads],
+            read_contact_ids=[contact_id for _, contact_id in reads],
+            read_key_ids=[record.call.key_id for record, _ in reads],
+            read_ats=[record.at or record.call.at for record, _ in reads],
+        )
+    )
+
+
+_INSERT = """WITH reads AS (
+        INSERT INTO mcp_reads (channel_id, call_id, contact_id, key_id, read_at)
+        SELECT :channel_id, * FROM unnest(:read_call_ids::uuid[], :read_contact_ids::uuid[], :read_key_ids::uuid[],
+                                          :read_ats::timestamptz[])
+    )
+    INSERT INTO mcp_calls (channel_id, id, key_id, at, client, transport, tool, arguments, outcome, rule, code,
+                           contact_id, ids, fingerprint, answer)
+    SELECT :channel_id, id, key_id, at, client, transport, tool, arguments, outcome, rule, code, contact_id,
+           string_to_array(ids, ','), fingerprint, answer
+    FROM unnest(:id::uuid[], :key_id::uuid[], :ats::timestamptz[], :client::text[], :transport::text[], :tool::text[],
+                :arguments::text[], :outcome::text[], :rule::text[], :code::text[], :contact_id::uuid[],
+                :id_lists::text[], :fingerprint::bytea[], :answers::text[])
+      AS c (id, key_id, at, client, transport, tool, arguments, outcome, rule, code, contact_id, ids, fingerprint,
+            answer)"""
+
+
+async def find_answers_again(
+    conn: "Connection[Any]", calls: Sequence[McpCall], now: datetime
+) -> dict[tuple[UUID, bytes], str]:
+    """Return the answers of equal calls within the last minutes, by key and fingerprint. The newest wins."""
+    known = [(call.key_id, call.fingerprint) for call in calls if call.fingerprint is not None]
+    if not known:
+        return {}
+    rows = await conn.fetch(
+        """SELECT given.key_id, given.fingerprint, same.answer
+           FROM unnest($1::uuid[], $2::bytea[]) AS given (key_id, fingerprint)
+           CROSS JOIN LATERAL (
+               SELECT answer FROM mcp_calls
+               WHERE key_id = given.key_id AND fingerprint = given.fingerprint AND at > $3
+                 AND outcome IN ('sent', 'draft') AND fingerprint IS NOT NULL
+               ORDER BY at DESC LIMIT 1) same""",
+        [key_id for key_id, _ in known],
+        [fingerprint for _, fingerprint in known],
+        now - REPEAT,
+    )
+    return {(row["key_id"], row["fingerprint"]): row["answer"] for row in rows}
+
+
+async def list_calls(
+    db: Database, channel_id: UUID, *, before: UUID | None, limit: int, filter_: CallFilter = ALL_CALLS
+) -> list[CallRow]:
+    """Return the calls of a channel before one, the newest first."""
+    given = {
+        "contact_id": filter_.contact_id,
+        "outcome": filter_.outcome,
+        "tool": filter_.tool,
+        "key_id": filter_.key_id,
+    }
+    named = {name: value for name, value in given.items() if value is not None}
+    # The first filter that has an index finds the rows, and is compared together with the id, so that no other index
+    # fits. The others are checked on these rows.
+    first = next((name for name in named if (name, named[name]) != ("outcome", "done")), None)
+    ordered = f"{first}, id" if first else "id"
+    low, high = (f"(:{first}, :first)", f"(:{first}, :before)") if first else (":first", ":before")
+    also = "".join(f" AND {name} = :{name}" for name in named if name != first)
+    also += {"outcome": " AND outcome <> 'done'", "contact_id": " AND contact_id IS NOT NULL"}.get(first or "", "")
+    order = f"{first} DESC, id DESC" if first else "id DESC"
+    rows = await db.fetch(
+        f"""SELECT {_COLUMNS} FROM mcp_calls
+            WHERE channel_id = :channel_id AND ({ordered}) >= {low} AND ({ordered}) < {high}{also}
+            ORDER BY {order} LIMIT :limit""",
+        channel_id=channel_id,
+        first=filter_.span.start,
+        before=min(before or filter_.span.end, filter_.span.end),
+        limit=limit,
+        **named,
+    )
+    return [_call(row) for row in rows]
+
+
+async def move_calls(conn: "Connection[Any]", channel_id: UUID, stays: UUID, goes: UUID) -> None:
+    """Move the calls about a contact to the one that it is merged with: they count for its limits."""
+    await conn.execute(
+        "UPDATE mcp_calls SET contact_id = $2 WHERE channel_id = $1 AND contact_id = $3", channel_id, stays, goes
+    )
+
+
+async def forget_calls(db: Database, now: datetime, days: int) -> int:
+    """Delete calls that are older than this many days. Return how many."""
+    return await delete_in_chunks(
+        db,
+        """DELETE FROM mcp_calls c USING (
+               SELECT channel_id, id FROM mcp_calls WHERE at < $1 ORDER BY at LIMIT $2) old
+           WHERE c.channel_id = old.channel_id AND c.id = old.id RETURNING 1""",
+        now - timedelta(days=days),
+    )
+
+
+def _call(row: Any) -> CallRow:
+    values = dict(row)
+    values["ids"] = tuple(values["ids"])
+    return CallRow(**values)
