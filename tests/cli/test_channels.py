@@ -130,6 +130,10 @@ def test_keys_are_made_rotated_and_revoked(run: Run, channel: str) -> None:
     for wrong in (["--overlap", "soon"], ["--expires", "later"], ["--expires", "2001-01-01"]):
         assert run("key", "rotate", made["id"], *wrong, "--json").error()["code"] == "invalid_field"
     assert run("key", "create", channel, "Store", "--scopes", "admin", "--json").error()["code"] == "invalid_field"
+    assert (
+        "Warning: Besides mcp, this key has read." in run("key", "create", channel, "Aide", "--scopes", "mcp,read").out
+    )
+    assert "Warning" not in run("key", "create", channel, "Aide", "--scopes", "mcp").out
     assert run("key", "revoke", "key_" + "0" * 32, "--json").error()["code"] == "not_found"
 
 

@@ -29,6 +29,16 @@ async def actions(gateway: Gateway) -> list[str]:
     return [entry.action for entry in entries if entry.action.startswith("key_")]
 
 
+async def test_a_key_for_an_assistant_with_more_than_that_has_a_warning(gateway: Gateway) -> None:
+    owner = await new_person(gateway)
+    for scopes, warned in ((["mcp"], False), (["send", "read"], False), (["mcp", "send", "read"], True)):
+        made = await create(owner, scopes=scopes)
+        assert (made["warning"] is not None) == warned, scopes
+    assert made["warning"].startswith("Besides mcp, this key has send, read. ")
+    listed = (await owner.call("GET", keys_of(gateway.channel))).json()["data"]
+    assert [key["warning"] for key in listed][1:] == [None, None, made["warning"]]
+
+
 async def test_a_key_is_made_used_rotated_and_revoked(gateway: Gateway) -> None:
     owner, path = await new_person(gateway), keys_of(gateway.channel)
     made = await create(owner, scopes=["read"])

@@ -82,4 +82,5 @@ async def revoke(session: CommandSession, key: KeyArgument) -> CommandResult:
 
 
 def _shown_once(new: admin.NewKey) -> CommandResult:
-    return CommandResult(NewApiKey.of(new.key, key=new.text), note="Store the key now: it is not shown again.")
+    shown, note = NewApiKey.of(new.key, key=new.text), "Store the key now: it is not shown again."
+    return CommandResult(shown, note=f"{note}\n\nWarning: {shown.warning}" if shown.warning else note)

@@ -5,6 +5,7 @@ import re
 import secrets
 import string
 import zlib
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Literal
 from uuid import UUID
@@ -19,6 +20,7 @@ from gatepost.model.sender import sender_text
 API_ACCESS = "API Access"
 TRIAL_ENDED = f'The trial has ended. Add "{API_ACCESS}" to the account to keep using the API.'
 SCOPES = ("send", "read", "manage", "mcp")
+MCP = "mcp"
 KEY_PREFIX = "gpk_"
 _CHECK = 6  # digits of a key's checksum
 _DIGITS = string.digits + string.ascii_uppercase + string.ascii_lowercase
@@ -78,6 +80,17 @@ class Caller(msgspec.Struct, frozen=True):
     def ref(self) -> ChannelRef:
         """The channel as events show it."""
         return ChannelRef(ids.format_id("ch", self.channel_id), self.kind, self.phone)
+
+
+def scope_warning(scopes: Sequence[str]) -> str | None:
+    """Return what is unsafe about the scopes of an assistant's key; None if nothing is."""
+    others = [scope for scope in scopes if scope != MCP]
+    if MCP not in scopes or not others:
+        return None
+    return (
+        f"Besides mcp, this key has {', '.join(others)}. The policy of the key does not apply to the REST API, where "
+        "these scopes allow more. Give an assistant a key with only the scope mcp."
+    )
 
 
 def new_key() -> str:

@@ -230,6 +230,7 @@ class ApiKey(ApiObject, frozen=True):
     revoked_at: Never
     last_used_at: Never
     created_by: Annotated[Text, Meta(description="E-mail address, or `operator`.", examples=["ana@example.com"])]
+    warning: Annotated[Nothing, Meta(description="What is unsafe about its scopes.")]
 
     @classmethod
     def of(cls, row: keys.ApiKey, **more: Any) -> Self:
@@ -245,6 +246,7 @@ class ApiKey(ApiObject, frozen=True):
             revoked_at=times.format_optional_time(row.revoked_at),
             last_used_at=times.format_optional_time(row.last_used_at),
             created_by=row.created_by,
+            warning=model.scope_warning(row.scopes),
             **more,
         )
 
