@@ -94,6 +94,54 @@ async def test_a_change_of_mind_applies_to_messages_on_their_way(
     assert receiver.labels() == ["sent", "delivered", "read"]
 
 
+VOICE = {"link": "https://127.0.0.1/a.ogg", "voice": True}
+
+
+async def play(ana: PersonPhone, message: str) -> Any:
+    return await ana.act("played", {"message": message})
+
+
+async def test_a_voice_message_is_played_when_the_person_plays_it(
+    sandbox: Driver, receiver: Receiver, ana: PersonPhone
+) -> None:
+    await reads(sandbox, "when_open")
+    wamid = (await sandbox.post(envelope("audio", VOICE))).wamid
+    await sandbox.advance(60)
+    await ana.act("read")
+    await sandbox.advance(60)
+    assert receiver.labels() == ["sent", "delivered", "read"]  # an open chat plays nothing
+    for _ in range(2):
+        assert (await play(ana, wamid))["last"]["status"] == "played"
+        await sandbox.advance(1)
+    assert receiver.labels() == ["sent", "delivered", "read", "played"]
+
+
+async def test_a_voice_message_that_is_played_was_read(sandbox: Driver, receiver: Receiver, ana: PersonPhone) -> None:
+    wamid = (await sandbox.post(envelope("audio", VOICE))).wamid
+    await sandbox.advance(0.45)
+    await play(ana, wamid)
+    await sandbox.advance(60)
+    assert receiver.labels() == ["sent", "delivered", "read", "played"]
+
+
+async def test_a_person_without_read_receipts_plays(sandbox: Driver, receiver: Receiver, ana: PersonPhone) -> None:
+    await reads(sandbox, "never")
+    wamid = (await sandbox.post(envelope("audio", VOICE))).wamid
+    await sandbox.advance(60)
+    await play(ana, wamid)
+    await sandbox.advance(60)
+    assert receiver.labels() == ["sent", "delivered", "played"]
+
+
+async def test_what_is_no_voice_message_cannot_be_played(sandbox: Driver, ana: PersonPhone) -> None:
+    audio = (await sandbox.post(envelope("audio", {"link": "https://127.0.0.1/a.ogg"}))).wamid
+    text = (await sandbox.text(ANA)).wamid
+    own = await ana.send("media", kind="audio", data="T2dnUw==", mime_type="audio/ogg", voice=True)
+    await sandbox.advance(1)
+    for message in (audio, text, own["id"], "nonsense"):
+        assert (await sandbox.call("POST", f"/control/{ana.path}/played", {"message": message})).status == 409
+
+
 # -- offline -----------------------------------------------------------------------------------------------------------
 
 
@@ -239,11 +287,18 @@ async def test_actions_are_pushed(sandbox: Driver, ana: PersonPhone) -> None:
         await feed.until("changed", what="people")
 
 
-@for_each("action", ["block", "marketing", "typing"])
+BODIES: dict[str, Any] = {
+    "block": {"blocked": True},
+    "marketing": {"stopped": True},
+    "played": {"message": "none"},
+    "typing": {"on": True},
+}
+
+
+@for_each("action", BODIES)
 async def test_a_body_has_a_largest_size(sandbox: Driver, ana: PersonPhone, action: str) -> None:
-    field = {"block": "blocked", "marketing": "stopped", "typing": "on"}[action]
-    written = json.dumps({field: True}).encode()
-    for size, status in ((SMALL - 1, 200), (SMALL, 200), (SMALL + 1, 413)):
+    written, fits = json.dumps(BODIES[action]).encode(), 409 if action == "played" else 200
+    for size, status in ((SMALL - 1, fits), (SMALL, fits), (SMALL + 1, 413)):
         reply = await sandbox.call("POST", f"/control/{ana.path}/{action}", written.ljust(size))
         assert reply.status == status, size
 
@@ -286,6 +341,18 @@ async def test_a_block_and_a_stop_move_along(sandbox: Driver, ana: PersonPhone) 
     assert (chat["blocked"], chat["marketing_stopped"]) == (True, True)
     chat = await ana.chat()
     assert (chat["blocked"], chat["marketing_stopped"]) == (False, False)
+
+
+async def test_the_window_moves_along(sandbox: Driver, receiver: Receiver, ana: PersonPhone) -> None:
+    await sandbox.control("PATCH", "settings", {"limits": {"window": "sync"}})
+    await ana.send("text", text="hi")
+    window = (await ana.chat())["window_ends_at"]
+    await sandbox.advance(3600)
+    await sandbox.control("POST", f"people/{ANA}/number", {"phone": NEW})
+    assert (await PersonPhone(sandbox, NEW).chat())["window_ends_at"] == window
+    assert (await ana.chat())["window_ends_at"] is None
+    assert (await sandbox.text(NEW)).status == 200
+    assert (await sandbox.text(ANA)).code == 131047
 
 
 async def test_a_number_of_somebody_else_cannot_be_taken(sandbox: Driver, ana: PersonPhone) -> None:

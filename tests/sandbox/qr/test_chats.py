@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.for_each import for_each
-from tests.sandbox.chats.phone import PersonPhone
+from tests.sandbox.chats.phone import PersonPhone, open_feed
 from tests.sandbox.driver import Driver
 
 from .conftest import Dial, link_up
@@ -194,6 +194,24 @@ async def test_a_chat_that_is_opened_early_is_read_once(empty: Driver, linked: P
     assert receipts(await linked.take_numbered()) == ["sent", "delivered", "read"]
 
 
+async def test_a_voice_message_is_played_when_the_person_plays_it(
+    empty: Driver, linked: Peer, ana: PersonPhone
+) -> None:
+    await empty.control("PUT", f"people/{ANA}", {"reads": "when_open"})
+    handle = await upload(linked, OGG, "audio/ogg")
+    await linked.send(1, ANA, type="audio", content={"media": {"handle": handle}, "voice": True})
+    await empty.advance(60)
+    await ana.act("read")
+    await empty.advance(60)
+    assert receipts(await linked.take_numbered()) == ["sent", "delivered", "read"]
+    await empty.control("POST", f"people/{ANA}/offline", {"seconds": 10})
+    for _ in range(2):
+        await ana.act("played", {"message": hex_id(1)})
+    assert receipts(await linked.take_numbered()) == []
+    await empty.advance(60)
+    assert receipts(await linked.take_numbered()) == ["played"]
+
+
 async def test_a_phone_that_is_offline_for_a_while(empty: Driver, linked: Peer, ana: PersonPhone) -> None:
     await empty.control("POST", f"people/{ANA}/offline", {"seconds": 60})
     await linked.send(1, ANA)
@@ -235,6 +253,27 @@ async def test_a_new_number_is_told_to_every_phone(empty: Driver, linked: Peer, 
         event = (await peer.take_numbered())[-1]
         assert (event["event"], event["old_phone"]) == ("contact", ANA)
         assert event["person"] == {"phone": "5511999997777", "lid": lid}
+
+
+async def test_a_qr_phone_is_online_while_a_session_is_connected(empty: Driver, linked: Peer, ana: PersonPhone) -> None:
+    await ana.send("text", text="hi")
+    assert (await ana.chat())["presence"] == {"online": True, "until": None, "last_seen": None}
+    await link_up(empty, linked, "ch_2")
+    await empty.advance(10)
+    async with open_feed(empty) as feed:
+        await linked.ask("close", session="ch_2")
+        assert (await ana.chat())["presence"]["online"]  # by the other session
+        await empty.control("POST", f"phones/{PHONE}/drop", {"seconds": 60})
+        pushed = (await feed.until("chat"))["chat"]["presence"]
+        assert pushed == {"online": False, "until": None, "last_seen": 1_700_000_011}
+        await empty.advance(60)
+        assert (await feed.until("chat"))["chat"]["presence"]["online"]
+
+
+async def test_a_qr_phone_that_logged_out_is_offline(empty: Driver, linked: Peer, ana: PersonPhone) -> None:
+    await ana.send("text", text="hi")
+    await empty.control("POST", f"phones/{PHONE}/logout")
+    assert not (await ana.chat())["presence"]["online"]
 
 
 def receipts(events: list[dict[str, Any]]) -> list[str]:

@@ -129,6 +129,12 @@ class Feeds:
         self._chats[id(chat)] = chat
         self._schedule()
 
+    def presence_changed(self, number: str) -> None:
+        """Report the chats of a number that went online or offline."""
+        if self._network is not None:
+            for chat in self._network.chats.of_number(number):
+                self.chat_changed(chat)
+
     def changed(self, what: What) -> None:
         """Report that something other than a chat changed."""
         if self._feeds:

@@ -59,7 +59,7 @@ class Network(NetworkState):
         """Handle a read mark."""
         self.ledger.count(number.id, "reads")
         self.ledger.put("read", (self.clock.now(), number.id, None, mark.message_id, mark.typing, request_id))
-        chat = self.chats.mark_read(number.id, mark.message_id, earlier=True)
+        chat = self.chats.mark_read(number.id, mark.message_id, self.clock.now(), earlier=True)
         if chat is not None and mark.typing:
             show_typing(self, chat)
         return Answer(200, b'{"success":true}', request_id)

@@ -81,6 +81,15 @@ class Number:
         """Return the end of the open window with this person, or None."""
         return self._last_incoming[person] + WINDOW_SECONDS if self.window_open(person, now) else None
 
+    def move_person(self, old: str, new: str) -> None:
+        """Give the windows of a person, and a stop of marketing messages, to their new number."""
+        for kept in (self._last_incoming, self._entries):
+            if old in kept:
+                kept[new] = kept.pop(old)
+        if old in self.stopped:
+            self.stopped.discard(old)
+            self.stopped.add(new)
+
     def note_ad_referral(self, person: str, now: float) -> None:
         """Record that a person came from an ad: a reply within a day starts three free days."""
         self._entries[person] = (now + WINDOW_SECONDS, 0.0)

@@ -181,7 +181,7 @@ def _travel(network: NetworkState, number: Number, out: Outgoing, rule: Rule | N
         return
     for step in steps:
         network.clock.at(now + step.after, partial(report_status, network, number, out, step.label, priced=step.priced))
-    if character.reachable and network.people.sends_receipts(send.to):
+    if character.reachable and (network.people.sends_receipts(send.to) or kind == "voice"):
         network.chats.keep_outgoing(number.id, out.wamid, out)
     if steps[-1].label != "sent" and network.people.answers(send.to):
         plan_reply(network, number, send, out.wamid, out.template, now + steps[-1].after)

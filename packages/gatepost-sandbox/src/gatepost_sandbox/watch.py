@@ -14,6 +14,9 @@ class Observer(Protocol):
     def chat_changed(self, chat: Any) -> None:
         """Report a chat whose state changed."""
 
+    def presence_changed(self, number: str) -> None:
+        """Report a number that went online or offline."""
+
     def changed(self, what: What) -> None:
         """Report that something other than a chat changed."""
 
@@ -29,6 +32,11 @@ class Watch:
     def __getstate__(self) -> dict[str, Any]:
         """Return nothing: feeds end with the process."""
         return {}
+
+    def presence_changed(self, number: str) -> None:
+        """Report a number that went online or offline, if a feed is open."""
+        if self.observer is not None:
+            self.observer.presence_changed(number)
 
     def changed(self, what: What) -> None:
         """Report a change, if a feed is open."""

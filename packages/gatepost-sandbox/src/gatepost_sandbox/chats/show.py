@@ -13,6 +13,7 @@ from gatepost_sandbox.qr import QrNetwork
 from gatepost_sandbox.qr.phone import QrPhone
 
 QUOTE_MAX = 300  # characters of a quoted text
+ACTIVE_SECONDS = 30  # an official number is shown as online for so long after it did something in the chat
 
 
 class ChatFile(msgspec.Struct, frozen=True):
@@ -52,6 +53,7 @@ class ChatViews:
     def chat(self, chat: Chat) -> dict[str, Any]:
         """Return a chat without its messages, except for the last one that the person has."""
         person = self._network.people.known_name(chat.person, chat.name)
+        blocked = (chat.person, chat.number) in self._network.chats.blocked
         last = next((message for message in reversed(chat.messages) if message.arrived), None)
         return {
             "person": chat.person,
@@ -60,7 +62,8 @@ class ChatViews:
             "unread": sum(message.unread for message in chat.messages),
             "last": None if last is None else self.message(last),
             "typing": self._network.clock.now() < chat.typing_until,
-            "blocked": (chat.person, chat.number) in self._network.chats.blocked,
+            "presence": None if blocked else self._presence(chat),
+            "blocked": blocked,
             **self._official_state(chat),
         }
 
@@ -102,6 +105,18 @@ class ChatViews:
         spec = None if business is None else business.spec
         phone, name = (chat.number, chat.number) if spec is None else (spec.phone, spec.name)
         return {"id": chat.number, "network": network, "phone": phone, "name": name}
+
+    def _presence(self, chat: Chat) -> dict[str, Any] | None:
+        """Return whether the business is online, until when that is shown, and when it was seen; None if never."""
+        if chat.official:
+            seen = None if chat.active_at is None else int(chat.active_at)
+            until = None if seen is None else seen + ACTIVE_SECONDS
+            online = until is not None and self._network.clock.now() < until
+        else:
+            phone = self._qr.phones.get(chat.number)
+            online, until = phone is not None and phone.online, None
+            seen = None if phone is None or phone.last_online is None else int(phone.last_online)
+        return {"online": online, "until": until, "last_seen": seen} if online or seen is not None else None
 
     def _official_state(self, chat: Chat) -> dict[str, Any]:
         number = self._network.numbers.get(chat.number)

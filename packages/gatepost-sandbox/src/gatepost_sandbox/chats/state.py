@@ -42,7 +42,7 @@ class ChatMessage(msgspec.Struct, gc=False, kw_only=True):
     edited: bool = False
     deleted: bool = False
     seen: bool = False  # the person had the chat open
-    outgoing: Any = None  # of an official number, until it is read: what the read status needs
+    outgoing: Any = None  # of an official number, until it is read or played: what these statuses need
 
     @property
     def content(self) -> Any:
@@ -53,6 +53,10 @@ class ChatMessage(msgspec.Struct, gc=False, kw_only=True):
     def arrived(self) -> bool:
         """Whether the message is on the person's phone."""
         return self.from_person or self.status in ARRIVED
+
+    def has_reached(self, status: str) -> bool:
+        """Return whether the message has this status or a later one."""
+        return _RANK[self.status] >= _RANK[status]
 
     @property
     def unread(self) -> bool:
@@ -76,6 +80,7 @@ class Chat:
         self.messages: deque[ChatMessage] = deque()
         self.last_seq = 0
         self.typing_until = 0.0  # the business is typing
+        self.active_at: float | None = None  # the business last wrote, or marked a message as read
 
     def page(self, before: int | None, limit: int) -> tuple[list[ChatMessage], bool]:
         """Return the newest messages before a sequence number, oldest first, and whether there are older ones."""
@@ -138,7 +143,7 @@ class Chats:
         """Append a message to a chat."""
         chat.last_seq += 1
         if not from_person:
-            chat.typing_until = 0.0
+            chat.typing_until, chat.active_at = 0.0, at
         message = ChatMessage(
             id=message_id,
             person=chat.person,
@@ -170,13 +175,13 @@ class Chats:
         if _RANK[status] <= _RANK[message.status]:
             return False
         message.status, message.error = status, error
-        if _RANK[status] >= _RANK["read"]:
+        if message.has_reached("played" if message.type == "audio" else "read"):
             message.outgoing = None
         self._tell(message)
         return True
 
     def keep_outgoing(self, number: str, message_id: str, outgoing: Any) -> None:
-        """Keep what the read status of a message of an official number needs."""
+        """Keep what the statuses "read" and "played" of a message of an official number need."""
         message = self._messages.get((number, message_id))
         if message is not None:
             message.outgoing = outgoing
@@ -217,12 +222,14 @@ class Chats:
 
     # -- the business in the chat --------------------------------------------------------------------------------------
 
-    def mark_read(self, number: str, message_id: str, *, earlier: bool) -> Chat | None:
+    def mark_read(self, number: str, message_id: str, now: float, *, earlier: bool) -> Chat | None:
         """Show a message of the person, and with `earlier` all before it, as read by the business; return its chat."""
         marked = self._messages.get((number, message_id))
         chat = None if marked is None else self.find(marked.person, number)
         if marked is None or chat is None or not marked.from_person:
             return None
+        chat.active_at = now
+        self.tell_chat(chat)
         for message in reversed(chat.messages) if earlier else (marked,):
             if message.from_person and message.seq <= marked.seq:
                 if message.status == "read":
@@ -266,9 +273,13 @@ class Chats:
             self.blocked.add((new, number))
         return moved
 
+    def of_number(self, number: str) -> list[Chat]:
+        """Return the chats with a number."""
+        return [chat for chat in self._chats.values() if chat.number == number]
+
     def forget_number(self, number: str) -> None:
         """Drop the chats of a number that was removed."""
-        for chat in [chat for chat in self._chats.values() if chat.number == number]:
+        for chat in self.of_number(number):
             self._drop(chat)
 
     def tell_chat(self, chat: Chat) -> None:

@@ -1,4 +1,4 @@
-"""What a person does with a number besides writing: type, block, report, stop marketing messages."""
+"""What a person does with a number besides writing: play, type, block, report, stop marketing messages."""
 
 from typing import Any
 
@@ -7,14 +7,20 @@ from litestar import post
 from litestar.di import NamedDependency
 from litestar.params import FromPath, JSONBody
 
-from gatepost_sandbox.chats import Chat
-from gatepost_sandbox.control.chats import SMALL, find_chat
+from gatepost_sandbox.chats import Chat, sends
+from gatepost_sandbox.control.chats import SMALL, find_chat, find_message, report_person
 from gatepost_sandbox.control.problems import ControlError
 from gatepost_sandbox.control.recording import changes
 from gatepost_sandbox.incoming import Incoming, deliver_incoming
 from gatepost_sandbox.number_status import lower_quality
 from gatepost_sandbox.numbers import Number
 from gatepost_sandbox.world import World
+
+
+class Played(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The id of the message that is played."""
+
+    message: sends.Id
 
 
 class Typing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -33,6 +39,22 @@ class Marketing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Whether marketing messages are stopped."""
 
     stopped: bool
+
+
+@post("/control/chats/{person:str}/{number:str}/played", status_code=200, request_max_body_size=SMALL)
+@changes
+async def play_message(
+    world: NamedDependency[World], person: FromPath[str], number: FromPath[str], data: JSONBody[Played]
+) -> dict[str, Any]:
+    """Play a voice message of the business as the person: {"message"}."""
+    chat, business = find_chat(world, person, number)
+    message = find_message(world, chat, data.message)
+    if message.from_person or message.type != "audio" or not message.content.get("voice"):
+        raise ControlError(409, "only a voice message of the business is reported as played")
+    if world.network.people.sends_receipts(chat.person):
+        report_person(world, business, message, "read")
+    report_person(world, business, message, "played")
+    return world.views.chat(chat)
 
 
 @post("/control/chats/{person:str}/{number:str}/typing", status_code=200, request_max_body_size=SMALL)
@@ -90,4 +112,4 @@ def _open(world: World, person: str, number: str) -> Chat:
     return world.network.chats.open(chat.person, number, official=isinstance(business, Number))
 
 
-ROUTES = (type_in_chat, block_number, report_number, stop_marketing)
+ROUTES = (play_message, type_in_chat, block_number, report_number, stop_marketing)

@@ -80,15 +80,16 @@ async def read_chat(world: NamedDependency[World], person: FromPath[str], number
     unread = network.chats.see(chat)
     if network.people.sends_receipts(chat.person):
         for message in unread:
-            _report_read(world, business, message)
+            report_person(world, business, message, "read")
     return world.views.chat(chat)
 
 
-def _report_read(world: World, business: Number | QrPhone, message: ChatMessage) -> None:
+def report_person(world: World, business: Number | QrPhone, message: ChatMessage, status: str) -> None:
+    """Report that the person has read or played a message."""
     if isinstance(business, QrPhone):
-        report_opened(world.qr, business, message.id)
+        report_opened(world.qr, business, message.id, status)
     elif message.outgoing is not None:
-        report_status(world.network, business, message.outgoing, "read", opened=True)
+        report_status(world.network, business, message.outgoing, status, opened=True)
 
 
 @post("/control/chats/{person:str}/{number:str}/send", status_code=200, request_max_body_size=sends.BODY_MAX)
@@ -129,10 +130,10 @@ def _find_target(world: World, chat: Chat, send: sends.AnySend) -> ChatMessage |
     """Return the message that something is about, or fail with 409."""
     target_id = getattr(send, "target", None)
     if send.quote is not None:
-        _find_message(world, chat, send.quote)
+        find_message(world, chat, send.quote)
     if target_id is None:
         return None
-    target = _find_message(world, chat, target_id)
+    target = find_message(world, chat, target_id)
     if isinstance(send, sends.Edit | sends.Delete) and not target.from_person:
         raise ControlError(409, "a person can change only their own messages")
     if isinstance(send, sends.Edit) and target.type != "text":
@@ -140,7 +141,8 @@ def _find_target(world: World, chat: Chat, send: sends.AnySend) -> ChatMessage |
     return target
 
 
-def _find_message(world: World, chat: Chat, message_id: str) -> ChatMessage:
+def find_message(world: World, chat: Chat, message_id: str) -> ChatMessage:
+    """Return a message that the person has in a chat, or fail with 409."""
     message = world.network.chats.message(chat.number, message_id)
     if message is None or message.person != chat.person or message.deleted or not message.arrived:
         raise ControlError(409, f"the chat has no message {message_id[:100]!r}")
@@ -150,7 +152,7 @@ def _find_message(world: World, chat: Chat, message_id: str) -> ChatMessage:
 def _send_official(world: World, chat: Chat, number: Number, send: sends.AnySend, view: dict[str, Any]) -> str:
     body = {"from": chat.person, **write_official(send, view)}
     if send.quote is not None:
-        own = _find_message(world, chat, send.quote).from_person
+        own = find_message(world, chat, send.quote).from_person
         body |= {"reply_to": send.quote} | ({"context": {"from": chat.person}} if own else {})
     return deliver_incoming(world.network, number, read(body))
 
@@ -158,7 +160,7 @@ def _send_official(world: World, chat: Chat, number: Number, send: sends.AnySend
 def _send_qr(world: World, chat: Chat, qr_phone: QrPhone, send: sends.AnySend, view: dict[str, Any]) -> str:
     body = {"from": {"phone": chat.person}, **write_qr(send, view)}
     if send.quote is not None:
-        body["quote"] = {"id": send.quote, "from_me": not _find_message(world, chat, send.quote).from_person}
+        body["quote"] = {"id": send.quote, "from_me": not find_message(world, chat, send.quote).from_person}
     try:
         said = msgspec.convert(body, qr_incoming.Incoming)
     except msgspec.ValidationError as error:

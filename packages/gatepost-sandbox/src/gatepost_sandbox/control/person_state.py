@@ -78,9 +78,7 @@ def _tell_business(world: World, number: str, name: str, old: str, new: str) -> 
     """Report a new number as the network of a business does."""
     official = world.network.numbers.get(number)
     if official is not None:
-        if old in official.stopped:
-            official.stopped.discard(old)
-            official.stopped.add(new)
+        official.move_person(old, new)
         content = {"type": "user_changed_number", "wa_id": new}
         deliver_incoming(world.network, official, Incoming(person=old, name=name, type="system", content=content))
     elif number in world.qr.phones:

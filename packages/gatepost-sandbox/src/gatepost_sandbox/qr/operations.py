@@ -79,7 +79,7 @@ def read(qr: QrNetwork, out: Out, session: Session, qr_phone: QrPhone, asked: Re
     for message_id in asked.ids:
         qr.count(qr_phone, "reads")
         qr.note("read", qr_phone, qr.directory.find(asked.person), message_id=message_id, typing=False)
-        qr.network.chats.mark_read(qr_phone.phone, message_id, earlier=False)
+        qr.network.chats.mark_read(qr_phone.phone, message_id, qr.clock.now(), earlier=False)
     out.put(answer(asked.ref))
 
 

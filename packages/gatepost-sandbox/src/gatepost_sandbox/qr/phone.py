@@ -49,6 +49,21 @@ class QrPhone:
         self.conversations: set[str] = set()
         self.locked_until = 0.0
         self.banned_until = 0.0
+        self.last_online: float | None = None  # when the last session lost its connection
+        self._connected: set[str] = set()  # ids of sessions
+
+    @property
+    def online(self) -> bool:
+        """Whether a session of the phone is connected."""
+        return bool(self._connected)
+
+    def note_session(self, session_id: str, now: float, *, connected: bool) -> bool:
+        """Record whether a session is connected; return whether the phone went online or offline."""
+        before = self.online
+        (self._connected.add if connected else self._connected.discard)(session_id)
+        if before and not self.online:
+            self.last_online = now
+        return before != self.online
 
     def is_locked(self, now: float) -> bool:
         """Return whether the phone may not open conversations."""

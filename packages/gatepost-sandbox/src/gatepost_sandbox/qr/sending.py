@@ -226,22 +226,25 @@ def _reach(qr: QrNetwork, session: Session, qr_phone: QrPhone, message: Message,
     if status in ("read", "played") and not network.people.reads_unasked(message.to):
         return
     known = network.chats.message(qr_phone.phone, message.id)
-    if status == "read" and known is not None and known.status in ("read", "played"):
+    if status in ("read", "played") and known is not None and known.has_reached(status):
         return
     if message.type == "reaction":
         _show_reaction(qr, qr_phone, message)
     report(qr, session, [message.id], status, message.to)
 
 
-def report_opened(qr: QrNetwork, qr_phone: QrPhone, message_id: str) -> None:
-    """Report that the person opened the chat of a message, as soon as the person's phone is online."""
+def report_opened(qr: QrNetwork, qr_phone: QrPhone, message_id: str, status: str) -> None:
+    """Report that the person has read or played a message, as soon as the person's phone is online."""
     message = qr_phone.messages.get(message_id)
     session = None if message is None else qr.sessions.get(message.session)
+    known = qr.network.chats.message(qr_phone.phone, message_id)
     if message is None or session is None or session.device is not qr_phone:
         return
-    again = partial(report_opened, qr, qr_phone, message_id)
+    if known is not None and known.has_reached(status):
+        return
+    again = partial(report_opened, qr, qr_phone, message_id, status)
     if not qr.network.offline.hold(message.to, message_id, again):
-        report(qr, session, [message_id], "read", message.to)
+        report(qr, session, [message_id], status, message.to)
 
 
 def report(qr: QrNetwork, session: Session, ids: list[str], status: str, person: str) -> None:

@@ -148,6 +148,9 @@ class Session:
     def _become(self, state: str, reason: str, *, until: float | None = None) -> None:
         self.state, self.reason, self._until = state, reason, until
         self._watch.changed("sessions")
+        device, now = self.device, self._clock.now()
+        if device is not None and device.note_session(self.id, now, connected=self.online):
+            self._watch.presence_changed(device.phone)
         frame: Frame = {"event": "connection", "session": self.id, "state": state, "reason": reason}
         if until is not None and until != FOREVER:
             frame["until"] = ceil(until)
