@@ -1,18 +1,24 @@
 import { useSignal } from "@preact/signals";
 import { messageOf } from "../shared/api";
-import { people, useResource } from "../shared/resources";
+import { Field } from "../shared/Field";
+import { people, phones, recent, useResource } from "../shared/resources";
 import { go, phoneLink } from "../shared/route";
+import { type PhoneChoice, phoneChoices } from "./logic/choices";
 import { freeNumber } from "./logic/suggest";
 import { phoneWord } from "./logic/words";
-import { Field } from "./sheets/Field";
 import { createPerson } from "./UnknownPerson";
 import { Avatar } from "./ui/Avatar";
 
 const MOST = 100; // people in the list
 
-/** The people that the sandbox knows, as links to their phones; with `beside`, next to those that are shown. */
+function useChoices(): PhoneChoice[] {
+  const [known, chats, linked] = [useResource(people), useResource(recent), useResource(phones)];
+  return phoneChoices(known ?? [], chats?.chats ?? [], linked ?? []);
+}
+
+/** The phones that the sandbox knows, as links; with `beside`, next to those that are shown. */
 export function PeopleLinks({ title, beside = [] }: { title: string; beside?: string[] }) {
-  const known = (useResource(people) ?? []).filter((one) => !beside.includes(one.phone));
+  const known = useChoices().filter((one) => !beside.includes(one.phone));
   if (!known.length) return null;
   return (
     <nav class="people-links" aria-label={title}>
@@ -26,13 +32,13 @@ export function PeopleLinks({ title, beside = [] }: { title: string; beside?: st
                 <span class="file-name" dir="auto">
                   {one.name || phoneWord(one.phone)}
                 </span>
-                <span class="file-details">{phoneWord(one.phone)}</span>
+                <span class="file-details">{[phoneWord(one.phone), one.note].filter(Boolean).join(" · ")}</span>
               </span>
             </a>
           </li>
         ))}
       </ul>
-      {known.length > MOST ? <p class="field-hint">{known.length - MOST} more are in the panel.</p> : null}
+      {known.length > MOST ? <p class="hint">{known.length - MOST} more are in the panel.</p> : null}
     </nav>
   );
 }
@@ -42,7 +48,7 @@ export function PersonPicker({ beside, title }: { beside: string[]; title: strin
   const name = useSignal("");
   const typed = useSignal<string | null>(null);
   const problem = useSignal("");
-  const known = useResource(people) ?? [];
+  const known = useChoices();
   const number = typed.value ?? freeNumber(known.map((one) => one.phone));
   const digits = number.replace(/\D/g, "");
   const ready = Boolean(name.value.trim()) && digits.length >= 7 && digits.length <= 15;
@@ -60,13 +66,13 @@ export function PersonPicker({ beside, title }: { beside: string[]; title: strin
       {beside.length ? <h2>{title}</h2> : <h1>{title}</h1>}
       <PeopleLinks title="People" beside={beside} />
       <p class="picker-label">A new person</p>
-      <Field label="Name" value={name.value} onValue={(value) => (name.value = value)} onEnter={create} />
+      <Field label="Name" value={name.value} onChange={(value) => (name.value = value)} onEnter={create} />
       <Field
         label="Phone number"
         hint="7 to 15 digits, with the country code"
         inputMode="tel"
         value={number}
-        onValue={(value) => (typed.value = value)}
+        onChange={(value) => (typed.value = value)}
         onEnter={create}
       />
       <button type="button" class="button primary wide" disabled={!ready} onClick={create}>

@@ -1,6 +1,6 @@
 import { useEffect, useMemo } from "preact/hooks";
 import { now } from "../shared/clock";
-import { people, useResource } from "../shared/resources";
+import { people, phones, usePerson, useResource } from "../shared/resources";
 import { openChat, route } from "../shared/route";
 import { chatsOf, chatsRead } from "../shared/store";
 import type { Person } from "../shared/types";
@@ -19,10 +19,11 @@ import { type Ring, useRing } from "./useRing";
 /** The phone of one person. */
 export function Phone({ person }: { person: string }) {
   const phone = useMemo(() => new PhoneState(person), [person]);
-  const profile = useResource(people)?.find((one) => one.phone === person) ?? null;
+  const { profile: found, listed } = usePerson(person);
   const number = route.value.view === "phones" ? (route.value.open[person] ?? null) : null;
   const ring = useRing(person, number);
-  const name = profile?.name || chatsOf(person)[0]?.name || phoneWord(person);
+  const name = (listed && found?.name) || chatsOf(person)[0]?.name || phoneWord(person);
+  const profile = found && { ...found, name };
   const covered = phone.overlay.value !== null;
   useEffect(() => {
     if (!covered) phone.giveFocusBack();
@@ -33,7 +34,7 @@ export function Phone({ person }: { person: string }) {
         <div class="phone-screen">
           <div class="phone-content" inert={covered}>
             <StatusBar name={name} phone={phone} profile={profile} />
-            <Screen person={person} number={number} name={name} profile={profile} />
+            <Screen person={person} number={number} name={name} profile={profile} listed={listed} />
           </div>
           {ring && ring.chat.number.id !== number ? <Banner ring={ring} /> : null}
           {phone.overlay.value}
@@ -54,11 +55,14 @@ interface ScreenProps {
   number: string | null;
   name: string;
   profile: Person | null;
+  listed: boolean;
 }
 
-function Screen({ person, number, name, profile }: ScreenProps) {
-  const known = profile !== null || chatsOf(person).length > 0;
-  if (!known && (people.value.value === null || !chatsRead.value.has(person))) return <div class="screen-wait" />;
+function Screen({ person, number, name, profile, listed }: ScreenProps) {
+  const linked = useResource(phones);
+  const known = listed || chatsOf(person).length > 0 || linked?.some((one) => one.phone === person);
+  const read = people.value.value !== null && linked !== null && chatsRead.value.has(person);
+  if (!known && !read) return <div class="screen-wait" />;
   if (!known) return <UnknownPerson person={person} />;
   return number ? <Thread key={number} number={number} /> : <ChatList name={name} profile={profile} />;
 }

@@ -1,10 +1,10 @@
 import { useSignal } from "@preact/signals";
 import { call, path } from "../shared/api";
+import { Field } from "../shared/Field";
 import { people } from "../shared/resources";
 import { phoneWord } from "./logic/words";
 import { PeopleLinks } from "./PersonPicker";
 import { usePhone } from "./phone";
-import { Field } from "./sheets/Field";
 
 /** Create a person who is played in the page: messages are read when their chat is open. */
 export async function createPerson(person: string, name: string): Promise<void> {
@@ -23,7 +23,7 @@ export function UnknownPerson({ person }: { person: string }) {
     <div class="phone-empty unknown">
       <h2>Nobody has {phoneWord(person)} yet</h2>
       <p>Create the person to use this phone.</p>
-      <Field label="Name" value={name.value} onValue={(value) => (name.value = value)} onEnter={create} />
+      <Field label="Name" value={name.value} onChange={(value) => (name.value = value)} onEnter={create} />
       <button type="button" class="button primary wide" disabled={!name.value.trim()} onClick={create}>
         Create the person
       </button>

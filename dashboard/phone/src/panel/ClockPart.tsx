@@ -1,8 +1,9 @@
 import { useState } from "preact/hooks";
 import { formatDay, formatTime, now } from "../shared/clock";
+import { Field } from "../shared/Field";
 import { clock } from "../shared/resources";
 import type { Request } from "./curl";
-import { Action, Card, Field, Loaded, RequestForm, Tag } from "./ui";
+import { Action, Card, Loaded, RequestForm, Tag } from "./ui";
 import { numberOf } from "./values";
 
 const STEPS = [

@@ -2,12 +2,13 @@ import { signal } from "@preact/signals";
 import { useEffect, useState } from "preact/hooks";
 import { get, messageOf } from "../shared/api";
 import { formatTime } from "../shared/clock";
+import { Field } from "../shared/Field";
 import { numbers, phones, useResource } from "../shared/resources";
 import { onLedger } from "../shared/store";
 import type { LedgerRow } from "../shared/types";
 import { curlHere } from "./requests";
 import { addRow, KINDS, type LedgerFilter, look, MOST, matches, personOf, summaryOf } from "./rows";
-import { Choice, CurlLine, Empty, Field, Problem, Tag } from "./ui";
+import { Choice, CurlLine, Empty, Problem, Tag } from "./ui";
 import { phoneDigits } from "./values";
 
 const rows = signal<LedgerRow[] | null>(null); // the latest first

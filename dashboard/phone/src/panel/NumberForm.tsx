@@ -1,8 +1,9 @@
 import { useState } from "preact/hooks";
 import { path } from "../shared/api";
+import { Field } from "../shared/Field";
 import type { BusinessNumber } from "../shared/types";
 import type { Request } from "./curl";
-import { Check, Choice, Field, RequestForm } from "./ui";
+import { Check, Choice, RequestForm } from "./ui";
 import { compact, phoneDigits } from "./values";
 
 const WINDOWS = [

@@ -83,14 +83,30 @@ function OneNumber({ number }: { number: BusinessNumber }) {
         <>
           <div class="fields">
             <Setter
+              key={`quality ${number.quality_rating}`}
               label="Quality"
               what="rating"
               to={`${base}/quality`}
               value={number.quality_rating}
               options={RATINGS}
             />
-            <Setter label="Tier" what="tier" to={`${base}/tier`} value={String(tier ?? 0)} options={TIERS} numeric />
-            <Setter label="Status" what="status" to={`${base}/status`} value={number.status} options={STATUSES} />
+            <Setter
+              key={`tier ${tier}`}
+              label="Tier"
+              what="tier"
+              to={`${base}/tier`}
+              value={String(tier ?? 0)}
+              options={TIERS}
+              numeric
+            />
+            <Setter
+              key={`status ${number.status}`}
+              label="Status"
+              what="status"
+              to={`${base}/status`}
+              value={number.status}
+              options={STATUSES}
+            />
           </div>
           <div class="row">
             <button type="button" class="button" onClick={() => setChanging(true)}>

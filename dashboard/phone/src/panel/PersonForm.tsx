@@ -1,11 +1,12 @@
 import { useState } from "preact/hooks";
 import { path } from "../shared/api";
+import { Field } from "../shared/Field";
 import type { Person } from "../shared/types";
 import { CHARACTERS, READS } from "./characters";
 import type { Request } from "./curl";
 import { ScriptEditor } from "./ScriptEditor";
 import { lineOf, replyOf, shorten } from "./script";
-import { Area, Check, Choice, Field, RequestForm } from "./ui";
+import { Area, Check, Choice, RequestForm } from "./ui";
 import { compact, jsonOf, phoneDigits } from "./values";
 
 const KEPT = ["user_id", "username", "phone_hidden", "identity_hash"] as const;

@@ -1,10 +1,11 @@
 import { useState } from "preact/hooks";
 import { path } from "../shared/api";
+import { Field } from "../shared/Field";
 import { phones, sessions, useResource } from "../shared/resources";
 import type { QrPhone, Session } from "../shared/types";
 import type { Request } from "./curl";
 import { PairForm, ScanForm } from "./ScanForm";
-import { Action, Card, Empty, Field, Loaded, RequestForm, Tag } from "./ui";
+import { Action, Card, Empty, Loaded, RequestForm, Tag } from "./ui";
 import { compact, numberOf, phoneDigits } from "./values";
 
 const CHANGES = ["phones", "sessions"];

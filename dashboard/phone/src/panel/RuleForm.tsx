@@ -1,6 +1,7 @@
 import { useState } from "preact/hooks";
+import { Field } from "../shared/Field";
 import { buildRule, FAULTS, type RuleDraft } from "./rules";
-import { Check, Choice, Field, RequestForm } from "./ui";
+import { Check, Choice, RequestForm } from "./ui";
 
 const NEW: RuleDraft = {
   fault: "refuse",

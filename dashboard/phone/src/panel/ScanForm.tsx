@@ -1,10 +1,11 @@
 import type { TargetedClipboardEvent } from "preact";
 import { useState } from "preact/hooks";
 import { messageOf, path } from "../shared/api";
+import { Field } from "../shared/Field";
 import { Camera } from "./Camera";
 import type { Request } from "./curl";
 import { readPicture } from "./decode";
-import { Area, Field, Problem, RequestForm } from "./ui";
+import { Area, Problem, RequestForm } from "./ui";
 import { phoneDigits } from "./values";
 
 const CHANGES = ["phones", "sessions"];
@@ -15,10 +16,16 @@ function phoneOf(text: string): string {
   return phone;
 }
 
-/** Scans a QR code with a phone: by camera, from a picture, or pasted as text. */
-export function ScanForm({ phones }: { phones: string[] }) {
+interface Props {
+  own?: string; // the phone that scans; without it, it is typed
+  phones?: string[]; // what is offered then
+  onDone?: () => void;
+}
+
+/** Scans a QR code with a phone: by camera, from a picture, or pasted as text or screenshot. */
+export function ScanForm({ own, phones = [], onDone }: Props) {
   const [typed, setPhone] = useState<string | null>(null);
-  const phone = typed ?? phones[0] ?? "";
+  const phone = own ?? typed ?? phones[0] ?? "";
   const [code, setCode] = useState("");
   const [camera, setCamera] = useState(false);
   const [problem, setProblem] = useState("");
@@ -41,6 +48,10 @@ export function ScanForm({ phones }: { phones: string[] }) {
     event.preventDefault();
     take(picture);
   };
+  const done = () => {
+    setCode("");
+    onDone?.();
+  };
   return (
     <>
       {camera && (
@@ -52,15 +63,17 @@ export function ScanForm({ phones }: { phones: string[] }) {
           }}
         />
       )}
-      <RequestForm submit="Scan" build={build} changes={CHANGES} onDone={() => setCode("")}>
-        <Field
-          label="Phone that scans"
-          value={phone}
-          onChange={setPhone}
-          inputMode="tel"
-          list={phones}
-          hint="Any number; it need not exist yet"
-        />
+      <RequestForm submit="Scan" build={build} changes={CHANGES} onDone={done}>
+        {own ? null : (
+          <Field
+            label="Phone that scans"
+            value={phone}
+            onChange={setPhone}
+            inputMode="tel"
+            list={phones}
+            hint="Any number; it need not exist yet"
+          />
+        )}
         <Area
           label="Code"
           value={code}
@@ -94,17 +107,21 @@ export function ScanForm({ phones }: { phones: string[] }) {
 }
 
 /** Types a pairing code on a phone. */
-export function PairForm({ phones }: { phones: string[] }) {
+export function PairForm({ own, phones = [], onDone }: Props) {
   const [typed, setPhone] = useState<string | null>(null);
-  const phone = typed ?? phones[0] ?? "";
+  const phone = own ?? typed ?? phones[0] ?? "";
   const [code, setCode] = useState("");
   const build = (): Request => {
     if (!code.trim()) throw new Error("Type the pairing code that your program shows.");
     return { method: "POST", path: path`phones/${phoneOf(phone)}/pair`, body: { code: code.trim() } };
   };
+  const done = () => {
+    setCode("");
+    onDone?.();
+  };
   return (
-    <RequestForm submit="Link" build={build} changes={CHANGES} onDone={() => setCode("")}>
-      <Field label="Phone" value={phone} onChange={setPhone} inputMode="tel" list={phones} />
+    <RequestForm submit="Link" build={build} changes={CHANGES} onDone={done}>
+      {own ? null : <Field label="Phone" value={phone} onChange={setPhone} inputMode="tel" list={phones} />}
       <Field label="Pairing code" value={code} onChange={setCode} hint="Eight characters, such as ABCD-1234" />
     </RequestForm>
   );

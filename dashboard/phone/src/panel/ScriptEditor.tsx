@@ -1,5 +1,6 @@
+import { Field } from "../shared/Field";
 import { ACTS, type Line, NEW_LINE } from "./script";
-import { Choice, Field } from "./ui";
+import { Choice } from "./ui";
 
 /** The rows of a script: when it applies, and what the person then does. */
 export function ScriptEditor({ lines, onChange }: { lines: Line[]; onChange: (lines: Line[]) => void }) {

@@ -1,8 +1,9 @@
 import { useState } from "preact/hooks";
+import { Field } from "../shared/Field";
 import { settings } from "../shared/resources";
 import type { Settings } from "../shared/types";
 import { CHARACTERS } from "./characters";
-import { Action, Card, Choice, Field, Loaded, RequestForm } from "./ui";
+import { Action, Card, Choice, Loaded, RequestForm } from "./ui";
 import { numberOf } from "./values";
 
 const WINDOWS = [

@@ -3,6 +3,7 @@
 import type { ComponentChildren, TargetedClipboardEvent, TargetedSubmitEvent } from "preact";
 import { useId, useState } from "preact/hooks";
 import { messageOf } from "../shared/api";
+import { copyText } from "../shared/copy";
 import type { Resource } from "../shared/resources";
 import { useResource } from "../shared/resources";
 import type { Request } from "./curl";
@@ -71,23 +72,6 @@ export function CopyButton({ text, label = "Copy" }: { text: string; label?: str
       {copied ? "Copied" : label}
     </button>
   );
-}
-
-/** Copies a text; the clipboard API exists only at https and localhost, so elsewhere a selection does it. */
-async function copyText(text: string): Promise<boolean> {
-  try {
-    await navigator.clipboard.writeText(text);
-    return true;
-  } catch {
-    const area = document.createElement("textarea");
-    area.value = text;
-    area.className = "visually-hidden";
-    document.body.append(area);
-    area.select();
-    const copied = document.execCommand("copy");
-    area.remove();
-    return copied;
-  }
 }
 
 export function CurlLine({ curl }: { curl: string }) {
@@ -204,49 +188,6 @@ function Preview({ build }: { build: () => Request }) {
       <summary>As a curl line</summary>
       <CurlLine curl={curl} />
     </details>
-  );
-}
-
-interface FieldProps {
-  label: string;
-  value: string;
-  onChange: (value: string) => void;
-  hint?: string;
-  inputMode?: "numeric" | "decimal" | "tel" | "url";
-  list?: string[];
-  placeholder?: string;
-  wide?: boolean;
-}
-
-export function Field({ label, value, onChange, hint, inputMode, list, placeholder, wide }: FieldProps) {
-  const id = useId();
-  return (
-    <div class={wide ? "field wide" : "field"}>
-      <label for={id}>{label}</label>
-      <input
-        id={id}
-        type="text"
-        value={value}
-        inputMode={inputMode}
-        placeholder={placeholder}
-        list={list ? `${id}-list` : undefined}
-        aria-describedby={hint ? `${id}-hint` : undefined}
-        autocomplete="off"
-        onInput={(event) => onChange(event.currentTarget.value)}
-      />
-      {list && (
-        <datalist id={`${id}-list`}>
-          {list.map((one) => (
-            <option key={one} value={one} />
-          ))}
-        </datalist>
-      )}
-      {hint && (
-        <small id={`${id}-hint`} class="hint">
-          {hint}
-        </small>
-      )}
-    </div>
   );
 }
 

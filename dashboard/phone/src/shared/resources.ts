@@ -2,8 +2,8 @@
 
 import { type Signal, signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import { get, messageOf } from "./api";
-import type { BusinessNumber, Clock, Person, QrPhone, Rule, Session, Settings, Template } from "./types";
+import { get, messageOf, path } from "./api";
+import type { BusinessNumber, Chat, Clock, Person, QrPhone, Rule, Session, Settings, Template } from "./types";
 
 export class Resource<T> {
   readonly value: Signal<T | null> = signal(null);
@@ -59,6 +59,22 @@ export const templates = new Resource<Template[]>("templates");
 export const clock = new Resource<Clock>("clock");
 export const settings = new Resource<Settings>("settings");
 
+export const recent = new Resource<{ chats: Chat[] }>("chats?limit=200");
+const strangers = new Map<string, Resource<Person>>(); // people without a profile, by phone
+
+/** Returns the profile of a person; of one without, what the sandbox assumes. Null before the answer. */
+export function usePerson(phone: string): { profile: Person | null; listed: boolean } {
+  const list = useResource(people);
+  const listed = list?.find((one) => one.phone === phone) ?? null;
+  const stranger = strangers.get(phone) ?? new Resource<Person>(path`people/${phone}`);
+  strangers.set(phone, stranger);
+  const missing = list !== null && !listed;
+  useEffect(() => {
+    if (missing && !stranger.used) stranger.load();
+  }, [missing, stranger]);
+  return { profile: listed ?? stranger.value.value, listed: listed !== null };
+}
+
 const all: Record<string, Resource<unknown>> = {
   people,
   numbers,
@@ -68,10 +84,12 @@ const all: Record<string, Resource<unknown>> = {
   templates,
   clock,
   settings,
+  recent,
 };
 
 /** Reads again what has changed; "all" is everything that is used. */
 export function refresh(what: string): void {
   const changed = what === "all" ? Object.values(all) : [all[what]];
   for (const one of changed) one?.refresh();
+  if (what === "all" || what === "people") for (const one of strangers.values()) one.refresh();
 }

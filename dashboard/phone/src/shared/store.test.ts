@@ -32,6 +32,7 @@ function chat(number: string, last: Message | null, more: Partial<Chat> = {}): C
     unread: 0,
     last,
     typing: false,
+    presence: null,
     blocked: false,
     marketing_stopped: false,
     window_ends_at: null,

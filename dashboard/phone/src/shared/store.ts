@@ -3,7 +3,7 @@
 import { batch, computed, effect, type ReadonlySignal, type Signal, signal } from "@preact/signals";
 import { get, messageOf, path } from "./api";
 import { follow } from "./feed";
-import { refresh } from "./resources";
+import { recent, refresh } from "./resources";
 import { renamePerson, route } from "./route";
 import type { Chat, LedgerRow, Message } from "./types";
 
@@ -199,6 +199,7 @@ function receiveMessage({ chat, message }: { chat: Chat; message: Message }): vo
     putShown(chat);
     known?.put(message);
   });
+  if (recent.value.peek()?.chats.every((one) => one.person !== chat.person)) recent.refresh();
   if (arrives(message, before, last ?? null)) for (const ring of rings) ring(chat, message);
 }
 

@@ -19,9 +19,17 @@ export interface Chat {
   unread: number;
   last: Message | null;
   typing: boolean; // the business types
+  presence: Presence | null; // null: nothing is known of it
   blocked: boolean;
   marketing_stopped: boolean;
   window_ends_at: number | null;
+}
+
+/** Whether a business is online; with `until`, only so long. */
+export interface Presence {
+  online: boolean;
+  until: number | null;
+  last_seen: number | null;
 }
 
 export interface Message {
@@ -33,7 +41,7 @@ export interface Message {
   view: View;
   status: Status;
   error: { code: number; title: string } | null;
-  quote: { id: string; from: Side; text: string; type: string } | null;
+  quote: { id: string; from: Side | null; text: string; type: string } | null; // from null: it is not known
   reactions: { from: Side; emoji: string }[];
   edited: boolean;
   deleted: boolean;

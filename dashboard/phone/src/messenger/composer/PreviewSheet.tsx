@@ -1,10 +1,10 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
+import { Field } from "../../shared/Field";
 import { AudioPlayer } from "../content/AudioPlayer";
 import { type Attachment, mediaOf } from "../logic/files";
 import { sizeWord } from "../logic/words";
 import type { OpenChat } from "../phone";
-import { Field } from "../sheets/Field";
 import { Icon } from "../ui/Icon";
 import { Sheet } from "../ui/Sheet";
 
@@ -43,14 +43,14 @@ export function PreviewSheet({ open, attachment }: { open: OpenChat; attachment:
       }
     >
       <Preview attachment={attachment} />
-      <p class="field-hint">
+      <p class="hint">
         {attachment.filename} · {sizeWord(attachment.blob.size)}
       </p>
       {captioned ? (
         <Field
           label="Caption"
           value={caption.value}
-          onValue={(value) => (caption.value = value)}
+          onChange={(value) => (caption.value = value)}
           onEnter={send}
           autofocus
         />

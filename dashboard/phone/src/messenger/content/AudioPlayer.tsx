@@ -1,13 +1,21 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { duration } from "../logic/times";
-import { BARS, readSound, type Sound } from "../logic/waveform";
+import { BARS, LARGEST, readSound, type Sound } from "../logic/waveform";
 import { Icon } from "../ui/Icon";
 
 const FLAT = Array.from({ length: BARS }, () => 0.12);
 
+interface Props {
+  url: string;
+  voice: boolean;
+  blob?: Blob;
+  size?: number | null | undefined;
+  onPlay?: (() => void) | undefined;
+}
+
 /** A player for voice messages and other sounds: play, progress, how long. */
-export function AudioPlayer({ url, voice, blob }: { url: string; voice: boolean; blob?: Blob }) {
+export function AudioPlayer({ url, voice, blob, size, onPlay }: Props) {
   const audio = useRef<HTMLAudioElement>(null);
   const playing = useSignal(false);
   const at = useSignal(0);
@@ -16,6 +24,7 @@ export function AudioPlayer({ url, voice, blob }: { url: string; voice: boolean;
   const sound = useSignal<Sound | null>(null);
   useEffect(() => {
     let shown = true;
+    if (size && size > LARGEST) return;
     readSound(blob ?? url).then((read) => {
       if (!shown || !read) return;
       sound.value = read;
@@ -24,7 +33,7 @@ export function AudioPlayer({ url, voice, blob }: { url: string; voice: boolean;
     return () => {
       shown = false;
     };
-  }, [url, blob, sound, length]);
+  }, [url, blob, size, sound, length]);
   const toggle = () => {
     const player = audio.current;
     if (!player) return;
@@ -42,7 +51,10 @@ export function AudioPlayer({ url, voice, blob }: { url: string; voice: boolean;
         ref={audio}
         src={url}
         preload="metadata"
-        onPlay={() => (playing.value = true)}
+        onPlay={() => {
+          playing.value = true;
+          onPlay?.();
+        }}
         onPause={() => (playing.value = false)}
         onEnded={() => (at.value = 0)}
         onTimeUpdate={(event) => (at.value = event.currentTarget.currentTime)}

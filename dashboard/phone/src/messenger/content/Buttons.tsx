@@ -1,3 +1,4 @@
+import { copyText } from "../../shared/copy";
 import type { Button, Message } from "../../shared/types";
 import { safeLink } from "../logic/formatting";
 import { phoneWord } from "../logic/words";
@@ -92,10 +93,6 @@ function press(chat: OpenChat, button: Button, message: Message): void {
 const NO_PRODUCTS = { catalog_id: "", sections: [] };
 
 async function copy(chat: OpenChat, text: string): Promise<void> {
-  try {
-    await navigator.clipboard.writeText(text);
-    chat.phone.say(`Copied: ${text}`);
-  } catch {
-    chat.phone.say(`The browser does not allow copying. The code is ${text}`);
-  }
+  const copied = await copyText(text);
+  chat.phone.say(copied ? `Copied: ${text}` : `The browser does not allow copying. The code is ${text}`);
 }

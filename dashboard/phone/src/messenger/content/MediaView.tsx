@@ -9,15 +9,23 @@ import { Viewer } from "./Viewer";
 
 const PICTURES = new Set(["image/png", "image/jpeg", "image/webp", "image/gif"]);
 
+interface Props {
+  media: Media;
+  caption?: string;
+  onPlay?: (() => void) | undefined;
+}
+
 /** A file of a message, as what it is. Only files of the sandbox are loaded, and only harmless pictures are drawn. */
-export function MediaView({ media, caption = "" }: { media: Media; caption?: string }) {
+export function MediaView({ media, caption = "", onPlay }: Props) {
   const { url } = media;
   if (!url) return <MissingFile media={media} />;
   const isPicture = PICTURES.has((media.mime_type ?? "").split(";")[0]?.trim() ?? "");
   if (media.kind === "sticker" && isPicture) return <img class="sticker" src={url} alt="Sticker" loading="lazy" />;
   if (media.kind === "image" && isPicture) return <Picture url={url} media={media} caption={caption} />;
   if (media.kind === "video") return <Video url={url} />;
-  if (media.kind === "audio") return <AudioPlayer url={url} voice={Boolean(media.voice)} />;
+  if (media.kind === "audio") {
+    return <AudioPlayer url={url} voice={Boolean(media.voice)} size={media.size} onPlay={onPlay} />;
+  }
   return <FileCard url={url} media={media} />;
 }
 

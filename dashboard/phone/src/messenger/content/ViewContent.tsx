@@ -1,4 +1,5 @@
 import type { Message, View } from "../../shared/types";
+import { useOpenChat } from "../phone";
 import { Buttons } from "./Buttons";
 import { ContactCards, FormCard, OfferCard, OrderCard, PlaceCard } from "./Cards";
 import { ListButton, PollCard, ProductsCard } from "./Choices";
@@ -14,7 +15,7 @@ interface Props {
 export function ViewBody({ view, message }: Props) {
   return (
     <>
-      <Head view={view} />
+      <Head view={view} message={message} />
       {view.text ? <RichText text={view.text} /> : null}
       {view.reply ? <ReplyText reply={view.reply} shown={view.text} /> : null}
       <Attached view={view} message={message} />
@@ -39,7 +40,10 @@ export function ViewChoices({ view, message }: Props) {
   );
 }
 
-function Head({ view }: { view: View }) {
+function Head({ view, message }: Props) {
+  const chat = useOpenChat();
+  const reported = message.from === "person" || message.status === "played" || !view.media?.voice;
+  const onPlay = reported ? undefined : () => chat.change("played", { message: message.id });
   return (
     <>
       {view.header?.media ? <MediaView media={view.header.media} /> : null}
@@ -48,7 +52,7 @@ function Head({ view }: { view: View }) {
           {view.header.text}
         </p>
       ) : null}
-      {view.media ? <MediaView media={view.media} caption={view.text ?? ""} /> : null}
+      {view.media ? <MediaView media={view.media} caption={view.text ?? ""} onPlay={onPlay} /> : null}
       {view.offer ? <OfferCard offer={view.offer} /> : null}
     </>
   );

@@ -18,7 +18,7 @@ import { PersonMenu } from "./PersonMenu";
 /** The chats of a person, the latest first. */
 export function ChatList({ name, profile }: { name: string; profile: Person | null }) {
   const phone = usePhone();
-  const known = [useResource(numbers), useResource(phones)];
+  const known = [useResource(numbers), useResource(phones)] as const;
   const chats = chatsOf(phone.person);
   const none = known.every((list) => list !== null && list.length === 0);
   const problem = chatsProblem.value[phone.person];
@@ -51,7 +51,7 @@ export function ChatList({ name, profile }: { name: string; profile: Person | nu
         ) : none ? (
           <NoNumbers />
         ) : chatsRead.value.has(phone.person) ? (
-          <NoChats />
+          <NoChats linked={Boolean(known[1]?.some((one) => one.phone === phone.person))} />
         ) : null}
       </div>
     </section>
@@ -103,10 +103,16 @@ function LastMessage({ chat }: { chat: Chat }) {
   );
 }
 
-function NoChats() {
+function NoChats({ linked }: { linked: boolean }) {
   return (
     <div class="phone-empty">
       <h3>No chats yet</h3>
+      {linked ? (
+        <p>
+          Programs that are linked to this phone send and receive its messages. The other side is on the phones of the
+          people. To link one, open the menu and choose “Linked devices”.
+        </p>
+      ) : null}
       <p>Send a message to this person through the API and this phone rings. Or begin a chat with “New chat”.</p>
     </div>
   );

@@ -1,4 +1,5 @@
 import { useSignal } from "@preact/signals";
+import { copyText } from "../../shared/copy";
 
 const BODY = `{"phone_number_id": "106540352242922", "phone": "15550783881",
   "token": "secret-token", "app_secret": "app-secret", "name": "My shop"}`;
@@ -13,10 +14,7 @@ export function NoNumbers() {
   const command = createNumberCommand(location.origin);
   const copied = useSignal(false);
   const copy = async () => {
-    await navigator.clipboard.writeText(command).then(
-      () => (copied.value = true),
-      () => (copied.value = false),
-    );
+    copied.value = await copyText(command);
   };
   return (
     <div class="phone-empty">

@@ -2,6 +2,7 @@ import { openChat } from "../../shared/route";
 import type { Person } from "../../shared/types";
 import { toggleAdding } from "../adding";
 import { usePhone } from "../phone";
+import { LinkedSheet } from "../sheets/LinkedSheet";
 import { NumberSheet } from "../sheets/NumberSheet";
 import { OfflineSheet } from "../sheets/OfflineSheet";
 import { ReadsSheet } from "../sheets/ReadsSheet";
@@ -21,6 +22,11 @@ export function PersonMenu({ name, profile }: { name: string; profile: Person | 
           onSelect: () => phone.show(<ReadsSheet phone={phone} profile={profile} name={name} />),
         },
         { icon: "offline", label: "Be offline", onSelect: () => phone.show(<OfflineSheet phone={phone} />) },
+        {
+          icon: "link",
+          label: "Linked devices",
+          onSelect: () => phone.show(<LinkedSheet phone={phone} />),
+        },
         {
           icon: "swap",
           label: "Change number",

@@ -10,6 +10,7 @@ const chat: Chat = {
   unread: 0,
   last: null,
   typing: false,
+  presence: null,
   blocked: false,
   marketing_stopped: false,
   window_ends_at: null,

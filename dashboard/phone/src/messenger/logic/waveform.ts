@@ -1,7 +1,7 @@
 /** The shape of a sound, as bars. */
 
 export const BARS = 36;
-const LARGEST = 3_000_000; // bytes of a file that is decoded for its shape
+export const LARGEST = 3_000_000; // bytes of a file that is decoded for its shape
 
 /** Return `count` loudnesses from 0 to 1, the loudest of them 1. */
 export function peaks(samples: ArrayLike<number>, count = BARS): number[] {

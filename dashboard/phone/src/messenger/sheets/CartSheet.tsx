@@ -1,4 +1,5 @@
 import { useSignal } from "@preact/signals";
+import { Field } from "../../shared/Field";
 import {
   type Cart,
   cartProblem,
@@ -16,7 +17,6 @@ import type { OpenChat } from "../phone";
 import type { Products } from "../types";
 import { IconButton } from "../ui/IconButton";
 import { Sheet } from "../ui/Sheet";
-import { Field } from "./Field";
 
 interface Props {
   chat: OpenChat;
@@ -69,13 +69,13 @@ export function CartSheet({ chat, target, products }: Props) {
         <Field
           label="Currency"
           value={cart.value.currency}
-          onValue={(value) => {
+          onChange={(value) => {
             cart.value = withCurrency(cart.value, value);
           }}
         />
-        <Field label="Note to the business" value={text.value} onValue={(value) => (text.value = value)} />
+        <Field label="Note to the business" value={text.value} onChange={(value) => (text.value = value)} />
       </div>
-      {problem ? <p class="field-hint">{problem}</p> : null}
+      {problem ? <p class="hint">{problem}</p> : null}
     </Sheet>
   );
 }
@@ -107,7 +107,12 @@ function Extra({ products, cart, change }: Part & { products: Products }) {
     <section class="cart-section" aria-label="Other products">
       <Lines lines={cart.lines.filter((line) => !shown.has(line.id))} cart={cart} change={change} />
       <div class="field-pair">
-        <Field label="Add a product by its id" value={id.value} onValue={(value) => (id.value = value)} onEnter={add} />
+        <Field
+          label="Add a product by its id"
+          value={id.value}
+          onChange={(value) => (id.value = value)}
+          onEnter={add}
+        />
         <button type="button" class="button" disabled={!id.value.trim()} onClick={add}>
           Add
         </button>

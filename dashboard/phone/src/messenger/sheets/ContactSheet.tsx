@@ -1,8 +1,8 @@
 import { useSignal } from "@preact/signals";
+import { Field } from "../../shared/Field";
 import { people } from "../../shared/resources";
 import type { OpenChat } from "../phone";
 import { Sheet } from "../ui/Sheet";
-import { Field } from "./Field";
 
 /** A contact card that the person sends: at first the person's own. */
 export function ContactSheet({ chat, quote }: { chat: OpenChat; quote?: string }) {
@@ -26,12 +26,12 @@ export function ContactSheet({ chat, quote }: { chat: OpenChat; quote?: string }
         </button>
       }
     >
-      <Field label="Name" value={name.value} onValue={(value) => (name.value = value)} onEnter={send} autofocus />
+      <Field label="Name" value={name.value} onChange={(value) => (name.value = value)} onEnter={send} autofocus />
       <Field
         label="Phone number"
         inputMode="tel"
         value={phone.value}
-        onValue={(value) => (phone.value = value)}
+        onChange={(value) => (phone.value = value)}
         onEnter={send}
       />
     </Sheet>

@@ -1,7 +1,7 @@
 import { useSignal } from "@preact/signals";
+import { Field } from "../../shared/Field";
 import type { OpenChat } from "../phone";
 import { Sheet } from "../ui/Sheet";
-import { Field } from "./Field";
 
 const ADDRESS = ["name", "phone_number", "address", "city", "in_pin_code"];
 const EMPTY = { key: "", value: "" };
@@ -37,11 +37,11 @@ export function FormSheet({ chat, target, title, address }: Props) {
     >
       {rows.value.map((row, at) =>
         address && at < ADDRESS.length ? (
-          <Field label={row.key} value={row.value} onValue={(value) => change(at, { value })} autofocus={at === 0} />
+          <Field label={row.key} value={row.value} onChange={(value) => change(at, { value })} autofocus={at === 0} />
         ) : (
           <div class="field-pair">
-            <Field label="Name of the answer" value={row.key} onValue={(key) => change(at, { key })} />
-            <Field label="Answer" value={row.value} onValue={(value) => change(at, { value })} autofocus={at === 0} />
+            <Field label="Name of the answer" value={row.key} onChange={(key) => change(at, { key })} />
+            <Field label="Answer" value={row.value} onChange={(value) => change(at, { value })} autofocus={at === 0} />
           </div>
         ),
       )}

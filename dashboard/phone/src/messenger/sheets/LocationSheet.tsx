@@ -1,8 +1,8 @@
 import { useSignal } from "@preact/signals";
+import { Field } from "../../shared/Field";
 import { degrees } from "../logic/place";
 import type { OpenChat } from "../phone";
 import { Sheet } from "../ui/Sheet";
-import { Field } from "./Field";
 
 /** A place that the person sends. */
 export function LocationSheet({ chat, quote }: { chat: OpenChat; quote?: string }) {
@@ -36,19 +36,19 @@ export function LocationSheet({ chat, quote }: { chat: OpenChat; quote?: string 
           label="Latitude"
           inputMode="decimal"
           value={latitude.value}
-          onValue={(value) => (latitude.value = value)}
+          onChange={(value) => (latitude.value = value)}
           autofocus
         />
         <Field
           label="Longitude"
           inputMode="decimal"
           value={longitude.value}
-          onValue={(value) => (longitude.value = value)}
+          onChange={(value) => (longitude.value = value)}
         />
       </div>
-      {north === null || east === null ? <p class="field-hint">Degrees, such as -23.55052 and -46.63331.</p> : null}
-      <Field label="Name (optional)" value={name.value} onValue={(value) => (name.value = value)} />
-      <Field label="Address (optional)" value={address.value} onValue={(value) => (address.value = value)} />
+      {north === null || east === null ? <p class="hint">Degrees, such as -23.55052 and -46.63331.</p> : null}
+      <Field label="Name (optional)" value={name.value} onChange={(value) => (name.value = value)} />
+      <Field label="Address (optional)" value={address.value} onChange={(value) => (address.value = value)} />
     </Sheet>
   );
 }

@@ -1,4 +1,5 @@
 import { now } from "../../shared/clock";
+import { copyText } from "../../shared/copy";
 import type { Message } from "../../shared/types";
 import { clockTime, dayLabel } from "../logic/times";
 import { statusWord, summary } from "../logic/words";
@@ -45,7 +46,7 @@ export function MessageSheet({ chat, message }: { chat: OpenChat; message: Messa
       <Reactions chat={chat} message={message} />
       <ul class="actions">
         <Action icon="reply" label="Reply" onSelect={done(() => startReply(chat, message))} />
-        {text ? <Action icon="copy" label="Copy text" onSelect={done(() => copyText(chat, text))} /> : null}
+        {text ? <Action icon="copy" label="Copy text" onSelect={done(() => copy(chat, text))} /> : null}
         {own && text && !message.view.media ? (
           <Action icon="edit" label="Edit" onSelect={done(() => startEdit(chat, message))} />
         ) : null}
@@ -143,11 +144,6 @@ function startEdit(chat: OpenChat, message: Message): void {
   chat.draft.value = message.view.text ?? "";
 }
 
-async function copyText(chat: OpenChat, text: string): Promise<void> {
-  try {
-    await navigator.clipboard.writeText(text);
-    chat.phone.say("Copied");
-  } catch {
-    chat.phone.say("The browser does not allow copying here.");
-  }
+async function copy(chat: OpenChat, text: string): Promise<void> {
+  chat.phone.say((await copyText(text)) ? "Copied" : "The browser does not allow copying here.");
 }

@@ -1,11 +1,11 @@
 import { useSignal } from "@preact/signals";
 import { path, post } from "../../shared/api";
+import { Field } from "../../shared/Field";
 import { people } from "../../shared/resources";
 import { go, route } from "../../shared/route";
 import { loadChats } from "../../shared/store";
 import type { PhoneState } from "../phone";
 import { Sheet } from "../ui/Sheet";
-import { Field } from "./Field";
 
 /** The person moves to another number; every business of the chats is told. */
 export function NumberSheet({ phone }: { phone: PhoneState }) {
@@ -38,7 +38,7 @@ export function NumberSheet({ phone }: { phone: PhoneState }) {
         hint="7 to 15 digits, with the country code"
         inputMode="tel"
         value={number.value}
-        onValue={(value) => (number.value = value)}
+        onChange={(value) => (number.value = value)}
         onEnter={change}
         autofocus
       />

@@ -5,6 +5,7 @@ import { clockTime } from "../logic/times";
 import { statusWord } from "../logic/words";
 import { useOpenChat } from "../phone";
 import { MessageSheet } from "../sheets/MessageSheet";
+import { Fallback } from "../ui/Fallback";
 import { Icon, TickMarks } from "../ui/Icon";
 import { IconButton } from "../ui/IconButton";
 import { usePress } from "./usePress";
@@ -36,10 +37,16 @@ export function Bubble({ message, first, last, business, tabbable }: Props) {
             <Icon name="block" size={16} /> This message was deleted
           </p>
         ) : (
-          <ViewBody view={message.view} message={message} />
+          <Fallback instead={<p class="bubble-note">This phone cannot show this message.</p>}>
+            <ViewBody view={message.view} message={message} />
+          </Fallback>
         )}
         <Meta message={message} own={own} />
-        {message.deleted ? null : <ViewChoices view={message.view} message={message} />}
+        {message.deleted ? null : (
+          <Fallback instead={null}>
+            <ViewChoices view={message.view} message={message} />
+          </Fallback>
+        )}
       </article>
       {message.deleted ? null : (
         <IconButton
@@ -68,8 +75,8 @@ function isBare(message: Message): boolean {
 function QuoteBox({ quote, business }: { quote: NonNullable<Message["quote"]>; business: string }) {
   return (
     <blockquote class="quote-box">
-      <strong>{quote.from === "person" ? "You" : business}</strong>
-      <span dir="auto">{quote.text || quote.type}</span>
+      <strong>{quote.from === "person" ? "You" : quote.from ? business : "Unknown message"}</strong>
+      <span dir="auto">{quote.from ? quote.text || quote.type : "It is not in this chat any more."}</span>
     </blockquote>
   );
 }

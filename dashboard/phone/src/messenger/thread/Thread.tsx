@@ -1,17 +1,21 @@
 import { useEffect } from "preact/hooks";
 import { now } from "../../shared/clock";
+import { usePerson } from "../../shared/resources";
 import { openChat } from "../../shared/route";
 import { chatOf, threadOf } from "../../shared/store";
 import type { Chat } from "../../shared/types";
 import { Composer } from "../composer/Composer";
+import { isOnline, presenceWord } from "../logic/presence";
+import { offlineUntil } from "../logic/profile";
 import { isShown } from "../logic/threadRows";
-import { clockTime, timeLeft } from "../logic/times";
+import { timeLeft } from "../logic/times";
 import { phoneWord } from "../logic/words";
 import { ChatContext, type OpenChat, usePhone } from "../phone";
 import { Avatar } from "../ui/Avatar";
 import { IconButton } from "../ui/IconButton";
 import { Menu, type MenuItem } from "../ui/Menu";
 import { MessageList } from "./MessageList";
+import { UnknownNumber } from "./UnknownNumber";
 import { useReading } from "./useReading";
 
 /** A chat that is open. */
@@ -28,7 +32,7 @@ export function Thread({ number }: { number: string }) {
       <section class="thread" aria-label={`Chat with ${chat?.number.name ?? number}`}>
         <ThreadHeader chat={chat} open={open} />
         {thread.problem.value && !messages ? (
-          <UnknownNumber number={number} problem={thread.problem.value} />
+          <UnknownNumber number={number} problem={thread.problem.value} onCreated={() => thread.load()} />
         ) : messages ? (
           <MessageList key={number} messages={messages} thread={thread} chat={chat} />
         ) : (
@@ -50,15 +54,24 @@ function ThreadHeader({ chat, open }: { chat: Chat | null; open: OpenChat }) {
       <Avatar name={name} />
       <div class="screen-title">
         <h2 dir="auto">{name}</h2>
-        <p class={chat?.typing ? "typing" : ""}>{chat ? subtitle(chat) : ""}</p>
+        {chat ? <Presence chat={chat} /> : null}
+        <p>{chat ? details(chat) : ""}</p>
       </div>
       {chat ? <Menu label="Chat menu" items={chatMenu(chat, open)} /> : null}
     </header>
   );
 }
 
-function subtitle(chat: Chat): string {
-  if (chat.typing) return "typing…";
+/** Whether the business types, is online, or when it was seen; nothing while the person's own phone is offline. */
+function Presence({ chat }: { chat: Chat }) {
+  const { profile } = usePerson(chat.person);
+  if (offlineUntil(profile, now.value) !== null) return null;
+  const active = chat.typing || isOnline(chat.presence, now.value);
+  const text = chat.typing ? "typing…" : presenceWord(chat.presence, now.value);
+  return text ? <p class={active ? "active" : ""}>{text}</p> : null;
+}
+
+function details(chat: Chat): string {
   const phone = phoneWord(chat.number.phone);
   if (chat.number.network === "qr") return `${phone} · linked by QR code`;
   const left = chat.window_ends_at ? timeLeft(chat.window_ends_at, now.value) : null;
@@ -96,19 +109,6 @@ function BlockedBar({ open }: { open: OpenChat }) {
       <button type="button" class="button" onClick={() => open.change("block", { blocked: false })}>
         Unblock
       </button>
-    </div>
-  );
-}
-
-function UnknownNumber({ number, problem }: { number: string; problem: string }) {
-  return (
-    <div class="phone-empty">
-      <h3>No chat with {phoneWord(number)}</h3>
-      <p>{problem}</p>
-      <p>
-        Numbers and phones are created in the <a href="#/panel/numbers">panel</a>. It is {clockTime(now.value)} on the
-        sandbox clock.
-      </p>
     </div>
   );
 }

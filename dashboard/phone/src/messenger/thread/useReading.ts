@@ -1,8 +1,9 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
+import { connection } from "../../shared/feed";
 import type { OpenChat } from "../phone";
 
-/** Tell the sandbox that the person reads: while the chat is open, the page is visible, and something is unread. */
+/** Tell the sandbox that the person reads: while the chat is open, the page is visible and live, and something is unread. */
 export function useReading(open: OpenChat, unread: number): void {
   const visible = useSignal(!document.hidden);
   useEffect(() => {
@@ -12,7 +13,7 @@ export function useReading(open: OpenChat, unread: number): void {
     document.addEventListener("visibilitychange", onChange);
     return () => document.removeEventListener("visibilitychange", onChange);
   }, [visible]);
-  const toRead = visible.value ? unread : 0;
+  const toRead = visible.value && connection.value === "open" ? unread : 0;
   useEffect(() => {
     if (toRead > 0) open.change("read");
   }, [open, toRead]);
