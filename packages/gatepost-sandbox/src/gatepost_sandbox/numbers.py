@@ -83,9 +83,10 @@ class Number:
 
     def move_person(self, old: str, new: str) -> None:
         """Give the windows of a person, and a stop of marketing messages, to their new number."""
-        for kept in (self._last_incoming, self._entries):
-            if old in kept:
-                kept[new] = kept.pop(old)
+        windows: tuple[dict[str, Any], ...] = (self._last_incoming, self._entries)
+        for window in windows:
+            if old in window:
+                window[new] = window.pop(old)
         if old in self.stopped:
             self.stopped.discard(old)
             self.stopped.add(new)
