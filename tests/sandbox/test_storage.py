@@ -76,6 +76,9 @@ async def look(sandbox: Driver) -> dict[str, Any]:
         await sandbox.control("GET", f"chats/{chat['person']}/{chat['number']['id']}")
         for chat in shown["chats"]["chats"]
     ]
+    for chat in (*shown["chats"]["chats"], *(one["chat"] for one in chats)):
+        if chat["number"]["network"] == "qr":
+            del chat["presence"]  # as the state of a session: the connection ends with the process
     return {**shown, "ledger": ledger, "messages": messages, "sessions": sessions, "open": chats}
 
 

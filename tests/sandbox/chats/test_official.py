@@ -52,6 +52,7 @@ async def test_a_message_appears_with_each_status_when_the_phone_has_it(sandbox:
         "unread": 0,
         "last": message,
         "typing": False,
+        "presence": {"online": True, "until": 1_700_000_030, "last_seen": 1_700_000_000},
         "blocked": False,
         "marketing_stopped": False,
         "window_ends_at": None,
