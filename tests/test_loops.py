@@ -25,6 +25,7 @@ TASKS = {  # started by hand, and why that is enough
     "inbound.link_keeper.LinkKeeper._read_updates": "one update",
     "networks.qr.child_driver.ChildTransport.__init__": "until the child ends",
     "networks.qr.driver.Driver._live": "one connection",
+    "mcp.transport.McpServer._running": "one import; whoever waits for it gets its error",
     "outbound.attachments.AttachmentUploader._name": "one file; whoever waits for it gets its error",
     "outbound.channel_sender.ChannelSender._spawn": "one message",
     "owner.Owner.stop": "the last statement of a process",

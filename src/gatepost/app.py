@@ -44,6 +44,8 @@ from gatepost.console.dashboard import Dashboard
 from gatepost.housekeeping import Housekeeper
 from gatepost.inbound.receive import UpdateReceiver
 from gatepost.loop_watchdog import LoopWatchdog
+from gatepost.mcp.tool_call import McpContext
+from gatepost.mcp.transport import McpServer
 from gatepost.metrics import ProcessMetrics
 from gatepost.model.errors import GatepostError
 from gatepost.network_factory import NetworkFactory
@@ -107,6 +109,10 @@ class Gatepost:
         self._waiters = EventWaiters(self._own_db, settings.api.streams)
         self._account_streams = AccountStreams(self._own_db, clock, self._waiters, settings.api.streams)
         self._presence = PresenceBoard(self._account_streams, clock)
+        files = settings.media
+        self._media = MediaService(db, self._objects, clock, most=files.most_bytes, timeout=files.timeout)
+        self._costly = CostlyRequests(api.costly_per_key, api.costly)
+        self._mcp = McpServer(self._mcp_context(), self.supervisor.start)
         self._housekeeper = Housekeeper(settings, self._db, self._objects, clock, self._note_use)
         self._owner: Owner | None = None
         self._workers: ChannelWorkers | None = None
@@ -181,7 +187,7 @@ class Gatepost:
     # -- the API ------------------------------------------------------------------------------------------------------
 
     def _gateway(self) -> ApiContext:
-        server, files = self._settings.server, self._settings.media
+        server = self._settings.server
         return ApiContext(
             db=self._api_db,
             clock=self._clock,
@@ -194,11 +200,12 @@ class Gatepost:
             proxies=TrustedProxies(server.trusted_proxies),
             cookie=SessionCookie(secure=origin_of(server.public_url).startswith("https:")),
             acceptor=self._acceptor,
+            mcp=self._mcp,
             receiver=self._receiver,
             vault=self.vault,
             guard=self._guard,
             poster=self._poster,
-            media=MediaService(self._api_db, self._objects, self._clock, most=files.most_bytes, timeout=files.timeout),
+            media=self._media,
             business=self._networks.business,
             speak=self._speak,
             waiters=self._waiters,
@@ -208,7 +215,7 @@ class Gatepost:
             trials=SlidingLimit(TRIALS, self._clock),
             credential_tests=SlidingLimit(CREDENTIAL_TESTS, self._clock),
             check_credentials=self._networks.check_credentials,
-            costly=CostlyRequests(self._settings.api.costly_per_key, self._settings.api.costly),
+            costly=self._costly,
             limits=self._networks.limits_view,
             callback_configs=TimedCache(self._callback_config, self._settings.security.key_cache_seconds),
             ready=Readiness(self._own_db, self._clock, self._owner_healthy).checks,
@@ -225,6 +232,18 @@ class Gatepost:
             body_limit=server.body_limit,
             callback_limit=server.callback_limit,
             callback_memory=BodyMemory(server.callback_memory),
+        )
+
+    def _mcp_context(self) -> McpContext:
+        return McpContext(
+            db=self._api_db,
+            clock=self._clock,
+            acceptor=self._acceptor,
+            media=self._media,
+            speak=self._speak,
+            costly=self._costly,
+            limits=self._networks.limits_view,
+            count=self._metrics.tool_called,
         )
 
     async def _speak(self, config: ChannelConfig) -> Network | None:

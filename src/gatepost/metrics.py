@@ -27,11 +27,14 @@ CONTENT_TYPE = "text/plain; version=0.0.4"  # the text format that all Prometheu
 
 
 class LabeledCounter:
-    """A number for each value of a label. All counting happens in one thread and needs no lock."""
+    """A number for each value of a label, or for each tuple of values of several labels.
+
+    All counting happens in one thread and needs no lock.
+    """
 
     def __init__(self, kind: type[CounterMetricFamily | GaugeMetricFamily], name: str, words: str, *label: str) -> None:
         self._kind, self._name, self._words, self._label = kind, name, words, label
-        self.of: dict[str, float] = {}
+        self.of: dict[str | tuple[str, ...], float] = {}
 
     def begin(self, values: Sequence[str]) -> "LabeledCounter":
         """Set each value to 0."""
@@ -42,7 +45,8 @@ class LabeledCounter:
         """Return the metric family for Prometheus."""
         family = self._kind(self._name, self._words, labels=self._label)
         for value, count in self.of.items():
-            family.add_metric([value] if self._label else [], count)
+            values = value if isinstance(value, tuple) else (value,)
+            family.add_metric(values if self._label else (), count)
         return family
 
 
@@ -125,6 +129,9 @@ class ProcessMetrics(Collector):
         self._leases = LabeledCounter(
             CounterMetricFamily, "gatepost_lease_events", "What went wrong with the ownership of channels.", "event"
         ).begin(LEASE_EVENTS)
+        self._tools = LabeledCounter(
+            CounterMetricFamily, "gatepost_mcp_calls", "Calls of MCP tools, by tool and outcome.", "tool", "outcome"
+        )
         self.registry = CollectorRegistry()
         self.registry.register(self)
         Info("gatepost_build", "What runs here.", registry=self.registry).info({"version": version, "role": role})
@@ -136,7 +143,7 @@ class ProcessMetrics(Collector):
             yield figure.family()
         for figure in (self._accepted, self._sends, self._requests, self._channels, self._restarts, self._leases):
             yield figure.family()
-        for figure in (self._lookups, self._lookups_now):
+        for figure in (self._lookups, self._lookups_now, self._tools):
             yield figure.family()
         for figure in (self._loop_lag, self._longest_lag, self._stalls, self._unindexed):
             yield figure.family()
@@ -166,6 +173,10 @@ class ProcessMetrics(Collector):
     def lookups(self, running: int, waiting: int) -> None:
         """Set the numbers of running and waiting host name lookups."""
         self._lookups_now.of["running"], self._lookups_now.of["waiting"] = running, waiting
+
+    def tool_called(self, tool: str, outcome: str) -> None:
+        """Count a call of an MCP tool that ended. Both have few values: names of tools, and outcomes of calls."""
+        self._tools.of[tool, outcome] = self._tools.of.get((tool, outcome), 0) + 1
 
     def accepted(self, count: int) -> None:
         """Count messages that were stored for sending."""

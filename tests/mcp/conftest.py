@@ -1,5 +1,17 @@
-"""One database for all of these tests: each has its own channel."""
+"""One database for the tests of stores and policies, and a running gateway for those of the server."""
+
+from collections.abc import AsyncIterator
+
+import pytest
 
 from tests.outbound.conftest import common_url, db, stage
+from tests.running_gateway import Gateway, running_gateway
 
-__all__ = ["common_url", "db", "stage"]
+__all__ = ["common_url", "db", "gateway", "stage"]
+
+
+@pytest.fixture
+async def gateway(parted_database_url: str) -> AsyncIterator[Gateway]:
+    """Yield a running gateway with one official channel and its key."""
+    async with running_gateway(parted_database_url) as one:
+        yield one

@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 import msgspec
@@ -64,6 +65,7 @@ class ApiContext(msgspec.Struct, frozen=True):
     proxies: TrustedProxies
     cookie: SessionCookie
     acceptor: Acceptor
+    mcp: Callable[[Any, Any, Any], Awaitable[None]]  # the ASGI app of the MCP server
     receiver: UpdateReceiver
     vault: Vault
     guard: Guard

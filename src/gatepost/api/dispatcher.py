@@ -22,6 +22,8 @@ from gatepost.api.deprecations import DEPRECATIONS, Deprecations
 from gatepost.api.errors import error_answer
 from gatepost.api.hot_routes import Handler, hot_route
 from gatepost.api.json_body import HttpAnswer
+from gatepost.api.mcp_route import PATH as MCP
+from gatepost.api.mcp_route import serve_mcp
 from gatepost.api.refusals import note_refusal, safe_path
 from gatepost.model.errors import GatepostError
 
@@ -53,6 +55,8 @@ class Dispatcher:
         if asked is not None:
             self._gateway.figures.metrics.answered(asked.status)
             await send_answer(send, asked, request_id, self._more(scope))
+        elif self._hot and scope["path"] == MCP:
+            await self._serve_mcp(request_id, scope, receive, send)
         elif handler is None:
             await self._lead_to_framework(request_id, scope, receive, send)
         else:
@@ -70,6 +74,26 @@ class Dispatcher:
             note_refusal(self._gateway, scope, answer, request_id)
         self._gateway.figures.metrics.answered(answer.status)
         await send_answer(send, answer, request_id, () if self._plain else self._more(scope))
+
+    async def _serve_mcp(self, request_id: str, scope: HTTPScope, receive: Receive, send: Send) -> None:
+        header, begun = (b"x-request-id", request_id.encode()), False
+
+        async def tagged(message: Message) -> None:
+            nonlocal begun
+            if message["type"] == "http.response.start":
+                begun = True
+                self._gateway.figures.metrics.answered(message["status"])
+                message["headers"] = [*message["headers"], header, *scope["state"]["left"], *self._more(scope)]
+            await send(message)
+
+        try:
+            await serve_mcp(self._gateway, scope, receive, tagged)
+        except Exception as error:
+            answer = error_answer(error, request_id, scope["path"])
+            note_refusal(self._gateway, scope, answer, request_id)
+            if not begun:
+                self._gateway.figures.metrics.answered(answer.status)
+                await send_answer(send, answer, request_id, self._more(scope))
 
     async def _lead_to_framework(self, request_id: str, scope: HTTPScope, receive: Receive, send: Send) -> None:
         scope.setdefault("state", {}).update(request_id=request_id, gateway=self._gateway)

@@ -7,7 +7,7 @@ GatepostError
 │                     code_required, invalid_code
 ├── NoAccess          api_access_required, account_suspended
 ├── MissingScope      missing_scope
-├── Forbidden         csrf_failed, wrong_origin, session_required, missing_role
+├── Forbidden         csrf_failed, wrong_origin, wrong_host, session_required, missing_role
 ├── NotFound          not_found, link_not_valid
 ├── RequestTimeout    request_timeout
 ├── Conflict          idempotency_in_progress, wrong_state, contact_exists

@@ -23,6 +23,7 @@ STATUS: dict[str, int] = {
     "session_required": 403,
     "csrf_failed": 403,
     "wrong_origin": 403,
+    "wrong_host": 403,
     "not_found": 404,
     "link_not_valid": 404,
     "method_not_allowed": 405,

@@ -1,0 +1,73 @@
+"""`/mcp`: authenticates and checks a request before it reaches the MCP server (`gatepost.mcp`).
+
+Host, Origin ─► method ─► API key with the scope `mcp` ─► size ─► the SDK
+
+Errors up to there have the shape of all errors of the API. A session is not enough: an assistant has its own key.
+"""
+
+from typing import Any
+from urllib.parse import urlsplit
+
+from litestar.exceptions import MethodNotAllowedException
+from litestar.types import HTTPScope, Receive, Send
+
+from gatepost.access.origin import origin_of
+from gatepost.api.admission import client_address, read_headers
+from gatepost.api.context import ApiContext
+from gatepost.api.hot_routes import read_all
+from gatepost.api.json_body import check_json
+from gatepost.model.errors import Forbidden
+
+PATH = "/mcp"
+SCOPE = "mcp"
+BODY_MAX = 1024 * 1024  # bytes
+_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+
+
+async def serve_mcp(gateway: ApiContext, scope: HTTPScope, receive: Receive, send: Send) -> None:
+    """Answer a request to the MCP server, or raise why it is rejected."""
+    headers = read_headers(scope)
+    check_host(gateway.public_url, headers.get(b"host", ""), headers.get(b"origin"))
+    if scope["method"] != "POST":  # no event streams and no sessions: each request has one answer
+        raise MethodNotAllowedException(headers={"allow": "POST"})
+    authorization, address = headers.get(b"authorization"), client_address(gateway, scope, headers)
+    caller, left = await gateway.gate.admit(authorization, SCOPE, address)
+    scope.setdefault("state", {}).update(caller=caller, left=left)
+    check_json(headers.get(b"content-type"))
+    body = await read_all(headers, receive, BODY_MAX)
+    await gateway.gate.check(authorization, SCOPE)  # the body may have taken long
+    await gateway.mcp(scope, _replay(body, receive), send)
+
+
+def check_host(public_url: str, host: str, origin: str | None) -> None:
+    """Reject requests to a foreign host name or from a foreign page: a page may point its own name at this address."""
+    own = origin_of(public_url)
+    if not _fits(own, f"{urlsplit(own).scheme or 'http'}://{host}"):
+        raise Forbidden(
+            f"This address answers MCP requests to {own or 'localhost'} only, not to the Host of this request. If the "
+            "address is wrong, the operator has to set server.public_url.",
+            "wrong_host",
+        )
+    if origin is not None and not _fits(own, origin):
+        raise Forbidden(
+            f"MCP requests from a page must come from {own or 'localhost'}: the Origin of this request says otherwise.",
+            "wrong_origin",
+        )
+
+
+def _fits(own: str, url: str) -> bool:
+    """Return whether a URL has the gateway's own origin; without a public address, whether it is on this machine."""
+    given = origin_of(url)
+    if own:
+        return given == own
+    return given != "" and urlsplit(given).hostname in _LOOPBACK
+
+
+def _replay(body: bytes, receive: Receive) -> Receive:
+    """Return a `receive` that gives the body that was read, and then what follows it."""
+    left: list[Any] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def replayed() -> Any:
+        return left.pop() if left else await receive()
+
+    return replayed

@@ -1,0 +1,45 @@
+"""Errors of a tool's arguments: which one is wrong, and what it must be, in JSON's words."""
+
+import re
+from typing import Any
+
+import msgspec
+
+from gatepost.model.errors import Invalid, invalid_field
+
+_PATH = re.compile(r" - at `\$\.?(.*)`$", re.DOTALL)
+_UNKNOWN = re.compile(r"Object contains unknown field `(.*)`", re.DOTALL)
+_MISSING = re.compile(r"Object missing required field `(.*)`", re.DOTALL)
+_KINDS = re.compile(r"Expected `([^`]+)`, got `([^`]+)`")
+_TYPES = {
+    "str": "a string",
+    "int": "a whole number",
+    "bool": "true or false",
+    "array": "an array",
+    "object": "an object",
+}
+_NAME_MAX = 64
+
+
+def invalid_arguments(error: msgspec.ValidationError, struct: type[Any]) -> Invalid:
+    """Return our error for arguments that do not fit a struct."""
+    text = str(error)
+    found = _PATH.search(text)
+    path, text = (found[1], text[: found.start()]) if found else ("", text)
+    if unknown := _UNKNOWN.fullmatch(text):
+        known = ", ".join(field.encode_name for field in msgspec.structs.fields(struct))
+        rest = f"is not an argument; there are: {known}" if not path else "is not a field of this object"
+        return invalid_field(_join(path, unknown[1]), rest)
+    if missing := _MISSING.fullmatch(text):
+        return invalid_field(_join(path, missing[1]), "is required")
+    if kinds := _KINDS.match(text):
+        return invalid_field(path or "arguments", f"must be {_kind(kinds[1])}, not {_kind(kinds[2])}")
+    return invalid_field(path or "arguments", text[:1].lower() + text[1:])
+
+
+def _join(path: str, name: str) -> str:
+    return f"{path}.{name}"[:_NAME_MAX].lstrip(".")
+
+
+def _kind(text: str) -> str:
+    return " or ".join(_TYPES.get(one, one) for one in text.split(" | "))

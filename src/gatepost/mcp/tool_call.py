@@ -1,0 +1,45 @@
+"""The parts of the process that the tools use, and one call of a tool. Assembled by `app.py`."""
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import msgspec
+
+from gatepost.access.costly import CostlyRequests
+from gatepost.clock import Clock
+from gatepost.model.account import Caller
+from gatepost.outbound.accept import Acceptor
+from gatepost.services.media import MediaService
+from gatepost.services.read_receipts import Speak
+from gatepost.store.pool import Database
+
+
+class McpContext(msgspec.Struct, frozen=True):
+    db: Database
+    clock: Clock
+    acceptor: Acceptor
+    media: MediaService
+    speak: Speak
+    costly: CostlyRequests
+    limits: Callable[..., Any]  # of a channel's number
+    count: Callable[[str, str], None]  # of calls, by tool and outcome
+
+
+class Call(msgspec.Struct):
+    """A call of a tool: who calls, and whose conversations its answer reveals."""
+
+    context: McpContext
+    caller: Caller
+    now: datetime
+    client: str = ""  # name and version
+    revealed: set[UUID] = msgspec.field(default_factory=set)  # contacts
+
+    @property
+    def db(self) -> Database:
+        return self.context.db
+
+    @property
+    def channel_id(self) -> UUID:
+        return self.caller.channel_id

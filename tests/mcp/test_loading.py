@@ -1,0 +1,14 @@
+"""The SDK is loaded by the first call, never at the start."""
+
+import subprocess
+import sys
+
+START = """
+import sys, gatepost.app, gatepost.cli.root
+print(*sorted({"mcp", "mcp_types", "pydantic", "httpx2"} & set(sys.modules)))
+"""
+
+
+def test_a_start_does_not_load_it() -> None:
+    done = subprocess.run([sys.executable, "-c", START], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == ""
