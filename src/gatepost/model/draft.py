@@ -5,7 +5,7 @@ waiting ─► sent      a person approved it
    └─────► expired   nobody decided in time
 """
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Literal, get_args
 from uuid import UUID
 
@@ -15,6 +15,7 @@ from gatepost.model.errors import Conflict
 
 DraftState = Literal["waiting", "sent", "refused", "expired"]
 DRAFT_STATES: tuple[DraftState, ...] = get_args(DraftState)
+DRAFT_LIFE = timedelta(hours=24)
 WAITING_MAX = 1_000  # per channel
 COMMENT_MAX = 1_000  # characters
 

@@ -3,20 +3,27 @@
 import asyncio
 import hashlib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from uuid import UUID
+
+import msgspec
 
 from gatepost.clock import Clock
 from gatepost.model import ids
 from gatepost.model.account import Caller, Plan
+from gatepost.model.draft import DRAFT_LIFE, DraftApproval
 from gatepost.model.errors import GatepostError
+from gatepost.model.mcp_call import CallResult, McpCall
 from gatepost.model.message import check_send
 from gatepost.model.send_request import SendRequest
 from gatepost.networks.kinds import NETWORK_KINDS
 from gatepost.outbound.send_answer import send_answer
 from gatepost.store.batch import Batch
 from gatepost.store.idempotency import IdempotencyKey, check_items, nth
+from gatepost.store.mcp.calls import CallRecord, insert_calls
+from gatepost.store.mcp.judge import AssistantPart, AssistantSend, AssistantSends, LinksUnchecked, sent_answer
 from gatepost.store.messages.accept import AcceptResult, Outcome, Submission, accept_messages, accept_together
+from gatepost.store.messages.approve import ApprovedDraft
 from gatepost.store.pool import Database
 
 ROUTE = "POST /api/v1/message/send"
@@ -36,19 +43,56 @@ class Acceptor:
         queue: int,
         check_link: Callable[[str], Awaitable[None]],
         count: Callable[[int], None] = lambda _: None,
+        draft_life: timedelta = DRAFT_LIFE,
     ) -> None:
         self._db = db
         self._check_link = check_link
         self._clock = clock
         self._plans = plans
         self._count = count
+        self.draft_life = draft_life
         self._batch: Batch[UUID, Submission, AcceptResult] = Batch(
             self._write, limit=queue, weigh=_weigh, together=self._write_together
+        )
+        self._assistants: Batch[UUID, tuple[Submission, AssistantPart], AcceptResult] = Batch(
+            self._write_for_assistants, limit=queue
         )
 
     async def accept(self, caller: Caller, request: SendRequest, key: IdempotencyKey | None = None) -> AcceptResult:
         """Accept one send. Return after the commit."""
         return await self._batch.put(caller.channel_id, await self._prepare(caller, request, key))
+
+    async def approve(self, caller: Caller, request: SendRequest, approval: DraftApproval) -> AcceptResult:
+        """Accept the message of a draft, and mark the draft as sent, in one commit."""
+        submission = await self._prepare(caller, request, None)
+        now, part = self._clock.now(), ApprovedDraft(approval, caller.principal.sender_text)
+        (outcome,) = await accept_messages(self._db, caller.channel_id, [submission], now, part=part)
+        if isinstance(outcome, Exception):
+            raise outcome
+        self._note(caller.channel_id, [outcome])
+        return outcome
+
+    async def accept_for_assistant(
+        self, caller: Caller, request: SendRequest, call: McpCall, *, draft: bool
+    ) -> AssistantSend:
+        """Accept a message of an assistant as its policy allows (`assistant_send.py`).
+
+        A link is looked up only if the policy sends the message, because the look-up tells its host about it.
+        """
+        submission = msgspec.structs.replace(self._check(caller, request, None), answer=sent_answer)
+        part = AssistantPart(call, msgspec.json.encode(request).decode(), draft, self.draft_life, links_checked=False)
+        try:
+            accepted = await self._assistants.put(caller.channel_id, (submission, part))
+        except LinksUnchecked:
+            await self._check_links(submission)
+            part = msgspec.structs.replace(part, links_checked=True)
+            accepted = await self._assistants.put(caller.channel_id, (submission, part))
+        return msgspec.json.decode(accepted.answer, type=AssistantSend)
+
+    async def record_call(self, caller: Caller, call: McpCall, result: CallResult) -> None:
+        """Record a call that changed nothing."""
+        async with self._db.connection() as conn:
+            await insert_calls(conn, caller.channel_id, [CallRecord(call, result)])
 
     async def accept_many(
         self,
@@ -79,10 +123,18 @@ class Acceptor:
 
     async def _prepare(self, caller: Caller, request: SendRequest, key: IdempotencyKey | None) -> Submission:
         """Check everything that can be checked without the database."""
+        submission = self._check(caller, request, key)
+        if submission.message.links:
+            await self._check_links(submission)
+        return submission
+
+    async def _check_links(self, submission: Submission) -> None:
+        for link in submission.message.links:
+            await self._check_link(link)
+
+    def _check(self, caller: Caller, request: SendRequest, key: IdempotencyKey | None) -> Submission:
         can = NETWORK_KINDS[caller.kind].capabilities
         message = check_send(request, self._clock.now(), can)
-        for link in message.links:
-            await self._check_link(link)
         return Submission(
             message=message,
             channel=caller.ref,
@@ -97,15 +149,24 @@ class Acceptor:
 
     async def drain(self) -> None:
         await self._batch.drain()
+        await self._assistants.drain()
 
     @property
     def waiting(self) -> int:
-        return self._batch.waiting
+        return self._batch.waiting + self._assistants.waiting
 
     async def _write(
         self, channel_id: UUID, submissions: Sequence[Submission], batch_id: UUID | None = None
     ) -> list[Outcome]:
         outcomes = await accept_messages(self._db, channel_id, submissions, self._clock.now(), batch_id)
+        self._note(channel_id, outcomes)
+        return outcomes
+
+    async def _write_for_assistants(
+        self, channel_id: UUID, items: Sequence[tuple[Submission, AssistantPart]]
+    ) -> list[Outcome]:
+        submissions, part = [submission for submission, _ in items], AssistantSends([part for _, part in items])
+        outcomes = await accept_messages(self._db, channel_id, submissions, self._clock.now(), part=part)
         self._note(channel_id, outcomes)
         return outcomes
 

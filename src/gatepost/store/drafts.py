@@ -278,13 +278,6 @@ async def decide_drafts(
     )
 
 
-async def move_drafts(conn: "Connection[Any]", channel_id: UUID, stays: UUID, goes: UUID) -> None:
-    """Move the drafts of a contact to the one that it is merged with."""
-    await conn.execute(
-        "UPDATE drafts SET contact_id = $2 WHERE channel_id = $1 AND contact_id = $3", channel_id, stays, goes
-    )
-
-
 async def refuse_drafts_of(conn: "Connection[Any]", channel_id: UUID, contact_id: UUID, now: datetime) -> None:
     """Refuse the drafts to a contact that is deleted."""
     filter_ = DraftFilter("waiting", contact_id)

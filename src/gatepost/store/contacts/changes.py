@@ -19,6 +19,7 @@ from gatepost.model.person import is_phone
 from gatepost.store.channel_head import EventBuffer, channel_transaction
 from gatepost.store.contacts.read import ContactRow, find_people, get_contact
 from gatepost.store.contacts.rows import add_number_forms, merge_contact_rows
+from gatepost.store.drafts import refuse_drafts_of
 from gatepost.store.idempotency import IdempotentRequest
 from gatepost.store.pool import Connection, Database
 from gatepost.store.statement import json_text
@@ -90,13 +91,15 @@ async def change_contact(
 async def delete_contact(db: Database, channel: ChannelRef, channel_id: UUID, contact_id: UUID, now: datetime) -> bool:
     """Delete a contact with its aliases, labels and conversation, not its messages and orders. False: there is none.
 
-    Processes that have read contacts must read them again, as after a merge.
+    Drafts to it are refused; what assistants have read of it still counts. Processes that have read contacts must read
+    them again, as after a merge.
     """
     async with channel_transaction(db, channel, channel_id, now) as change:
         conn, event_buffer = change.conn, change.event_buffer
         before = await get_contact(conn, channel_id, contact_id)
         if before is None:
             return False
+        await refuse_drafts_of(conn, channel_id, contact_id, now)
         for table, column in _OF_A_CONTACT:
             await conn.execute(f"DELETE FROM {table} WHERE channel_id = $1 AND {column} = $2", channel_id, contact_id)
         await conn.execute("UPDATE channel_heads SET joined = joined + 1 WHERE channel_id = $1", channel_id)
@@ -108,6 +111,7 @@ _OF_A_CONTACT = (
     ("conversations", "contact_id"),
     ("label_uses", "contact_id"),
     ("conversation_notes", "contact_id"),
+    ("mcp_handovers", "contact_id"),
     ("contact_aliases", "contact_id"),
     ("contacts", "id"),
 )

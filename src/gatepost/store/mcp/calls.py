@@ -148,13 +148,6 @@ async def list_calls(
     return [_call(row) for row in rows]
 
 
-async def move_calls(conn: "Connection[Any]", channel_id: UUID, stays: UUID, goes: UUID) -> None:
-    """Move the calls about a contact to the one that it is merged with: they count for its limits."""
-    await conn.execute(
-        "UPDATE mcp_calls SET contact_id = $2 WHERE channel_id = $1 AND contact_id = $3", channel_id, stays, goes
-    )
-
-
 async def forget_calls(db: Database, now: datetime, days: int) -> int:
     """Delete calls that are older than this many days. Return how many."""
     return await delete_in_chunks(

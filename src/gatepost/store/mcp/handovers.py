@@ -51,16 +51,3 @@ async def delete_handovers(conn: Queryable, channel_id: UUID, contact_id: UUID) 
         "DELETE FROM mcp_handovers WHERE channel_id = $1 AND contact_id = $2 RETURNING 1", channel_id, contact_id
     )
     return len(rows)
-
-
-async def move_handovers(conn: "Connection[Any]", channel_id: UUID, stays: UUID, goes: UUID) -> None:
-    """Move the hand-overs of a contact to the one that it is merged with."""
-    await conn.execute(
-        """INSERT INTO mcp_handovers (channel_id, contact_id, key_id, reason, at)
-           SELECT channel_id, $2, key_id, reason, at FROM mcp_handovers WHERE channel_id = $1 AND contact_id = $3
-           ON CONFLICT DO NOTHING""",
-        channel_id,
-        stays,
-        goes,
-    )
-    await delete_handovers(conn, channel_id, goes)

@@ -1,25 +1,10 @@
 """Which conversations a key has read. `calls.py` writes them in the commit that records the call."""
 
 from datetime import datetime, timedelta
-from typing import Any
-from uuid import UUID
 
-from gatepost.store.pool import Connection, Database, delete_in_chunks
+from gatepost.store.pool import Database, delete_in_chunks
 
 READ_KEPT = timedelta(hours=2)  # longer than any rule looks back
-
-
-async def move_reads(conn: "Connection[Any]", channel_id: UUID, stays: UUID, goes: UUID) -> None:
-    """Move what was read of a contact to the one that it is merged with. One call may have read both."""
-    await conn.execute(
-        """INSERT INTO mcp_reads (channel_id, call_id, contact_id, key_id, read_at)
-           SELECT channel_id, call_id, $2, key_id, read_at FROM mcp_reads WHERE channel_id = $1 AND contact_id = $3
-           ON CONFLICT DO NOTHING""",
-        channel_id,
-        stays,
-        goes,
-    )
-    await conn.execute("DELETE FROM mcp_reads WHERE channel_id = $1 AND contact_id = $2", channel_id, goes)
 
 
 async def forget_reads(db: Database, now: datetime) -> int:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 from uuid import UUID
 
 import msgspec
@@ -80,8 +80,23 @@ class ChannelGroup(msgspec.Struct):
         return [self.submissions[i] for i in self.fresh]
 
 
+class CommitPart(Protocol):
+    """Decides about messages in the commit that accepts them, and adds its own rows (`mcp/judge.py`)."""
+
+    async def decide(self, conn: "Connection[Any]", group: ChannelGroup, now: datetime) -> None:
+        """Set the outcomes of messages that are not accepted; those that stay in `group.fresh` are."""
+
+    async def record(self, conn: "Connection[Any]", group: ChannelGroup, now: datetime) -> None:
+        """Write what belongs to the messages. All outcomes are set."""
+
+
 async def accept_messages(
-    db: Database, channel_id: UUID, submissions: Sequence[Submission], now: datetime, batch_id: UUID | None = None
+    db: Database,
+    channel_id: UUID,
+    submissions: Sequence[Submission],
+    now: datetime,
+    batch_id: UUID | None = None,
+    part: CommitPart | None = None,
 ) -> list[Outcome]:
     """Accept a batch of one channel in one commit, each item with its own result.
 
@@ -96,8 +111,12 @@ async def accept_messages(
                     raise no_such_channel()
                 groups[0].batch_id = batch_id
                 await _check(conn, groups[0], now)
+                if part is not None:
+                    await part.decide(conn, groups[0], now)
                 await _count(conn, groups[0], quota, now)
                 await _write(conn, groups, now)
+                if part is not None:
+                    await part.record(conn, groups[0], now)
                 return _results(groups[0])
         except QuotaShort as short:
             lacks = short
