@@ -44,6 +44,7 @@ from gatepost.console.dashboard import Dashboard
 from gatepost.housekeeping import Housekeeper
 from gatepost.inbound.receive import UpdateReceiver
 from gatepost.loop_watchdog import LoopWatchdog
+from gatepost.mcp.recording import CallRecorder
 from gatepost.mcp.tool_call import McpContext
 from gatepost.mcp.transport import McpServer
 from gatepost.metrics import ProcessMetrics
@@ -243,6 +244,7 @@ class Gatepost:
             speak=self._speak,
             costly=self._costly,
             limits=self._networks.limits_view,
+            recorder=CallRecorder(self._api_db),
             count=self._metrics.tool_called,
         )
 

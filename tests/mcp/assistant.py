@@ -9,6 +9,11 @@ import httpx2
 from mcp.client import Client
 from mcp.client.streamable_http import streamable_http_client
 
+from gatepost.model.account import key_hash
+from gatepost.model.account_log import OPERATOR, new_entry
+from gatepost.model.mcp_policy import Policy
+from gatepost.store.keys import find_callers
+from gatepost.store.mcp.policies import save_policy
 from tests.gateway.checks import until
 from tests.running_gateway import Gateway
 
@@ -47,15 +52,27 @@ class Assistant:
 async def assistant(gateway: Gateway, key: str, era: str = MODERN, url: str = "") -> AsyncIterator[Assistant]:
     """Connect an assistant with a key."""
     http = httpx2.AsyncClient(headers={"authorization": f"Bearer {key}"}, timeout=60, trust_env=False)
-    async with http:
-        transport = streamable_http_client((url or gateway.url) + "/mcp", http_client=http)
-        async with Client(transport, mode=era) as client:
+    transport = streamable_http_client((url or gateway.url) + "/mcp", http_client=http)
+    try:
+        async with http, Client(transport, mode=era) as client:
             yield Assistant(client)
+    except BaseExceptionGroup as group:  # of the client's tasks, around the failure of a test
+        error: BaseException = group
+        while isinstance(error, BaseExceptionGroup):
+            error = error.exceptions[0]
+        raise error from None
 
 
 async def mcp_key(gateway: Gateway, **options: Any) -> str:
     """Return a new key with the scope `mcp` alone."""
     return await gateway.new_key(channel_of(gateway), scopes=("mcp",), **options)
+
+
+async def set_policy(gateway: Gateway, key: str, policy: Policy) -> None:
+    """Save the policy of a key."""
+    [caller], now = (await find_callers(gateway.db, [key_hash(key)])).values(), gateway.clock.now()
+    entry = new_entry(caller.account_id, OPERATOR, "mcp_policy_changed", now, target="test")
+    assert await save_policy(gateway.db, caller.channel_id, caller.principal.id, policy, now, "test", entry)
 
 
 def channel_of(gateway: Gateway) -> UUID:

@@ -16,11 +16,12 @@ from gatepost.api.admission import client_address, read_headers
 from gatepost.api.context import ApiContext
 from gatepost.api.hot_routes import read_all
 from gatepost.api.json_body import check_json
-from gatepost.model.errors import Forbidden
+from gatepost.model.errors import BadRequest, Forbidden
 
 PATH = "/mcp"
 SCOPE = "mcp"
 BODY_MAX = 1024 * 1024  # bytes
+VALUES_MAX = 20_000  # in the JSON of a body: the SDK reads each of them on the event loop
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
@@ -35,6 +36,8 @@ async def serve_mcp(gateway: ApiContext, scope: HTTPScope, receive: Receive, sen
     scope.setdefault("state", {}).update(caller=caller, left=left)
     check_json(headers.get(b"content-type"))
     body = await read_all(headers, receive, BODY_MAX)
+    check_values(body)
+    scope["state"]["size"] = len(body)
     await gateway.gate.check(authorization, SCOPE)  # the body may have taken long
     await gateway.mcp(scope, _replay(body, receive), send)
 
@@ -61,6 +64,12 @@ def _fits(own: str, url: str) -> bool:
     if own:
         return given == own
     return given != "" and urlsplit(given).hostname in _LOOPBACK
+
+
+def check_values(body: bytes) -> None:
+    """Reject JSON with too many values, by its signs. Those in strings count, too: no call has so many."""
+    if sum(map(body.count, (b",", b"[", b"{"))) > VALUES_MAX:
+        raise BadRequest(f"The body may have at most {VALUES_MAX:,} commas and brackets.", "malformed_json")
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:

@@ -88,7 +88,7 @@ class MessageView(Answer, frozen=True):
             direction="in" if row.incoming else "out",
             type=row.type,
             status=status_of(row.state, row.send_at, now),
-            content=outside(_words(row.content)),
+            content=outside(words_of(row.content)),
             file=_file(content),
             reply_to=ids.message_id(row.reply_to) if row.reply_to else None,
             reactions=outside(_reactions(row.reactions)),
@@ -119,7 +119,7 @@ def last_digits(address: str) -> str | None:
     return phone[-4:] if phone else None
 
 
-def _words(content: str) -> str:
+def words_of(content: str) -> str:
     """Return what people read in a message."""
     found = []
     for text in texts(content):

@@ -3,6 +3,7 @@
 import msgspec
 
 from gatepost.model.errors import FieldProblem, GatepostError
+from gatepost.model.mcp_verdict import PolicyRefused
 
 _INSTEAD = {
     "window_closed": "Use send_template with an approved template; list_templates shows them.",
@@ -32,10 +33,10 @@ class ToolFailure(msgspec.Struct, frozen=True, omit_defaults=True):
         """Return the failure for an error."""
         return cls(
             error.code,
-            error.message,
+            error.verdict.reason or error.message if isinstance(error, PolicyRefused) else error.message,
             error.retryable,
-            getattr(error, "instead", None) or _INSTEAD.get(error.code),
+            error.verdict.instead if isinstance(error, PolicyRefused) else _INSTEAD.get(error.code),
             error.retry_after,
-            getattr(error, "rule", None),
+            error.rule if isinstance(error, PolicyRefused) else None,
             error.fields,
         )

@@ -95,7 +95,7 @@ class _Writer:
                 return self._write_outside(value["text"])
             pairs = {name: self.write(field) for name, field in value.items()}
             return {name: pair[0] for name, pair in pairs.items()}, {name: pair[1] for name, pair in pairs.items()}
-        if isinstance(value, list):
+        if isinstance(value, list | tuple):
             items = [self.write(item) for item in value]
             return [item[0] for item in items], [item[1] for item in items]
         return value, value

@@ -53,6 +53,7 @@ class Tool(msgspec.Struct, frozen=True):
     arguments: type[Any]
     result: type[Any]
     run: Run
+    files: bool = False  # whether it shows the content of files, which the policy must allow
     costly: str | None = None  # the argument with which a call is costly (`access/costly.py`)
 
     def listed(self) -> dict[str, Any]:
@@ -70,13 +71,16 @@ class Tool(msgspec.Struct, frozen=True):
 _tools: dict[str, Tool] = {}
 
 
-def tool(title: str, hints: Hints, *, example: Mapping[str, Any], costly: str | None = None) -> Callable[[F], F]:
+def tool(
+    title: str, hints: Hints, *, example: Mapping[str, Any], files: bool = False, costly: str | None = None
+) -> Callable[[F], F]:
     """Register a function as a tool. Its name, docstring and types describe the tool."""
 
     def register(run: F) -> F:
         name, types = getattr(run, "__name__", ""), get_type_hints(run)
         description = " ".join((inspect.getdoc(run) or "").split())
-        _tools[name] = Tool(name, title, description, hints, example, types["given"], types["return"], run, costly)
+        given, result = types["given"], types["return"]
+        _tools[name] = Tool(name, title, description, hints, example, given, result, run, files, costly)
         return run
 
     return register

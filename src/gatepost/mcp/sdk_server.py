@@ -9,12 +9,15 @@ from mcp.server.caching import CacheHint
 from mcp.server.lowlevel.server import Server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.shared.exceptions import MCPError
-from mcp_types import INVALID_PARAMS, CallToolRequestParams
+from mcp_types import INTERNAL_ERROR, INVALID_PARAMS, CallToolRequestParams
 
 from gatepost import __version__
-from gatepost.mcp.calls import OTHER, call_tool, find_tool
+from gatepost.mcp.calls import OTHER, call_resource, call_tool, find_tool
+from gatepost.mcp.prompts import PROMPTS
+from gatepost.mcp.resources import MIME_TYPE, TEMPLATES
 from gatepost.mcp.tool_call import Call, McpContext
 from gatepost.mcp.tools import TOOLS
+from gatepost.model.errors import GatepostError, NotFound
 
 BODY_MAX = 1024 * 1024  # bytes
 INSTRUCTIONS = (
@@ -23,7 +26,10 @@ INSTRUCTIONS = (
     "the rule and what to do instead."
 )
 _LISTED = CacheHint(ttl_ms=3_600_000, scope="public")  # the same for every key
-_CLIENT_MAX = 100  # characters
+_PRIVATE = CacheHint(ttl_ms=5_000, scope="private")
+_COMPLETE = {"resultType": "complete"}
+_STDIO = "stdio"
+_URI_MAX = 200
 
 logging.getLogger("mcp").setLevel(logging.WARNING)  # it logs every request
 
@@ -33,7 +39,6 @@ class SdkServer:
 
     def __init__(self, context: McpContext) -> None:
         self._context = context
-        self._schemas: dict[str, dict[str, Any]] = {}
         self._tools = [tool.listed() for tool in TOOLS.values()]
         self._schemas = {tool["name"]: tool["inputSchema"] for tool in self._tools}
         self._server: Server[Any] = Server(
@@ -41,10 +46,22 @@ class SdkServer:
             version=__version__,
             title="Gatepost",
             instructions=INSTRUCTIONS,
-            cache_hints={"tools/list": _LISTED},
+            cache_hints={
+                "tools/list": _LISTED,
+                "prompts/list": _LISTED,
+                "resources/list": _LISTED,
+                "resources/templates/list": _LISTED,
+                "resources/read": _PRIVATE,
+                "server/discover": _LISTED,
+            },
             get_tool_input_schema=self._schemas.get,
             on_list_tools=self._list_tools,  # type: ignore[arg-type]
             on_call_tool=self._call_tool,  # type: ignore[arg-type]
+            on_list_resources=self._list_resources,  # type: ignore[arg-type]
+            on_list_resource_templates=self._list_resource_templates,  # type: ignore[arg-type]
+            on_read_resource=self._read_resource,  # type: ignore[arg-type]
+            on_list_prompts=self._list_prompts,  # type: ignore[arg-type]
+            on_get_prompt=self._get_prompt,  # type: ignore[arg-type]
         )
         self._server.middleware.clear()  # no tracing
 
@@ -58,7 +75,7 @@ class SdkServer:
             yield manager.handle_request
 
     async def _list_tools(self, _context: Any, _params: Any) -> dict[str, Any]:
-        return {"tools": self._tools, "resultType": "complete"}
+        return {"tools": self._tools, **_COMPLETE}
 
     async def _call_tool(self, context: Any, params: CallToolRequestParams) -> dict[str, Any]:
         tool = find_tool(params.name)
@@ -66,23 +83,66 @@ class SdkServer:
             self._context.count(OTHER, "failed")
             raise MCPError(INVALID_PARAMS, f"There is no tool {params.name[:64]!r}. tools/list shows all tools.")
         answer = await call_tool(self._call(context), tool, params.arguments or {})
+        content = [{"type": "text", "text": answer.text}]
+        if answer.picture is not None:
+            picture = answer.picture
+            content.append({"type": "image", "data": picture.data, "mimeType": picture.mime_type})
         return {
-            "content": [{"type": "text", "text": answer.text}],
+            "content": content,
             "structuredContent": answer.structured,
             "isError": answer.failed,
-            "resultType": "complete",
+            **_COMPLETE,
         }
+
+    async def _list_resources(self, _context: Any, _params: Any) -> dict[str, Any]:
+        """Resources are found by tools: a list of them would contain data of customers."""
+        return {"resources": [], **_COMPLETE}
+
+    async def _list_resource_templates(self, _context: Any, _params: Any) -> dict[str, Any]:
+        return {"resourceTemplates": TEMPLATES, **_COMPLETE}
+
+    async def _read_resource(self, context: Any, params: Any) -> dict[str, Any]:
+        uri = str(params.uri)
+        try:
+            answer = await call_resource(self._call(context), uri)
+        except GatepostError as error:
+            code = INVALID_PARAMS if isinstance(error, NotFound) else INTERNAL_ERROR
+            data = {"uri": uri[:_URI_MAX], "code": error.code, "retryable": error.retryable}
+            raise MCPError(code, error.message, data) from None
+        return {"contents": [{"uri": uri, "mimeType": MIME_TYPE, "text": answer.text}], **_COMPLETE}
+
+    async def _list_prompts(self, _context: Any, _params: Any) -> dict[str, Any]:
+        return {"prompts": [prompt.listed() for prompt in PROMPTS.values()], **_COMPLETE}
+
+    async def _get_prompt(self, _context: Any, params: Any) -> dict[str, Any]:
+        prompt = PROMPTS.get(params.name)
+        if prompt is None:
+            raise MCPError(INVALID_PARAMS, f"There is no prompt {params.name[:64]!r}. prompts/list shows all prompts.")
+        try:
+            text = prompt.filled(params.arguments or {})
+        except GatepostError as error:
+            raise MCPError(INVALID_PARAMS, error.message) from None
+        messages = [{"role": "user", "content": {"type": "text", "text": text}}]
+        return {"description": prompt.description, "messages": messages, **_COMPLETE}
 
     def _call(self, context: Any) -> Call:
         """Return a new call. Its caller was authenticated before the request reached the SDK."""
-        scope = context.request.scope
-        return Call(self._context, scope["state"]["caller"], self._context.clock.now(), _client(context))
+        request = context.request
+        state = request.scope["state"]
+        return Call(
+            self._context,
+            state["caller"],
+            self._context.clock.now(),
+            client=_client(context),
+            transport="stdio" if request.headers.get("gatepost-mcp-transport") == _STDIO else "http",
+            size=state["size"],
+        )
 
 
 def _client(context: Any) -> str:
     """Return the name and version of the client: from the request, or from its User-Agent in older protocols."""
     params = context.session.client_params
     if params is not None:
-        return f"{params.client_info.name} {params.client_info.version}"[:_CLIENT_MAX]
+        return f"{params.client_info.name} {params.client_info.version}"
     agent: str = context.request.headers.get("user-agent", "")
-    return agent[:_CLIENT_MAX]
+    return agent

@@ -9,7 +9,10 @@ import msgspec
 
 from gatepost.access.costly import CostlyRequests
 from gatepost.clock import Clock
+from gatepost.mcp.recording import CallRecorder
 from gatepost.model.account import Caller
+from gatepost.model.mcp_call import CallOutcome, McpCall, Transport
+from gatepost.model.mcp_policy import DEFAULT_POLICY, Policy
 from gatepost.outbound.accept import Acceptor
 from gatepost.services.media import MediaService
 from gatepost.services.read_receipts import Speak
@@ -24,7 +27,15 @@ class McpContext(msgspec.Struct, frozen=True):
     speak: Speak
     costly: CostlyRequests
     limits: Callable[..., Any]  # of a channel's number
+    recorder: CallRecorder
     count: Callable[[str, str], None]  # of calls, by tool and outcome
+
+
+class Picture(msgspec.Struct, frozen=True):
+    """A picture in an answer."""
+
+    mime_type: str
+    data: str  # base64
 
 
 class Call(msgspec.Struct):
@@ -34,7 +45,15 @@ class Call(msgspec.Struct):
     caller: Caller
     now: datetime
     client: str = ""  # name and version
+    transport: Transport = "http"
+    size: int = 0  # bytes of the request
     revealed: set[UUID] = msgspec.field(default_factory=set)  # contacts
+    picture: Picture | None = None
+    policy: Policy = DEFAULT_POLICY  # of the key
+    # Of a tool that changes something: it is recorded with the change, and says then what it did.
+    record: McpCall | None = None
+    recorded: bool = False
+    outcome: CallOutcome = "done"
 
     @property
     def db(self) -> Database:

@@ -1,9 +1,10 @@
 """The tools."""
 
 from gatepost.mcp.registry import registered
-from gatepost.mcp.tools import channel_state, contacts, conversations, labels, messages
+from gatepost.mcp.tools import channel_state, contacts, conversations, drafts, files, labels, messages, templates
 
-_ORDER = (conversations, messages, contacts, labels, channel_state)  # in which the tools are listed
+# The tools are listed in this order.
+_ORDER = (conversations, messages, contacts, labels, templates, channel_state, drafts, files)
 
 TOOLS = {
     tool.name: tool for module in _ORDER for tool in registered().values() if tool.run.__module__ == module.__name__

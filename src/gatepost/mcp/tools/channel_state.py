@@ -8,6 +8,7 @@ from gatepost.mcp.outside_words import Outside, outside
 from gatepost.mcp.registry import READING, tool
 from gatepost.mcp.tool_call import Call
 from gatepost.model import ids
+from gatepost.model.mcp_policy import sentences
 from gatepost.networks.kinds import NETWORK_KINDS
 from gatepost.store.channels import get_pace
 from gatepost.store.links import get_link
@@ -55,6 +56,7 @@ class ChannelView(Answer, frozen=True):
     new_conversations_left: int | None = None
     waits_because: str | None = None
     waits_until: str | None = None
+    may: tuple[str, ...] = ()  # what the policy of this key allows
 
 
 @tool("Get the channel", READING, example={})
@@ -83,4 +85,5 @@ async def get_channel(given: GetChannel, call: Call) -> ChannelView:
         new_conversations_left=tier.free,
         waits_because=pace.waiting.because if pace.waiting else None,
         waits_until=pace.waiting.until if pace.waiting else None,
+        may=tuple(sentences(call.policy)),
     )

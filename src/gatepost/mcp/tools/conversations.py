@@ -28,6 +28,7 @@ from gatepost.mcp.cursors import read_cursor, show_cursor
 from gatepost.mcp.outside_words import Outside, outside
 from gatepost.mcp.registry import READING, tool
 from gatepost.mcp.tool_call import Call
+from gatepost.mcp.tools.drafts import DraftView, waiting_drafts
 from gatepost.model import ids, times
 from gatepost.model.dates import read_moment, read_zone
 from gatepost.model.errors import invalid_field
@@ -42,6 +43,7 @@ from gatepost.store.conversations.changes import ConversationDetails
 from gatepost.store.conversations.inbox import InboxFilter, list_conversations
 from gatepost.store.messages.history import StoredMessage
 
+_DRAFTS_MAX = 10
 FOUND_MAX = 200  # contacts that a search by name returns at most
 NUMBER = re.compile(r"\+?[\d .()/-]+", re.ASCII)
 
@@ -117,6 +119,7 @@ class ConversationView(Answer, frozen=True):
     labels: tuple[LabelName, ...] = ()
     note: Outside | None = None
     window_ends_at: str | None = None
+    drafts: tuple[DraftView, ...] = ()
     next: str | None = None
     newer: str | None = None
 
@@ -140,6 +143,7 @@ async def read_conversation(given: ReadConversation, call: Call) -> Conversation
         labels=label_names(details.labels),
         note=outside(row.note),
         window_ends_at=_window(call, row.last_in_at),
+        drafts=await waiting_drafts(call, contact_id, _DRAFTS_MAX),
         next=_place(part.older),
         newer=_place(part.newer),
     )
