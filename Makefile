@@ -12,7 +12,7 @@ DASHBOARD_SOURCES := $(shell find dashboard \( -name node_modules -o -path dashb
 PHONE := packages/gatepost-sandbox/src/gatepost_sandbox/page/built/index.html
 PHONE_SOURCES := $(shell find dashboard/phone dashboard/build -type f) dashboard/package-lock.json dashboard/tsconfig.json
 
-.PHONY: run test faults check docs dashboard bench client lock packages clean
+.PHONY: run test test-all check docs dashboard bench client lock packages clean
 
 run: export UV := $(UV)
 run: .venv/run $(DASHBOARD) $(PHONE)
@@ -25,10 +25,9 @@ test: .venv/dev $(DASHBOARD) $(PHONE)
 	@$(BIN)/python -m scripts.dashboard test
 	@$(BIN)/python -m pytest -n 4 --dist worksteal
 
-# All rows of the matrices of which `make test` runs a sample.
-faults: export GATEPOST_TESTS_THOROUGH := 1
-faults: .venv/dev
-	@$(BIN)/python -m pytest -n 2 --dist worksteal $$(grep -rl --include='test_*.py' 'tests.thorough' tests)
+# All tests, with all rows of the matrices of which `make test` runs a sample: kills, faults, views of the dashboard.
+test-all: export GATEPOST_TESTS_THOROUGH := 1
+test-all: test
 
 # Writes the pages of docs/reference that are generated from the source.
 docs: .venv/dev

@@ -41,6 +41,7 @@ from gatepost.store.pool import Database
 from tests.authority import trust_only_one
 from tests.patience import PATIENCE, patience
 from tests.slow_first import pytest_collection_modifyitems
+from tests.thorough import DAY, THOROUGH
 
 __all__ = ["pytest_collection_modifyitems"]
 
@@ -56,6 +57,12 @@ collect_ignore = [] if os.geteuid() == 0 else ["store/test_embedded_root.py", "c
 # Whether tests can mount a small file system.
 CAN_MOUNT = subprocess.run(["unshare", "--mount", "true"], check=False, capture_output=True).returncode == 0
 collect_ignore += [] if CAN_MOUNT else ["faults/test_full_disk.py"]
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print how to repeat the sample of this run."""
+    if not THOROUGH:
+        terminalreporter.write_line(f"Sample of the long matrices: GATEPOST_TESTS_DAY={DAY}. All rows: make test-all")
 
 
 def run_apart(work: Coroutine[Any, Any, T]) -> T:

@@ -1,12 +1,19 @@
-"""Selects the rows of a long test matrix: all in `make faults`, a sample with each kind once in `make test`."""
+"""Selects the rows of a long test matrix: all in `make test-all`, a sample with each kind once in `make test`.
+
+The sample of `rotated` changes with the day, so that all rows are tested within a few days. The end of a run names the
+day; GATEPOST_TESTS_DAY repeats its sample.
+"""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
+from datetime import UTC, datetime
 from typing import TypeVar
 
 T = TypeVar("T")
 
 THOROUGH = bool(os.environ.get("GATEPOST_TESTS_THOROUGH"))
+# The processes of a run inherit the day of the first one.
+DAY = int(os.environ.setdefault("GATEPOST_TESTS_DAY", str(datetime.now(UTC).toordinal())))
 
 
 def choose(everything: T, sample: T) -> T:
@@ -19,3 +26,11 @@ def every_other(rows: Sequence[T], width: int) -> list[T]:
     if THOROUGH:
         return list(rows)
     return [row for number, row in enumerate(rows) if number % width == number // width % width]
+
+
+def rotated(rows: Sequence[T], width: int, kind: Callable[[T], Hashable]) -> list[T]:
+    """Return the first row of each kind, and one of each `width` others: the next one each day. Or all rows."""
+    if THOROUGH:
+        return list(rows)
+    kinds = {kind(row): number for number, row in reversed(list(enumerate(rows)))}
+    return [row for number, row in enumerate(rows) if kinds[kind(row)] == number or (number + DAY) % width == 0]

@@ -11,9 +11,10 @@ from tests.conftest import Answer, Receiver
 from tests.console.conftest import NUMBER, SHOP_PHONE
 from tests.console.shop import REFUSED, open_shop
 from tests.console.views import VIEWS
-from tests.console.visitor import visiting
+from tests.console.visitor import COLORS, visiting
 from tests.gateway.checks import SEND
 from tests.running_gateway import Gateway
+from tests.thorough import DAY, choose, rotated
 
 THOROUGH = "inbox-thread"  # the view with most kinds of elements
 
@@ -34,20 +35,23 @@ async def shop(official: Gateway, receiver: Receiver) -> tuple[str, str]:
     return official.channel, ids.format_id("ch", empty.id)
 
 
+VIEWED = rotated(VIEWS, 4, kind=lambda view: view.path)
+
+
 @pytest.mark.parametrize("part", [0, 1])
 async def test_every_view_is_accessible(official: Gateway, shop: tuple[str, str], part: int) -> None:
-    """Each view is opened once, and looked at in light, dark and on a small screen. Half of the views per test."""
+    """Each view is opened and checked; one per page in `make test`, in light or dark. Half of the views per test."""
     found = []
     async with visiting(official) as visitor:
         page = visitor.page
-        for view in [view for view in VIEWS if view.public]:
-            if part == 0:
-                await view.show(page, official.url, shop)
-                found += await visitor.accessibility_problems(view.name)
-        await visitor.sign_in()
-        for view in [view for view in VIEWS if not view.public][part::2]:
+        signed_in = False
+        for number, view in enumerate(VIEWED[part::2], DAY):
+            if not (view.public or signed_in):
+                await visitor.sign_in()
+                signed_in = True
             await view.show(page, official.url, shop)
-            found += await visitor.accessibility_problems(view.name, thorough=view.name == THOROUGH)
+            colors = choose(COLORS, [COLORS[number % 2]])
+            found += await visitor.accessibility_problems(view.name, colors=colors, thorough=view.name == THOROUGH)
     assert not found, "\n".join(found)
 
 

@@ -118,8 +118,7 @@ async def test_the_plan_and_how_it_is_changed(gateway: Gateway) -> None:
     await accounts.change_plan(gateway.db, gateway.account_id, "starter", plans=gateway.settings.plans)
     await add_person(gateway, "reader", "rita@example.com")
     async with visiting(gateway) as visitor:
-        await visitor.open("/account/plan")
-        await visitor.fill_sign_in("rita@example.com")
+        await visitor.sign_in("/account/plan", "rita@example.com")
         page = visitor.page
         await expect(page.get_by_role("region", name="Plan Starter")).to_contain_text("0 of 12,000")
         trial = page.get_by_role("region", name="Trial and add-ons")

@@ -82,8 +82,7 @@ async def test_a_reader_is_not_offered_to_send_and_cannot(gateway: Gateway) -> N
     await say(gateway, "Is my order ready?")
     await add_person(gateway, "reader", "rita@example.com")
     async with visiting(gateway) as visitor:
-        await visitor.open("/inbox")
-        await visitor.fill_sign_in("rita@example.com")
+        await visitor.sign_in("/inbox", "rita@example.com")
         await open_first(visitor)
         await visitor.see("Your role allows you to read, but not to send.")
         await expect(visitor.page.get_by_role("textbox", name="Message")).to_have_count(0)

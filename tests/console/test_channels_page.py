@@ -191,8 +191,7 @@ async def test_the_first_steps_can_be_hidden_and_readers_change_no_channel(gatew
         await expect(page.get_by_role("button", name="Your menu")).to_be_visible()
         await expect(page.get_by_role("region", name="First steps")).to_have_count(0)
     async with visiting(gateway) as visitor:
-        await visitor.open("/channels")
-        await visitor.fill_sign_in("rita@example.com")
+        await visitor.sign_in("/channels", "rita@example.com")
         await card(visitor, "Test").get_by_role("link").click()
         page = visitor.page
         await visitor.see("Only owners change channels.")

@@ -139,8 +139,7 @@ async def test_a_reader_sees_contacts_and_changes_none(gateway: Gateway) -> None
     await create(gateway, "contacts", phone="5511999990001", name="Ana", custom={"city": "Lisbon"})
     await add_person(gateway, "reader", "rita@example.com")
     async with visiting(gateway) as visitor:
-        await visitor.open("/contacts")
-        await visitor.fill_sign_in("rita@example.com")
+        await visitor.sign_in("/contacts", "rita@example.com")
         page = visitor.page
         await page.get_by_role("listitem").get_by_role("button").click()
         panel = page.get_by_role("dialog", name="Contact", exact=True)

@@ -166,8 +166,7 @@ async def test_a_reader_sees_keys_and_is_offered_no_change(gateway: Gateway) -> 
     await add_person(gateway, "reader", "rita@example.com")
     async with visiting(gateway) as visitor:
         page = visitor.page
-        await visitor.open("/developers")
-        await visitor.fill_sign_in("rita@example.com")
+        await visitor.sign_in("/developers", "rita@example.com")
         await visitor.see("Only owners create, rotate and revoke keys.")
         await expect(page.get_by_role("button", name="Create a key")).to_be_hidden()
         await page.get_by_role("button", name="Actions for").click()

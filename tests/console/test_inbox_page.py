@@ -274,7 +274,8 @@ async def test_only_a_template_is_sent_in_a_closed_window(gateway: Gateway) -> N
 
 async def test_an_expired_session_keeps_what_was_written(frozen: Gateway, clock: MovableClock) -> None:
     async with visiting(frozen) as visitor:
-        await visitor.sign_in("/inbox")
+        await visitor.open("/inbox")
+        await visitor.fill_sign_in()
         page = visitor.page
         await say(frozen, "Are you there?")
         messages = await open_first(visitor)

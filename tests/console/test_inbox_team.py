@@ -25,8 +25,7 @@ async def test_two_people_share_a_conversation(gateway: Gateway) -> None:
     await say(gateway, "Who helps me?")
     async with visiting(gateway) as ana, visiting(gateway) as ben:
         await ana.sign_in("/inbox")
-        await ben.open("/inbox")
-        await ben.fill_sign_in(BEN)
+        await ben.sign_in("/inbox", BEN)
         seen_by_ana, seen_by_ben = await open_first(ana), await open_first(ben)
         await expect(ana.page.get_by_text(f"{BEN} is looking at this conversation.")).to_be_visible()
         await expect(ben.page.get_by_text("ana@example.com is looking at this conversation.")).to_be_visible()

@@ -39,8 +39,8 @@ async def test_a_reader_sees_orders_and_changes_none(gateway: Gateway) -> None:
     made = await order(gateway)
     await add_person(gateway, "reader", "rita@example.com")
     async with visiting(gateway) as visitor:
-        await visitor.open(f"/orders?order={made['id']}&status=lost&from=never")  # what makes no sense is left out
-        await visitor.fill_sign_in("rita@example.com")
+        # What makes no sense is left out.
+        await visitor.sign_in(f"/orders?order={made['id']}&status=lost&from=never", "rita@example.com")
         panel = visitor.page.get_by_role("dialog", name="Order", exact=True)
         await expect(panel).to_contain_text("€3.30")
         await expect(panel.get_by_role("button", name="Confirm")).to_have_count(0)

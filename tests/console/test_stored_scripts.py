@@ -154,8 +154,7 @@ async def test_markup_is_text_on_every_page(official: Gateway, receiver: Receive
     owner, message = await write_everywhere(official, receiver)
     async with visiting(official) as visitor:
         page = visitor.page
-        await visitor.open()
-        await visitor.fill_sign_in(owner.user.email)
+        await visitor.sign_in("/", owner.user.email)
         await expect(page.get_by_role("button", name=f"Your menu: {evil('user')}")).to_be_visible()
         for place in PLACES:
             path = place.path.replace("{channel}", official.channel).replace("{message}", message)

@@ -137,8 +137,7 @@ async def test_a_rejection_is_shown_with_its_reason_and_a_reader_changes_nothing
     await official.sandbox("POST", "/control/clock", {"advance": REVIEW + 1})
     await add_person(official, "reader", "rita@example.com")
     async with visiting(official) as visitor:
-        await visitor.open(f"/templates?channel={official.channel}")
-        await visitor.fill_sign_in("rita@example.com")
+        await visitor.sign_in(f"/templates?channel={official.channel}", "rita@example.com")
         page = visitor.page
         row = page.get_by_role("row").filter(has_text="order_sent")
         await expect(row).to_contain_text("Rejected")

@@ -163,8 +163,7 @@ async def test_a_reader_sees_endpoints_and_changes_none(gateway: Gateway, receiv
     await create_webhook(gateway, f"{receiver.url}/hooks")
     await add_person(gateway, "reader", "rita@example.com")
     async with visiting(gateway) as visitor:
-        await visitor.open("/webhooks")
-        await visitor.fill_sign_in("rita@example.com")
+        await visitor.sign_in("/webhooks", "rita@example.com")
         await expect(visitor.page.get_by_role("switch", name="Messages")).to_be_disabled()
         await expect(visitor.page.get_by_role("button", name="Add an endpoint")).to_be_hidden()
 

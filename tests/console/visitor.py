@@ -1,7 +1,7 @@
 """A person at the dashboard: a page of the browser that records everything that must not happen."""
 
 import base64
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime
 from pathlib import Path
@@ -31,8 +31,9 @@ UNTIL_STILL = """new Promise((done) => requestAnimationFrame(() => requestAnimat
 )"""
 # Without `preload` axe-core does not load the style sheets again, which only a rule about turned screens would need.
 _AXE = "(rules) => axe.run(document, {resultTypes: ['violations'], preload: false, iframes: false, ...rules})"
-# The elements are the same in light and dark, so in dark only the rules that look at colours can find something new.
-_COLORS = {"runOnly": ["color-contrast", "link-in-text-block"]}
+COLORS = ("light", "dark")
+# The elements are the same in light and dark, so in the second only the rules that look at colors can find more.
+_COLOR_RULES = {"runOnly": ["color-contrast", "link-in-text-block"]}
 SMALL = 360  # pixels
 
 # What the content policy blocks is an error of the console, also where the browser would be silent.
@@ -78,10 +79,15 @@ class Visitor:
         await self.page.get_by_role("textbox", name="Password").fill(password)
         await self.page.get_by_role("button", name="Sign in").click()
 
-    async def sign_in(self, path: str = "/") -> None:
-        """Open a page, and sign in there."""
+    async def sign_in(self, path: str = "/", email: str = EMAIL) -> None:
+        """Open a page as a person who has signed in. The form, which takes a second, has tests of its own."""
+        answer = await self.page.request.post(
+            f"{self.gateway.url}/api/v1/session",
+            data={"email": email, "password": PASSWORD},
+            headers={"origin": self.gateway.url},
+        )
+        assert answer.status == 201, await answer.text()
         await self.open(path)
-        await self.fill_sign_in()
         await expect(self.page.get_by_role("button", name="Your menu")).to_be_visible()
 
     async def see(self, text: str) -> None:
@@ -93,19 +99,24 @@ class Visitor:
         await self.page.get_by_role("button", name=menu).click()
         await self.page.get_by_role("menuitem", name=item, exact=True).click()
 
-    async def accessibility_problems(self, view: str = "", *, thorough: bool = False) -> list[str]:
-        """Return what is wrong with the page: in light, in dark (`thorough`: by all rules), and on a small screen."""
+    async def accessibility_problems(
+        self, view: str = "", *, colors: Sequence[Any] = COLORS, thorough: bool = False
+    ) -> list[str]:
+        """Return what is wrong with the page in these color schemes, and on a small screen.
+
+        In the second scheme only the rules about colors are checked, unless `thorough`.
+        """
         page, size = self.page, self.page.viewport_size
         await page.evaluate(AXE.read_text())
         found = []
-        schemes: dict[Any, Any] = {"light": {}, "dark": {} if thorough else _COLORS}
-        for colors, rules in schemes.items():
-            await page.emulate_media(color_scheme=colors)
+        for scheme in colors:
+            rules: Any = {} if thorough or scheme == colors[0] else _COLOR_RULES
+            await page.emulate_media(color_scheme=scheme)
             await page.evaluate(UNTIL_STILL)
-            assert await page.evaluate("document.documentElement.dataset.mantineColorScheme") == colors
+            assert await page.evaluate("document.documentElement.dataset.mantineColorScheme") == scheme
             violations: list[dict[str, Any]] = (await page.evaluate(_AXE, rules))["violations"]
             found += [
-                f"{view}, {colors}: {one['id']}: {node['target']}: {node.get('failureSummary')}"
+                f"{view}, {scheme}: {one['id']}: {node['target']}: {node.get('failureSummary')}"
                 for one in violations
                 for node in one["nodes"]
             ]
