@@ -106,10 +106,10 @@ async def read_conversation(db: Database, speak: Speak, channel: ChannelConfig, 
     """Mark all messages of a conversation as read; return whether the person was shown that."""
     async with channel_transaction(db, channel.ref, channel.id, now) as change:
         incoming = existing("cv", await store.mark_read(change, read_id("cv", text), now - MEMORY))
-    return await _show_read(speak, channel, incoming)
+    return await show_read_mark(speak, channel, incoming)
 
 
-async def _show_read(speak: Speak, channel: ChannelConfig, incoming: LastIncoming) -> bool:
+async def show_read_mark(speak: Speak, channel: ChannelConfig, incoming: LastIncoming) -> bool:
     """Send a read receipt to the network. Errors are only logged: the conversation is already marked as read here."""
     if incoming.network_id is None or incoming.address is None:
         return False

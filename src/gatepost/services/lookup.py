@@ -13,6 +13,7 @@ _NAMES = {
     "cv": "conversation on this channel",
     "lb": "label on this channel",
     "nt": "note in this conversation",
+    "drf": "draft on this channel",
     "med": "file on this channel",
     "ord": "order on this channel",
     "rec": "recovery of this webhook",

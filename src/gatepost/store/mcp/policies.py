@@ -7,6 +7,7 @@ from uuid import UUID
 
 import msgspec
 
+from gatepost.model import ids
 from gatepost.model.account_log import LogEntry
 from gatepost.model.mcp_policy import DEFAULT_POLICY, Policy
 from gatepost.store.account_log import insert_entry
@@ -104,6 +105,18 @@ async def read_policies(conn: Queryable, channel_id: UUID, key_ids: Sequence[UUI
     )
     policies = {row["key_id"]: _policy(row["policy"]) if row["policy"] else DEFAULT_POLICY for row in rows}
     return KeyPolicies(any(row["stopped"] for row in rows), policies)
+
+
+async def read_label_rules(conn: Queryable, channel_id: UUID) -> set[UUID]:
+    """Return the labels by which policies of this channel choose recipients."""
+    rows = await conn.fetch(
+        """SELECT p.policy FROM api_keys k CROSS JOIN LATERAL (
+               SELECT policy FROM mcp_policies WHERE key_id = k.id LIMIT 1) p
+           WHERE k.channel_id = $1""",
+        channel_id,
+    )
+    named = {text for row in rows for text in _policy(row["policy"]).recipients.labels}
+    return {label_id for text in named if (label_id := ids.parse_id("lb", text))}
 
 
 async def get_stop(db: Database, account_id: UUID) -> McpStop | None:
