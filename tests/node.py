@@ -29,7 +29,7 @@ def installed(name: str) -> Path:
             shutil.rmtree(folder, ignore_errors=True)
             shutil.copytree(source, folder, ignore=shutil.ignore_patterns("node_modules"))
             npm = _WHEEL / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
-            run_node([str(npm), "ci", "--ignore-scripts", "--no-audit", "--no-fund"], folder)
+            run_node([str(npm), "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline"], folder)
             (folder / "done").touch()
     return folder
 

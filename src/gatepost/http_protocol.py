@@ -162,7 +162,7 @@ class LimitedProtocol(HttpToolsProtocol):
 
     def on_header(self, name: bytes, value: bytes) -> None:
         self._grow(len(name) + len(value))
-        super().on_header(name, value)
+        super().on_header(name, value.rstrip(b" \t"))  # the parser removes only what is before the value (RFC 9110)
         if len(self.headers) > self.registry.limits.headers:
             self._refusal = HeadersTooLarge(f"A request may have at most {self.registry.limits.headers} headers.")
             raise ValueError("too many headers")
