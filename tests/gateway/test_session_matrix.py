@@ -52,6 +52,7 @@ async def test_the_daily_work_of_agents(gateway: Gateway) -> None:
     daily = {route.key: route for route in secured(await served(gateway)) if route.agents}
     assert sorted(daily) == [
         "DELETE /api/v1/contacts/{contact_id}/labels/{label_id}",
+        "DELETE /api/v1/conversations/{conversation_id}/hand-over",
         "DELETE /api/v1/conversations/{conversation_id}/labels/{label_id}",
         "PATCH /api/v1/contacts/{contact_id}",
         "PATCH /api/v1/conversations/{conversation_id}",

@@ -2,10 +2,11 @@
 
 from collections.abc import Mapping
 from datetime import datetime, time
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 from uuid import UUID
 
 import msgspec
+from msgspec import Meta
 
 from gatepost.model import ids, times
 from gatepost.model.dates import read_zone
@@ -22,12 +23,20 @@ PER_HOUR_MAX, UNANSWERED_MAX = 10_000, 100
 _TEMPLATE_NAME_MAX = 512
 
 
+def _described(text: str, least: int | None = None, most: int | None = None) -> Meta:
+    """Return the description of a field for the API reference. `check_policy` checks the limits."""
+    limits = {"minimum": least, "maximum": most}
+    return Meta(
+        description=text, extra_json_schema={name: limit for name, limit in limits.items() if limit is not None}
+    )
+
+
 class Recipients(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """To whom a key may write: to each person whom at least one of the fields allows."""
 
     anyone: bool = False
-    wrote_within_days: int | None = 30
-    labels: tuple[str, ...] = ()  # ids of labels of the conversation or the contact
+    wrote_within_days: Annotated[int | None, _described("Who wrote in the last days.", 1, DAYS_MAX)] = 30
+    labels: Annotated[tuple[str, ...], _described("Ids of labels of the conversation or the contact.")] = ()
     phones: tuple[str, ...] = ()
 
 
@@ -47,19 +56,28 @@ class QuietHours(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The rules of one key."""
 
-    mode: PolicyMode = "draft"
-    dry_run: bool = False
+    mode: Annotated[PolicyMode, _described("`draft`: a person approves each message.")] = "draft"
+    dry_run: Annotated[bool, _described("Nothing is sent and no draft is made; the log shows what would happen.")] = (
+        False
+    )
     recipients: Recipients = Recipients()
-    no_crossing: bool = True
-    sends_per_hour: int = 30  # messages and drafts
-    sends_per_conversation: int = 10  # in an hour
-    unanswered: int = 3  # messages and drafts in a row without an answer of the person
+    no_crossing: Annotated[
+        bool, _described("After it has read one conversation, it writes to others within an hour only drafts.")
+    ] = True
+    sends_per_hour: Annotated[int, _described("Messages and drafts.", 0, PER_HOUR_MAX)] = 30
+    sends_per_conversation: Annotated[int, _described("In an hour.", 0, PER_HOUR_MAX)] = 10
+    unanswered: Annotated[
+        int, _described("Messages and drafts in a row without an answer of the person.", 1, UNANSWERED_MAX)
+    ] = 3
     quiet_hours: QuietHours | None = None
-    types: tuple[str, ...] | None = None  # of messages; None: all
-    templates: tuple[str, ...] | None = None  # names; None: all
-    link_hosts: tuple[str, ...] | None = None  # None: all; empty: no links. Subdomains are included
-    files: bool = False  # whether the content of files may be read
-    ends_at: datetime | None = None
+    types: Annotated[tuple[str, ...] | None, _described("Types of messages; null: all.")] = None
+    templates: Annotated[tuple[str, ...] | None, _described("Names of templates; null: all.")] = None
+    link_hosts: Annotated[
+        tuple[str, ...] | None,
+        _described("Where links may lead, subdomains included; null: anywhere; empty: no links."),
+    ] = None
+    files: Annotated[bool, _described("Whether the content of files may be read.")] = False
+    ends_at: Annotated[datetime | None, _described("From then on the key may do nothing.")] = None
 
 
 DEFAULT_POLICY = Policy()

@@ -1,6 +1,7 @@
 """All operations, listed once for both clients."""
 
 from gatepost_client import compose
+from gatepost_client.calls import assistants as of_assistants
 from gatepost_client.calls import batch as of_batch
 from gatepost_client.calls import channel as of_channel
 from gatepost_client.calls import contacts as of_contacts
@@ -80,6 +81,12 @@ class Operations:
     delete_label = Operation(of_conversations.delete_label)
     put_label = Operation(of_conversations.put_label)
     take_label = Operation(of_conversations.take_label)
+
+    drafts = Listed(of_assistants.drafts)
+    draft = Operation(of_assistants.draft)
+    mcp_calls = Listed(of_assistants.mcp_calls)
+    hand_over = Operation(of_assistants.hand_over)
+    end_hand_over = Operation(of_assistants.end_hand_over)
 
     orders = Listed(of_orders.orders)
     order = Operation(of_orders.order)

@@ -274,6 +274,56 @@ class Note(Result, frozen=True, kw_only=True):
     created_at: datetime
 
 
+class KeyRef(Result, frozen=True, kw_only=True):
+    """A key in short. One that was deleted has no name."""
+
+    id: str
+    name: str | None = None
+
+
+class HandedOver(Result, frozen=True, kw_only=True):
+    """A key that writes nothing to a conversation, because its assistant gave it to a person."""
+
+    key: KeyRef
+    reason: str
+    at: datetime
+
+    @property
+    def id(self) -> str:
+        """The id of the message."""
+        return self.key.id
+
+
+class HandOver(Result, frozen=True, kw_only=True):
+    """The assistants that gave a conversation to a person."""
+
+    handed_over: list[HandedOver]
+
+
+class Draft(Result, frozen=True, kw_only=True):
+    """A message that a person has to approve."""
+
+    id: str
+    conversation: str | None = None
+    contact: ContactRef | None = None
+    phone: str | None = None
+    message: dict[str, Any]
+    state: str
+    rule: str | None = None
+    reason: str | None = None
+    created_by: SentBy | None = None
+    created_at: datetime
+    edited_at: datetime | None = None
+    edited_by: SentBy | None = None
+    expires_at: datetime
+    decided_at: datetime | None = None
+    decided_by: SentBy | None = None
+    comment: str | None = None
+    message_id: str | None = None
+    written_since: bool
+    revision: int
+
+
 class CheckedNumber(Result, frozen=True, kw_only=True):
     """Whether a phone number is on the network, and the contact that has it."""
 
@@ -405,6 +455,23 @@ class Usage(Result, frozen=True, kw_only=True):
     throughput: Throughput
     api: ApiRate
     days: list[DayUsage]
+
+
+class McpCall(Result, frozen=True, kw_only=True):
+    """One call of a tool by an assistant."""
+
+    id: str
+    at: datetime
+    key: KeyRef
+    client: str
+    transport: str
+    tool: str
+    arguments: dict[str, Any]
+    outcome: str
+    rule: str | None = None
+    code: str | None = None
+    conversation: str | None = None
+    ids: list[str]
 
 
 class Label(Result, frozen=True, kw_only=True):

@@ -11,6 +11,7 @@ PREFIXES = {  # parameter → prefix of its ids
     "contact_id": "ct",
     "label_id": "lb",
     "note_id": "nt",
+    "draft_id": "drf",
     "order_id": "ord",
     "media_id": "med",
     "template_id": "tpl",
