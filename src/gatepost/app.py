@@ -7,6 +7,7 @@ embedded PostgreSQL ─► migrations ─► partitions ─► Database
 """
 
 import contextlib
+from datetime import timedelta
 from functools import partial
 from uuid import UUID
 
@@ -99,7 +100,13 @@ class Gatepost:
         self._networks = NetworkFactory(settings, self.vault, dsn, self._guard, self.supervisor.start)
         self._notifier = ChannelNotifier(self._db, dsn, self)
         self._acceptor = Acceptor(
-            accept_db, clock, settings.plans, settings.api.queue, self._check_link, self._metrics.accepted
+            accept_db,
+            clock,
+            settings.plans,
+            settings.api.queue,
+            self._check_link,
+            self._metrics.accepted,
+            timedelta(hours=settings.mcp.draft_hours),
         )
         self._receiver = UpdateReceiver(self._receive_db, clock, settings.api.queue, settings.cloud.linger)
         api, cached = settings.api, settings.security.key_cache_seconds

@@ -20,7 +20,10 @@ from gatepost.store.account_log import forget_entries
 from gatepost.store.deliveries.recover import delete_old_recoveries
 from gatepost.store.deliveries.retry import forget_lost_retries
 from gatepost.store.devices import forget_devices
+from gatepost.store.drafts import expire_drafts, forget_drafts
 from gatepost.store.idempotency import forget_idempotency_keys
+from gatepost.store.mcp.calls import forget_calls
+from gatepost.store.mcp.reads import forget_reads
 from gatepost.store.media.objects import ObjectStorage
 from gatepost.store.media.storage import forget_reservations
 from gatepost.store.messages.accept_rows import forget_batches
@@ -93,6 +96,10 @@ class Housekeeper:
         await self._do("expired links", partial(forget_links, db, now))
         await self._do("old refused requests", partial(forget_refused, db, now))
         await self._do("old log entries", partial(forget_entries, db, now, retention.messages_days))
+        await self._do("expired drafts", partial(expire_drafts, db, now))
+        await self._do("old drafts", partial(forget_drafts, db, now, retention.mcp_calls_days))
+        await self._do("old calls of assistants", partial(forget_calls, db, now, retention.mcp_calls_days))
+        await self._do("old reads of assistants", partial(forget_reads, db, now))
         await self._do("linked devices", partial(forget_devices, db, self._settings.qr.device_store))
         await self._do("storage reservations", partial(forget_reservations, db, now))
         await self._do("old media", partial(forget_old_media, db, self._objects, now, self._settings.media.days))

@@ -164,6 +164,11 @@ class RetentionSettings(_Section, frozen=True):
     partition_days: Count
     messages_days: Count
     events_days: Count
+    mcp_calls_days: Count
+
+
+class McpSettings(_Section, frozen=True):
+    draft_hours: Annotated[float, msgspec.Meta(gt=0, le=720)]
 
 
 class LogSettings(_Section, frozen=True):
@@ -190,6 +195,7 @@ class Settings(_Section, frozen=True):
     watchdog: WatchdogSettings
     media: MediaSettings
     retention: RetentionSettings
+    mcp: McpSettings
     log: LogSettings
 
     @property

@@ -11,6 +11,7 @@ from gatepost.model.account import API_ACCESS, SCOPES, Caller, Principal
 from gatepost.model.account_log import LogEntry
 from gatepost.store.account_log import insert_entry
 from gatepost.store.idempotency import NEVER, IdempotentRequest
+from gatepost.store.mcp.policies import copy_to_key
 from gatepost.store.pool import Database
 
 
@@ -142,7 +143,7 @@ async def rotate_key(
     entry: LogEntry,
     once: IdempotentRequest[ApiKey] = NEVER,
 ) -> ApiKey | None:
-    """Insert a new key with the name and scopes of a live one, which then expires. None: it has expired already."""
+    """Insert a new key with the name, scopes and policy of a live one, which then expires. None: it has expired."""
     async with db.transaction() as conn:
         row = await conn.fetchrow(
             f"""WITH old AS (
@@ -168,6 +169,8 @@ async def rotate_key(
             await once.check(conn, now)  # the same request may have just rotated it
             return None
         made = _key(row)
+        if "mcp" in made.scopes:
+            await copy_to_key(conn, channel_id, old_id, made.id)
         await insert_entry(conn, entry)
         await once.keep_unlocked(conn, made, now)
     return made
