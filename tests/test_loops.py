@@ -6,6 +6,7 @@ new one without a line fails: what has to run for ever goes through `Loop`, `Sup
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1] / "src"
@@ -109,6 +110,7 @@ def _without_end(test: ast.expr) -> bool:
     return bool(named & _FLAGS)
 
 
+@cache
 def all_functions() -> dict[str, ast.AST]:
     found: dict[str, ast.AST] = {}
     for path in sorted((ROOT / "gatepost").rglob("*.py")):

@@ -1,4 +1,4 @@
-"""Selects the rows of a long test matrix: all in `make test-all`, a sample with each kind once in `make test`.
+"""Selects the rows of a long test matrix: all in `make test-all`, a sample in `make test`.
 
 The sample of `rotated` changes with the day, so that all rows are tested within a few days. The end of a run names the
 day; GATEPOST_TESTS_DAY repeats its sample.
@@ -21,16 +21,9 @@ def choose(everything: T, sample: T) -> T:
     return everything if THOROUGH else sample
 
 
-def every_other(rows: Sequence[T], width: int) -> list[T]:
-    """Return one of each `width` rows, in rotation, so that each column occurs. In a thorough run, return all rows."""
+def rotated(rows: Sequence[T], width: int, kind: Callable[[T], Hashable] | None = None) -> list[T]:
+    """Return one of each `width` rows, the next one each day, and the first of each kind. In a thorough run, all."""
     if THOROUGH:
         return list(rows)
-    return [row for number, row in enumerate(rows) if number % width == number // width % width]
-
-
-def rotated(rows: Sequence[T], width: int, kind: Callable[[T], Hashable]) -> list[T]:
-    """Return the first row of each kind, and one of each `width` others: the next one each day. Or all rows."""
-    if THOROUGH:
-        return list(rows)
-    kinds = {kind(row): number for number, row in reversed(list(enumerate(rows)))}
-    return [row for number, row in enumerate(rows) if kinds[kind(row)] == number or (number + DAY) % width == 0]
+    firsts = {kind(row): number for number, row in reversed(list(enumerate(rows)))} if kind else {}
+    return [row for number, row in enumerate(rows) if number in firsts.values() or (number + DAY) % width == 0]

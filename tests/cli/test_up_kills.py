@@ -22,8 +22,9 @@ from gatepost.cli.http_call import call
 from gatepost.cli.sandbox.control_client import ControlClient
 from gatepost.store.embedded import EmbeddedPostgres
 from tests.conftest import scratch_folder
+from tests.thorough import choose
 
-SENDS, KILL_AT = 200, (70, 140)
+SENDS, KILL_AT = choose((200, (70, 140)), (80, (40,)))
 PATIENCE = 120.0
 # What a killed gateway held is free for the next one after the rest of its lease.
 QUICK = {"GATEPOST_LEASE__TTL": "3", "GATEPOST_LEASE__RENEW": "1", "GATEPOST_SENDING__UNKNOWN_GRACE": "5"}

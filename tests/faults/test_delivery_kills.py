@@ -13,7 +13,7 @@ from tests.conftest import Received, Receiver
 from tests.faults.clients import Clients, plan
 from tests.faults.run_records import until_settled
 from tests.faults.stage import running_stage
-from tests.thorough import every_other
+from tests.thorough import rotated
 
 OPTIONS = {
     "batches": DeliveryOptions(batch=100, batch_wait=0.05),
@@ -30,7 +30,7 @@ def events_in(request: Received) -> list[str]:
     return [event["id"] for event in body.get("events", [body])]
 
 
-@pytest.mark.parametrize(("name", "point"), every_other([(name, point) for name in OPTIONS for point in POINTS], 2))
+@pytest.mark.parametrize(("name", "point"), rotated([(name, point) for name in OPTIONS for point in POINTS], 3))
 async def test_what_was_answered_but_not_recorded_comes_again(
     name: str, point: str, database_url: str, receiver: Receiver
 ) -> None:

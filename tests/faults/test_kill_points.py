@@ -9,7 +9,7 @@ from tests.conftest import Receiver
 from tests.faults.clients import Clients, plan
 from tests.faults.run_records import check, find_in_doubt, read_records, until_settled
 from tests.faults.stage import running_stage
-from tests.thorough import every_other
+from tests.thorough import rotated
 
 COMMITS = {
     "claim_channel": (1,),
@@ -30,7 +30,7 @@ POINTS = [
 ]
 
 
-@pytest.mark.parametrize("point", every_other(POINTS, 2))
+@pytest.mark.parametrize("point", rotated(POINTS, 3))
 async def test_a_kill_at_any_point_loses_and_doubles_nothing(point: str, database_url: str, receiver: Receiver) -> None:
     async with running_stage(database_url, receiver) as stage:
         await stage.create_channel(throughput=150)

@@ -16,6 +16,7 @@ from tests.conftest import Answer, Received, Receiver, scratch_folder
 from tests.faults.stage import APP_SECRET, METRICS_TOKEN, Node, Stage, running_stage
 from tests.patience import PATIENCE
 from tests.running_gateway import FAST_NETWORK
+from tests.thorough import rotated
 
 PHONE = "5511955550000"
 _RENEWING = """SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'
@@ -97,7 +98,7 @@ async def test_a_take_over_is_logged_and_counted(database_url: str, receiver: Re
         assert await counted(stage, second.url, "taken_over") == 1
 
 
-@pytest.mark.parametrize("loop", ["lease renewal", "sweep", "notifications", "housekeeping"])
+@pytest.mark.parametrize("loop", rotated(["lease renewal", "sweep", "notifications", "housekeeping"], 4))
 async def test_a_loop_that_ends_by_mistake_ends_the_process(database_url: str, receiver: Receiver, loop: str) -> None:
     """Its service manager then starts another."""
     async with running_stage(database_url, receiver) as stage:

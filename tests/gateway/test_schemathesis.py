@@ -24,8 +24,9 @@ from schemathesis.checks import (
 from tests.gateway.reference import Tenant, move_in, routes_of, served
 from tests.patience import PATIENCE
 from tests.running_gateway import Gateway
+from tests.thorough import choose
 
-EXAMPLES = 4
+EXAMPLES = choose(4, 2)
 AGREED = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
 STEADY = settings(
     max_examples=EXAMPLES,
