@@ -1,6 +1,7 @@
 """Every view for everyone: axe-core finds nothing, small screens do not scroll sideways, the keyboard is enough."""
 
 from typing import Any
+from uuid import UUID
 
 import pytest
 from playwright.async_api import expect
@@ -31,6 +32,7 @@ async def shop(official: Gateway, receiver: Receiver) -> tuple[str, str]:
 
     await open_shop(call, official.sandbox, NUMBER, receiver.url)
     await official.call("POST", SEND, REFUSED)
+    await official.new_key(UUID(hex=official.channel[3:]), scopes=("mcp",))
     (empty,) = [one for one in await list_channels(official.db, official.account_id) if one.phone != SHOP_PHONE]
     return official.channel, ids.format_id("ch", empty.id)
 

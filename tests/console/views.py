@@ -102,6 +102,13 @@ _TEST = [
     press("Enter"),
 ]
 
+_NEW_ASSISTANT = [
+    click("button", "Create a key"),
+    fill("Name", "Assistant"),
+    click("button", "Create", exact=True),
+    click("button", "I have copied it"),
+]
+
 VIEWS = [
     View("sign-in", "/", "Forgot your password?", public=True),
     View("link-not-valid", "/link/nothing", "This link does not work any more", public=True),
@@ -225,6 +232,11 @@ VIEWS = [
     ),
     View("developers-refused", "/developers/refused", "Open in the console", [open_row("/api/v1/message/send")]),
     View("developers-refused-empty", "/developers/refused", "No refused requests", empty=True),
+    View("mcp-rules", "/developers/mcp", "Save the rules", _NEW_ASSISTANT),
+    View("mcp", "/developers/mcp", "A person approves each message."),
+    View("mcp-empty", "/developers/mcp", "No assistant yet", empty=True),
+    View("mcp-stop", "/developers/mcp", "in all channels", [click("button", "Stop all assistants")]),
+    View("mcp-calls-empty", "/developers/mcp/calls", "No calls", empty=True),
     View("usage", "/usage", "What each channel sent"),
     View("usage-table", "/usage", "Show as a plot", [click("button", "Show as a table")]),
     View("team", "/account", "(you)"),

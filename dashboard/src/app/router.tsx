@@ -1,7 +1,7 @@
 import { createRootRoute, createRoute, createRouter, redirect, retainSearchParams } from "@tanstack/react-router";
 import { readAccountLogSearch } from "../pages/account/search";
 import { readContactSearch } from "../pages/contacts/search";
-import { readConsoleSearch, readRefusedSearch } from "../pages/developers/search";
+import { readCallSearch, readConsoleSearch, readRefusedSearch } from "../pages/developers/search";
 import { readInboxSearch } from "../pages/inbox/search";
 import { readOrderSearch } from "../pages/orders/search";
 import { readTemplateSearch } from "../pages/templates/search";
@@ -128,6 +128,25 @@ const apiConsole = createRoute({
   component: lazyRouteComponent(() => import("../pages/developers/ConsolePage"), "ConsolePage"),
 });
 
+const mcp = createRoute({
+  getParentRoute: () => signedIn,
+  path: "/developers/mcp",
+  component: lazyRouteComponent(() => import("../pages/developers/McpPage"), "McpPage"),
+});
+
+const mcpPolicy = createRoute({
+  getParentRoute: () => signedIn,
+  path: "/developers/mcp/keys/$key",
+  component: lazyRouteComponent(() => import("../pages/developers/PolicyPage"), "PolicyPage"),
+});
+
+const mcpCalls = createRoute({
+  getParentRoute: () => signedIn,
+  path: "/developers/mcp/calls",
+  validateSearch: only(readCallSearch),
+  component: lazyRouteComponent(() => import("../pages/developers/McpCallsPage"), "McpCallsPage"),
+});
+
 const refusedRequests = createRoute({
   getParentRoute: () => signedIn,
   path: "/developers/refused",
@@ -198,6 +217,9 @@ export const router = createRouter({
       developers,
       codeExamples,
       apiConsole,
+      mcp,
+      mcpPolicy,
+      mcpCalls,
       refusedRequests,
       usage,
       team,

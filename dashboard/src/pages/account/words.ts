@@ -40,6 +40,9 @@ const ACTIONS: Record<string, string> = {
   key_created: "Created a key",
   key_rotated: "Rotated a key",
   key_revoked: "Revoked a key",
+  mcp_policy_changed: "Changed the rules of an assistant",
+  mcp_stopped: "Stopped all assistants",
+  mcp_resumed: "Let all assistants work again",
 };
 
 export const ACTION_OPTIONS = Object.entries(ACTIONS).map(([value, label]) => ({ value, label }));

@@ -1,4 +1,4 @@
-import { IconAlertTriangle, IconCode, IconKey, IconTerminal2 } from "@tabler/icons-react";
+import { IconAlertTriangle, IconCode, IconKey, IconRobot, IconTerminal2 } from "@tabler/icons-react";
 import type { ReactNode } from "react";
 import { type PageTab, TabbedPage } from "../../shared/ui/TabbedPage";
 
@@ -6,6 +6,7 @@ const TABS: PageTab[] = [
   { to: "/developers", label: "Keys", icon: IconKey },
   { to: "/developers/examples", label: "Code examples", icon: IconCode },
   { to: "/developers/console", label: "Console", icon: IconTerminal2 },
+  { to: "/developers/mcp", label: "MCP", icon: IconRobot },
   { to: "/developers/refused", label: "Refused requests", icon: IconAlertTriangle },
 ];
 

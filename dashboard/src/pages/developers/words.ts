@@ -7,6 +7,7 @@ export const SCOPES = [
   { value: "manage", label: "Manage", text: "Change contacts, templates, webhooks and the channel" },
   { value: "mcp", label: "MCP", text: "Use the channel from an AI assistant" },
 ] as const;
+export type Scope = (typeof SCOPES)[number]["value"];
 
 export const EXPIRIES = [
   { value: "0", label: "Never" },

@@ -55,6 +55,16 @@ export function Messages({ conversation, onTrace, onReply, onEdit }: Props) {
   useLayoutEffect(() => {
     if (stays.current && scroller.current) scroller.current.scrollTop = scroller.current.scrollHeight;
   }, [size]);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the part that scrolls is there when messages are
+  useEffect(() => {
+    const area = scroller.current;
+    if (!area) return;
+    const observer = new ResizeObserver(() => {
+      if (stays.current) area.scrollTop = area.scrollHeight; // a draft has appeared, or a longer answer is written
+    });
+    observer.observe(area);
+    return () => observer.disconnect();
+  }, [loaded]);
   const onScroll = () => {
     const area = scroller.current;
     if (!area) return;

@@ -8,6 +8,7 @@ import { Failure } from "../../shared/ui/Failure";
 import { Composer } from "./Composer";
 import { Details } from "./Details";
 import { EditDialog } from "./EditDialog";
+import { HandOverBanner } from "./HandOverBanner";
 import { Messages } from "./Messages";
 import { Others } from "./Others";
 import { type Conversation, type Message, useConversation, useMarkRead } from "./queries";
@@ -35,6 +36,7 @@ export function ThreadView({ id, onClose, onTrace }: Props) {
     <>
       <section className={classes.thread} aria-label="Conversation">
         <ThreadHeader conversation={conversation} details={details} onDetails={toggle} onBack={onClose} />
+        <HandOverBanner conversation={id} />
         <Messages conversation={conversation} onTrace={onTrace} onReply={setReplyTo} onEdit={setEdited} />
         <Others conversation={id} />
         <div onInput={onTyping}>

@@ -1,9 +1,9 @@
 import { useEffect, useRef, useState } from "react";
 import { inWords } from "../../shared/api/problem";
 import { useSession } from "../../shared/session/queries";
-import { type Draft, keepDraft, keyFor, readDraft } from "./drafts";
 import { fileProblem, lookOfFile } from "./files";
 import { type Message, type SendRequest, useSend, useShowTyping, useUpload } from "./queries";
+import { keepText, keyFor, readText, type UnsentText } from "./unsentText";
 
 export type Attached = { file: File; key: string; sendKey: string };
 
@@ -11,16 +11,16 @@ const TYPING_MS = 15_000;
 const makeKey = () => crypto.randomUUID();
 
 /**
- * A message that is being written: its text, which is kept as a draft, and its files. Nothing is cleared before the
+ * A message that is being written: its text, which is kept in the browser, and its files. Nothing is cleared before the
  * gateway has taken it. What failed can be sent again, with the same keys, so that nothing is sent twice.
  */
 export function useComposer(conversation: string, phone: string, replyTo: Message | null, onReplied: () => void) {
   const owner = useSession().user.id;
-  const draftId = `${owner}.${conversation}`; // people may share a browser
-  const draft = useRef<Draft>({ text: "" });
+  const textId = `${owner}.${conversation}`; // people may share a browser
+  const unsent = useRef<UnsentText>({ text: "" });
   const [text, setText] = useState(() => {
-    draft.current = readDraft(localStorage, draftId);
-    return draft.current.text;
+    unsent.current = readText(localStorage, textId);
+    return unsent.current.text;
   });
   const [files, setFiles] = useState<Attached[]>([]);
   const [problem, setProblem] = useState<string | null>(null);
@@ -29,13 +29,13 @@ export function useComposer(conversation: string, phone: string, replyTo: Messag
   const upload = useUpload();
   const typing = useTyping(conversation);
 
-  const keep = (next: Draft) => {
-    draft.current = next;
-    keepDraft(localStorage, draftId, next);
+  const keep = (next: UnsentText) => {
+    unsent.current = next;
+    keepText(localStorage, textId, next);
   };
   const write = (next: string) => {
     setText(next);
-    keep({ ...draft.current, text: next });
+    keep({ ...unsent.current, text: next });
     if (next) typing();
   };
   const attach = (added: File[]) => {
@@ -47,7 +47,7 @@ export function useComposer(conversation: string, phone: string, replyTo: Messag
   const detach = (gone: Attached) => setFiles((before) => before.filter((one) => one !== gone));
 
   const sendText = async (words: string, reply: Partial<SendRequest>) => {
-    const key = keyFor(draft.current, words, makeKey);
+    const key = keyFor(unsent.current, words, makeKey);
     keep({ text: words, key, sent: words });
     await send.mutateAsync({ body: { phone, body: words, ...reply }, key });
     keep({ text: "" });

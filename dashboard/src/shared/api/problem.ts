@@ -15,7 +15,9 @@ export class ApiProblem extends Error {
 
   /** What is wrong with one field of the request, if anything. */
   field(name: string): string | undefined {
-    return this.fields.find((problem) => problem.field === name || problem.field.startsWith(`${name}.`))?.message;
+    const inside = [`${name}.`, `${name}[`]; // a part of it, or an item
+    const found = this.fields.find(({ field }) => field === name || inside.some((start) => field.startsWith(start)));
+    return found?.message;
   }
 }
 

@@ -56,6 +56,8 @@ test("a notice names what has changed, of its channel or of the account", () => 
   const keysOf = (resource: string, id?: string) =>
     changesOfNotice({ name: "account_changed", data: { resource, channel: id ? { id } : null } }).map(keyOf);
   expect(keysOf("notes", "ch_1")).toEqual([["channel", "ch_1", "notes"]]);
+  expect(keysOf("drafts", "ch_1")).toEqual([["channel", "ch_1", "drafts"]]);
+  expect(keysOf("mcp_handovers", "ch_1")).toEqual([["channel", "ch_1", "handovers"]]);
   expect(keysOf("views")).toEqual([["account", "views"]]);
   expect(keysOf("files", "ch_1")).toEqual([
     ["account", "plan"],

@@ -27,7 +27,7 @@ const CHANGES: Record<string, string[]> = {
 const NOTICED: Record<string, string[]> = {
   channel_changed: ["info", "templates", "/channels connection", "/checklist", "/plan notice"],
   users: ["/users", SESSION],
-  plan: ["/plan notice", SESSION],
+  plan: ["/plan notice", "/mcp", SESSION],
   views: ["/views"],
   log: ["/log"],
   files: ["/plan", "/usage"],
@@ -38,6 +38,10 @@ const NOTICED: Record<string, string[]> = {
   webhooks: ["webhooks", "/channels connection", "/checklist"],
   recoveries: ["recoveries"],
   deliveries: ["deliveries", "webhooks", "trace"],
+  drafts: ["drafts"],
+  mcp_handovers: ["handovers"],
+  mcp_policies: ["policies"],
+  mcp_calls: ["calls"],
 };
 
 /** Every event is delivered to webhooks. */
@@ -46,6 +50,7 @@ const DELIVERED = ["deliveries", "webhooks"];
 /** Milliseconds between two requests for the same, where it is not a second. */
 export const PACE: Record<string, number> = {
   counts: 8_000,
+  calls: 2_000,
   deliveries: 2_000,
   webhooks: 5_000,
   "/channels": 30_000,

@@ -21,7 +21,7 @@ type TitleProps = { order: 1 | 2; title: string; text?: ReactNode };
 export function TitleAndText({ order, title, text }: TitleProps) {
   return (
     <Stack gap={4}>
-      <Title order={order} size={order === 1 ? "h3" : "h4"}>
+      <Title order={order} size={order === 1 ? "h3" : "h4"} style={{ overflowWrap: "anywhere" }}>
         {title}
       </Title>
       {text && (

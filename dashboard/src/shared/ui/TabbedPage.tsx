@@ -16,12 +16,16 @@ export function TabbedPage({ title, text, tabs, actions, children }: Props) {
     const tab = tabs.find((one) => one.to === to);
     if (tab) void navigate({ to: tab.to });
   };
+  // A page below a tab, such as one row of its list, belongs to the tab.
+  const inside = tabs.map((tab) => tab.to).filter((to) => path === to || path.startsWith(`${to}/`));
+  const longest = inside.reduce((best, to) => (to.length > best.length ? to : best), "");
+  const current = longest || path; // another page, while it is opened
   return (
     <>
       <PageHeader title={title} actions={actions}>
         {text}
       </PageHeader>
-      <Tabs value={path} onChange={open} mb="lg" keepMounted={false}>
+      <Tabs value={current} onChange={open} mb="lg" keepMounted={false}>
         <Tabs.List>
           {tabs.map(({ to, label, icon: Picture }) => (
             <Tabs.Tab key={to} value={to} leftSection={<Picture size={16} aria-hidden />}>
@@ -29,7 +33,7 @@ export function TabbedPage({ title, text, tabs, actions, children }: Props) {
             </Tabs.Tab>
           ))}
         </Tabs.List>
-        <Tabs.Panel value={path} pt="lg">
+        <Tabs.Panel value={current} pt="lg">
           {children}
         </Tabs.Panel>
       </Tabs>

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { keyFor } from "./drafts";
 import { fileProblem, lookOfFile } from "./files";
+import { keyFor } from "./unsentText";
 
 test("the same text keeps its key after a failure, another text gets a new one", () => {
   const failed = { text: "Hello", key: "k1", sent: "Hello" };
