@@ -45,7 +45,6 @@ from gatepost.console.dashboard import Dashboard
 from gatepost.housekeeping import Housekeeper
 from gatepost.inbound.receive import UpdateReceiver
 from gatepost.loop_watchdog import LoopWatchdog
-from gatepost.mcp.recording import CallRecorder
 from gatepost.mcp.tool_call import McpContext
 from gatepost.mcp.transport import McpServer
 from gatepost.metrics import ProcessMetrics
@@ -57,6 +56,7 @@ from gatepost.owner import Owner
 from gatepost.readiness import Readiness
 from gatepost.services.account_streams import AccountStreams
 from gatepost.services.event_waiters import EventWaiters
+from gatepost.services.mcp_recorder import McpRecorder
 from gatepost.services.media import MediaService
 from gatepost.services.presence_board import PresenceBoard
 from gatepost.settings import Settings
@@ -120,6 +120,7 @@ class Gatepost:
         files = settings.media
         self._media = MediaService(db, self._objects, clock, most=files.most_bytes, timeout=files.timeout)
         self._costly = CostlyRequests(api.costly_per_key, api.costly)
+        self._recorder = McpRecorder(db)
         self._mcp = McpServer(self._mcp_context(), self.supervisor.start)
         self._housekeeper = Housekeeper(settings, self._db, self._objects, clock, self._note_use)
         self._owner: Owner | None = None
@@ -160,6 +161,7 @@ class Gatepost:
         await self._poster.close()
         await self._resolver.close()
         await self._acceptor.drain()
+        await self._recorder.drain()
         await self._receiver.drain()
         with contextlib.suppress(GatepostError):
             await self._note_use()
@@ -251,7 +253,7 @@ class Gatepost:
             speak=self._speak,
             costly=self._costly,
             limits=self._networks.limits_view,
-            recorder=CallRecorder(self._api_db),
+            recorder=self._recorder,
             count=self._metrics.tool_called,
         )
 

@@ -25,6 +25,7 @@ from gatepost.model import ids
 from gatepost.model.errors import GatepostError, Unavailable
 from gatepost.model.mcp_call import CLIENT_MAX, CallResult, McpCall, short_arguments, storable
 from gatepost.model.mcp_verdict import PolicyRefused
+from gatepost.services.mcp_access import check_reading
 
 log = structlog.get_logger("gatepost.mcp")
 OTHER = "other"  # the tool of calls of unknown tools, in metrics
@@ -92,7 +93,7 @@ async def _read(
     call: Call, recorded: McpCall, run: Callable[[Any], Awaitable[Any]], given: Any, *, files: bool = False
 ) -> Presented:
     recorder = call.context.recorder
-    call.policy = await recorder.check_reading(call.caller, call.now, files=files)
+    call.policy = await check_reading(call.db, call.caller, call.now, files=files)
     answer = present(await run(given))
     contact_id = next(iter(call.revealed)) if len(call.revealed) == 1 else None
     await recorder.read(call.caller, recorded, CallResult("done", contact_id=contact_id), call.revealed)

@@ -9,11 +9,11 @@ import msgspec
 
 from gatepost.access.costly import CostlyRequests
 from gatepost.clock import Clock
-from gatepost.mcp.recording import CallRecorder
 from gatepost.model.account import Caller
 from gatepost.model.mcp_call import CallOutcome, McpCall, Transport
 from gatepost.model.mcp_policy import DEFAULT_POLICY, Policy
 from gatepost.outbound.accept import Acceptor
+from gatepost.services.mcp_recorder import McpRecorder
 from gatepost.services.media import MediaService
 from gatepost.services.read_receipts import Speak
 from gatepost.store.pool import Database
@@ -27,7 +27,7 @@ class McpContext(msgspec.Struct, frozen=True):
     speak: Speak
     costly: CostlyRequests
     limits: Callable[..., Any]  # of a channel's number
-    recorder: CallRecorder
+    recorder: McpRecorder
     count: Callable[[str, str], None]  # of calls, by tool and outcome
 
 

@@ -1,10 +1,20 @@
 """The tools."""
 
 from gatepost.mcp.registry import registered
-from gatepost.mcp.tools import channel_state, contacts, conversations, drafts, files, labels, messages, templates
+from gatepost.mcp.tools import (
+    channel_state,
+    contacts,
+    conversations,
+    drafts,
+    files,
+    labels,
+    messages,
+    sending,
+    templates,
+)
 
 # The tools are listed in this order.
-_ORDER = (conversations, messages, contacts, labels, templates, channel_state, drafts, files)
+_ORDER = (conversations, messages, contacts, labels, templates, channel_state, drafts, files, sending, changing)
 
 TOOLS = {
     tool.name: tool for module in _ORDER for tool in registered().values() if tool.run.__module__ == module.__name__

@@ -124,7 +124,7 @@ class ConversationView(Answer, frozen=True):
     newer: str | None = None
 
 
-@tool("Read a conversation", READING, example={"conversation": "cv_0199a1b2c3d47e5f8a9b0c1d2e3f4a5b"})
+@tool("Read a conversation", READING, example={"conversation": "cv_0199…"})
 async def read_conversation(given: ReadConversation, call: Call) -> ConversationView:
     """Return a conversation with its messages, the newest first, its person, labels, window and waiting drafts.
     `before` continues with a `next` or `newer` of an earlier answer; `around` shows the messages around one. Nothing is

@@ -131,7 +131,7 @@ class MessageTrace(Answer, frozen=True):
     webhooks: tuple[TraceDelivery, ...] = ()
 
 
-@tool("Trace a message", READING, example={"message": "0199A1B2C3D47E5F8A9B0C1D2E3F4A5B"})
+@tool("Trace a message", READING, example={"message": "0199A1…"})
 async def trace_message(given: TraceMessage, call: Call) -> MessageTrace:
     """Return each step of a message with its time, why it waits or failed, and whether webhooks reported it."""
     row = await access_message(call.db, call.channel_id, given.message)

@@ -119,7 +119,7 @@ class TemplatePreview(Answer, frozen=True):
 @tool(
     "Preview a template",
     READING,
-    example={"template": "tpl_0199a1b2c3d47e5f8a9b0c1d2e3f4a5b", "variables": ["Ana", "4711"]},
+    example={"template": "tpl_0199…", "variables": ["Ana", "4711"]},
 )
 async def preview_template(given: PreviewTemplate, call: Call) -> TemplatePreview:
     """Return a template with its variables filled in; without variables, with its examples. Nothing is sent."""
