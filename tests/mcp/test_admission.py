@@ -22,6 +22,7 @@ async def test_a_key_with_the_scope(gateway: Gateway) -> None:
     assert answer.status == 200, answer.body
     assert answer.headers["x-request-id"].startswith("req_")
     assert answer.json()["result"]["tools"]
+    assert len(answer.body) < 24 * 1024
 
 
 async def test_no_key_or_a_wrong_one(gateway: Gateway) -> None:

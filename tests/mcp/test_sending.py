@@ -166,4 +166,4 @@ async def test_changes_of_our_own_records(gateway: Gateway) -> None:
             refused = await mine.fail(tool, conversation=conversation, **arguments)
             assert (refused["code"], refused["rule"]) == ("policy_refused", "mode"), tool
     calls = await list_calls(gateway.db, channel_of(gateway), before=None, limit=50)
-    assert len(calls) == 18
+    assert len(calls) == 17

@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 
+from gatepost.mcp.schemas import make_schema
 from gatepost.model.errors import Invalid, invalid_field
 
 _PATH = re.compile(r" - at `\$\.?(.*)`$", re.DOTALL)
@@ -19,6 +20,10 @@ _TYPES = {
     "object": "an object",
 }
 _NAME_MAX = 64
+_BOUND = re.compile(r"Expected `(\w+)`( of length)? ([<>]=) (\d+)")
+_ENUM = re.compile(r"Invalid enum value .*", re.DOTALL)
+_WORDS = {">=": "at least", "<=": "at most"}
+_UNITS = {"str": "characters", "array": "items", "object": "fields"}
 
 
 def invalid_arguments(error: msgspec.ValidationError, struct: type[Any]) -> Invalid:
@@ -34,7 +39,16 @@ def invalid_arguments(error: msgspec.ValidationError, struct: type[Any]) -> Inva
         return invalid_field(_join(path, missing[1]), "is required")
     if kinds := _KINDS.match(text):
         return invalid_field(path or "arguments", f"must be {_kind(kinds[1])}, not {_kind(kinds[2])}")
-    return invalid_field(path or "arguments", text[:1].lower() + text[1:])
+    if bound := _BOUND.fullmatch(text):
+        kind, length, sign, number = bound.groups()
+        must = (
+            f"must have {_WORDS[sign]} {int(number):,} {_UNITS[kind]}" if length else f"must be {_WORDS[sign]} {number}"
+        )
+        return invalid_field(path, must)
+    if _ENUM.fullmatch(text):
+        choices = make_schema(struct)["properties"].get(path, {}).get("enum", ())
+        return invalid_field(path, f"must be one of: {', '.join(choices)}")
+    return invalid_field(path or "arguments", "is not valid")
 
 
 def _join(path: str, name: str) -> str:

@@ -16,12 +16,16 @@ def make_schema(struct: type[Any]) -> dict[str, Any]:
     top = found.pop(ref["$ref"].rpartition("/")[2])
     schema = _short(top)
     if found:
-        schema["$defs"] = {name: _OUTSIDE if name == Outside.__name__ else _nested(part) for name, part in found.items()}
+        schema["$defs"] = {
+            name: _OUTSIDE if name == Outside.__name__ else _nested(part) for name, part in found.items()
+        }
     return schema
 
 
 def _nested(part: dict[str, Any]) -> dict[str, Any]:
     """Return the schema of a struct in another one, without which of its fields are always there."""
+    if part.get("title") == Outside.__name__:
+        return _OUTSIDE
     return {name: value for name, value in _short(part).items() if name != "required"}
 
 

@@ -19,7 +19,7 @@ _TEXT_MAX = 4096
 _ID = "cv_0199…"
 
 
-class Recipient(Arguments, frozen=True, kw_only=True):
+class SendArguments(Arguments, frozen=True, kw_only=True):
     """To whom a message is sent, and how: the arguments of all tools that send."""
 
     conversation: ConversationId | None = None
@@ -42,7 +42,7 @@ class SentMessage(Answer, frozen=True):
     repeated: bool = False
 
 
-class SendText(Recipient, frozen=True, kw_only=True):
+class SendText(SendArguments, frozen=True, kw_only=True):
     """A text."""
 
     text: Annotated[str, Meta(min_length=1, max_length=_TEXT_MAX)]
@@ -55,7 +55,7 @@ async def send_text(given: SendText, call: Call) -> SentMessage:
     return await _send(given, call, body=given.text)
 
 
-class SendTemplate(Recipient, frozen=True, kw_only=True):
+class SendTemplate(SendArguments, frozen=True, kw_only=True):
     """A template with its values."""
 
     template: TemplateId
@@ -76,7 +76,7 @@ async def send_template(given: SendTemplate, call: Call) -> SentMessage:
     return await _send(given, call, type="template", template={"name": row.name, "language": row.language, **content})
 
 
-class SendMedia(Recipient, frozen=True, kw_only=True):
+class SendMedia(SendArguments, frozen=True, kw_only=True):
     """A file."""
 
     type: Literal["image", "video", "audio", "document", "sticker"]
@@ -95,7 +95,7 @@ async def send_media(given: SendMedia, call: Call) -> SentMessage:
     return await _send(given, call, type=given.type, media=file, caption=given.caption, filename=given.filename)
 
 
-async def _send(given: Recipient, call: Call, **content: Any) -> SentMessage:
+async def _send(given: SendArguments, call: Call, **content: Any) -> SentMessage:
     request = SendRequest(phone=await _phone(given, call), reply_to=given.reply_to, **content)
     assert call.record is not None
     call.recorded = True  # from here on, whatever becomes of it
@@ -106,7 +106,7 @@ async def _send(given: Recipient, call: Call, **content: Any) -> SentMessage:
     )
 
 
-async def _phone(given: Recipient, call: Call) -> str:
+async def _phone(given: SendArguments, call: Call) -> str:
     if (given.conversation is None) == (given.phone is None):
         raise invalid_field("conversation", "give either conversation or phone")
     if given.conversation is None:

@@ -1,0 +1,170 @@
+"""Requests that are wrong: as JSON-RPC, as MCP, and as a call of a tool."""
+
+import asyncio
+from typing import Any
+
+import msgspec
+import pytest
+
+from tests.gateway.checks import check_refused
+from tests.mcp.assistant import ERAS, assistant, mcp_key, write
+from tests.mcp.wire import ACCEPT, ENVELOPE, post, rpc
+from tests.running_gateway import Gateway
+
+PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS = -32700, -32600, -32601, -32602
+LEGACY = ACCEPT | {"mcp-protocol-version": "2025-06-18"}
+ID = "0" * 32
+
+
+def legacy(method: str, **params: Any) -> dict[str, Any]:
+    return {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+
+
+async def test_malformed_json_rpc(gateway: Gateway) -> None:
+    key = await mcp_key(gateway)
+    modern = ACCEPT | {"mcp-protocol-version": "2026-07-28", "mcp-method": "tools/list"}
+    for headers in (modern, LEGACY, ACCEPT):
+        for raw in (b"", b"{", b"[]", b"null", b"5", b'{"jsonrpc": "1.0"}', b'{"id": 1}', b"\xff", b"[" * 15_000):
+            answer = await post(gateway, key, raw=raw, headers=headers)
+            assert answer.status == 400, (headers, raw[:20], answer.status, answer.body[:200])
+            assert answer.json()["error"]["code"] in (PARSE_ERROR, INVALID_REQUEST, INVALID_PARAMS), raw[:20]
+
+
+async def test_too_many_values(gateway: Gateway) -> None:
+    key = await mcp_key(gateway)
+    for raw in (b"[" * 20_001, b'{"a":[' + b"0," * 20_000 + b"0]}"):
+        check_refused(await post(gateway, key, raw=raw), 400, "malformed_json")
+
+
+async def test_another_content_type(gateway: Gateway) -> None:
+    answer = await post(gateway, await mcp_key(gateway), headers={"content-type": "text/plain"})
+    check_refused(answer, 415, "unsupported_media_type")
+
+
+@pytest.mark.parametrize("method", ["tools/fly", "subscriptions/listen", "resources/subscribe", "logging/setLevel"])
+async def test_an_unknown_method(gateway: Gateway, method: str) -> None:
+    key = await mcp_key(gateway)
+    for body, headers in ((rpc(method), {}), (legacy(method, uri="x", level="info"), LEGACY)):
+        error = (await post(gateway, key, body, headers)).json()["error"]
+        assert error["code"] in (METHOD_NOT_FOUND, INVALID_PARAMS), (headers, error)
+
+
+async def test_an_unknown_tool_prompt_or_resource(gateway: Gateway) -> None:
+    key = await mcp_key(gateway)
+    unknown: dict[str, dict[str, Any]] = {
+        "tools/call": {"name": "delete_everything", "arguments": {}},
+        "prompts/get": {"name": "nonsense"},
+    }
+    for method, params in unknown.items():
+        for body, headers in ((rpc(method, **params), {}), (legacy(method, **params), LEGACY)):
+            error = (await post(gateway, key, body, headers)).json()["error"]
+            assert error["code"] == INVALID_PARAMS
+            assert params["name"] in error["message"]
+    for uri in (f"gatepost://conversations/cv_{ID}", "gatepost://keys/1", "file:///etc/passwd", "gatepost://"):
+        body = rpc("resources/read", uri=uri)
+        error = (await post(gateway, key, body, {"mcp-name": uri})).json()["error"]
+        assert (error["code"], error["data"]["uri"]) == (INVALID_PARAMS, uri)
+
+
+async def test_header_and_body_differ(gateway: Gateway) -> None:
+    key = await mcp_key(gateway)
+    for headers in (
+        {"mcp-method": "tools/call"},
+        {"mcp-protocol-version": "2026-07-28", "mcp-method": ""},
+    ):
+        answer = await post(gateway, key, rpc("tools/list"), headers)
+        assert answer.status == 400, (headers, answer.body)
+    call = rpc("tools/call", name="list_labels", arguments={})
+    answer = await post(gateway, key, call, {"mcp-name": "send_text"})
+    assert answer.status == 400, answer.body
+
+
+async def test_an_unknown_revision(gateway: Gateway) -> None:
+    key = await mcp_key(gateway)
+    meta = ENVELOPE | {"io.modelcontextprotocol/protocolVersion": "2099-01-01"}
+    body = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"_meta": meta}}
+    answer = await post(gateway, key, body, {"mcp-protocol-version": "2099-01-01"})
+    assert answer.status == 400
+    assert "2026-07-28" in str(answer.json()["error"])
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_wrong_arguments(gateway: Gateway, era: str) -> None:
+    async with assistant(gateway, await mcp_key(gateway), era) as mine:
+        for tool, arguments, field in (
+            ("find_conversations", {"nonsense": 1}, "nonsense"),
+            ("find_conversations", {"limit": 0}, "limit"),
+            ("find_conversations", {"limit": 51}, "limit"),
+            ("find_conversations", {"limit": "5"}, "limit"),
+            ("find_conversations", {"status": "archived"}, "status"),
+            ("find_conversations", {"since": "yesterday"}, "since"),
+            ("find_conversations", {"query": "\x00"}, "query"),
+            ("find_contacts", {"query": " "}, "query"),
+            ("read_conversation", {}, "conversation"),
+            ("search_messages", {"query": "?!"}, "query"),
+            ("search_messages", {"tz": "Mars/Base"}, "tz"),
+            ("search_messages", {"direction": "up"}, "direction"),
+            ("find_orders", {"status": "lost"}, "status"),
+        ):
+            error = await mine.fail(tool, **arguments)
+            assert error["code"] == "invalid_field", (tool, arguments, error)
+            assert [one["field"] for one in error["fields"]] == [field], (tool, error)
+            assert "`" not in error["message"], error
+
+
+async def test_ids_of_another_tenant(gateway: Gateway) -> None:
+    conversation = await write(gateway, "A secret")
+    sent = await gateway.send(phone="5511999998888", body="Hi")
+    label = (await gateway.call("POST", "/api/v1/labels", {"name": "VIP"})).json()["data"]["id"]
+    stranger = await gateway.new_channel(await gateway.new_account(), "15550002222", "100000000000002")
+    async with assistant(gateway, await gateway.new_key(stranger.id, scopes=("mcp",))) as other:
+        for tool, arguments in (
+            ("read_conversation", {"conversation": conversation}),
+            ("search_messages", {"conversation": conversation}),
+            ("trace_message", {"message": sent}),
+            ("preview_template", {"template": f"tpl_{ID}"}),
+            ("send_text", {"conversation": conversation, "text": "Hi"}),
+            ("send_template", {"conversation": conversation, "template": f"tpl_{ID}"}),
+            ("mark_read", {"conversation": conversation}),
+            ("hand_over", {"conversation": conversation, "reason": "x"}),
+            ("update_conversation", {"conversation": conversation, "status": "closed"}),
+            ("set_labels", {"conversation": conversation, "add": [label]}),
+        ):
+            assert (await other.fail(tool, **arguments))["code"] == "not_found", tool
+        assert (await other.ask("find_conversations", label=label))["conversations"] == []
+        assert (await other.ask("find_conversations"))["conversations"] == []
+        assert (await other.ask("list_drafts", conversation=conversation))["drafts"] == []
+
+
+async def test_a_cursor_of_another_tool(gateway: Gateway) -> None:
+    for phone in ("5511999998888", "5511977776666"):
+        conversation = await write(gateway, "Hi", phone)
+    async with assistant(gateway, await mcp_key(gateway)) as mine:
+        cursor = (await mine.ask("find_conversations", limit=1))["next"]
+        for tool, arguments in (
+            ("find_contacts", {"cursor": cursor}),
+            ("search_messages", {"cursor": cursor}),
+            ("read_conversation", {"conversation": conversation, "before": cursor}),
+            ("list_drafts", {"cursor": "nonsense"}),
+            ("find_orders", {"cursor": "W10"}),
+        ):
+            assert (await mine.fail(tool, **arguments))["code"] == "invalid_cursor", tool
+
+
+async def test_a_call_that_is_given_up_disturbs_nobody(gateway: Gateway) -> None:
+    conversation = await write(gateway, "Hi")
+    async with assistant(gateway, await mcp_key(gateway)) as mine:
+        calls = [asyncio.create_task(mine.ask("read_conversation", conversation=conversation)) for _ in range(10)]
+        await asyncio.sleep(0)
+        for call in calls[::2]:
+            call.cancel()
+        answers = await asyncio.gather(*calls, return_exceptions=True)
+        assert [isinstance(one, dict) for one in answers[1::2]] == [True] * 5
+        assert await mine.ask("list_labels") == {"labels": []}
+
+
+async def test_a_large_body_is_read_quickly_enough(gateway: Gateway) -> None:
+    text = "ä" * (500 * 1024)
+    body = rpc("tools/call", name="send_text", arguments={"conversation": "cv_x", "text": text})
+    answer = await post(gateway, await mcp_key(gateway), body, {"mcp-name": "send_text"}, raw=msgspec.json.encode(body))
+    assert answer.json()["result"]["isError"] is True
