@@ -12,7 +12,8 @@ from tests.conftest import Answer, Receiver
 from tests.console.conftest import NUMBER, SHOP_PHONE
 from tests.console.shop import REFUSED, open_shop
 from tests.console.views import VIEWS
-from tests.console.visitor import COLORS, visiting
+from tests.console.visitor import visiting
+from tests.console.watched_page import COLORS
 from tests.gateway.checks import SEND
 from tests.running_gateway import Gateway
 from tests.thorough import DAY, choose, rotated

@@ -7,7 +7,8 @@ from playwright.async_api import Locator, expect
 
 from gatepost.model import ids
 from tests.console.test_inbox_page import message_of, open_first
-from tests.console.visitor import SMALL, Visitor, add_person, visiting
+from tests.console.visitor import Visitor, add_person, visiting
+from tests.console.watched_page import SMALL
 from tests.gateway.checks import PERSON, SEND, TEXT
 from tests.gateway.failing_webhooks import create_webhook
 from tests.running_gateway import Gateway

@@ -1,6 +1,7 @@
 """A business that writes to phones on the page, and what the business receives from them."""
 
 import asyncio
+import base64
 import io
 import math
 import struct
@@ -15,6 +16,12 @@ from tests.sandbox.driver import NUMBER, Driver, Receiver
 
 ANA, BRUNO = "5511999990000", "5511988887777"
 ANAS_CHAT = f"#/{ANA}/{NUMBER}"
+_PASTE = """(element, data) => {
+    const bytes = Uint8Array.from(atob(data), (one) => one.charCodeAt(0));
+    const clipboardData = new DataTransfer();
+    clipboardData.items.add(new File([bytes], "image.png", {type: "image/png"}));
+    element.dispatchEvent(new ClipboardEvent("paste", {clipboardData, bubbles: true, cancelable: true}));
+}"""
 
 
 async def begin(sandbox: Driver) -> None:
@@ -50,10 +57,20 @@ def bubble(page: Page, text: str) -> Locator:
 
 async def attach(page: Page, item: str, name: str, mime_type: str, content: bytes) -> None:
     """Choose a file to send."""
+    await attach_file(page, item, {"name": name, "mimeType": mime_type, "buffer": content})
+
+
+async def attach_file(page: Page, item: str, file: Any) -> None:
+    """Choose a file to send: a path is quicker than a content for a large one."""
     await page.get_by_role("button", name="Send something else").click()
     async with page.expect_file_chooser() as choosing:
         await page.get_by_role("button", name=item, exact=True).click()
-    await (await choosing.value).set_files({"name": name, "mimeType": mime_type, "buffer": content})
+    await (await choosing.value).set_files(file)
+
+
+async def paste(page: Page, field: str, picture: bytes) -> None:
+    """Paste a screenshot into a field."""
+    await page.get_by_label(field, exact=True).evaluate(_PASTE, base64.b64encode(picture).decode())
 
 
 def png(width: int = 120, height: int = 80) -> bytes:

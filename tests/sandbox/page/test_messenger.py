@@ -180,25 +180,6 @@ async def test_files_places_and_contacts(sandbox: Driver, receiver: Receiver) ->
         assert card["name"]["formatted_name"] == "Ana Souza"
 
 
-async def test_a_voice_message_is_recorded(sandbox: Driver, receiver: Receiver) -> None:
-    await begin(sandbox)
-    microphone = ("--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream")
-    async with viewing(sandbox.base, flags=microphone) as viewer:
-        page = viewer.page
-        await viewer.open(ANAS_CHAT)
-        record = page.get_by_role("button", name="Record a voice message")
-        await record.click()
-        await page.get_by_role("button", name="Cancel the recording").click()
-        await record.click()
-        await expect(page.locator(".recording")).to_contain_text("0:01")
-        await page.get_by_role("button", name="Send the voice message").click()
-        audio = (await received(receiver, "audio"))["audio"]
-        assert audio["voice"] is True
-        assert audio["mime_type"].startswith("audio/")
-        await expect(page.get_by_role("button", name="Play voice message")).to_be_enabled()
-        await expect(page.get_by_role("article")).to_have_count(1)  # the recording that was cancelled was not sent
-
-
 async def test_two_phones_beside_each_other_and_in_two_tabs(sandbox: Driver, receiver: Receiver) -> None:
     await begin(sandbox)
     async with viewing(sandbox.base) as both, viewing(sandbox.base, width=360) as bruno:

@@ -1,6 +1,9 @@
 /** Recording with the microphone. */
 
-const TYPES = ["audio/ogg;codecs=opus", "audio/mp4", "audio/webm;codecs=opus", ""];
+import { readWebm, writeOgg } from "../logic/ogg";
+
+// Phones send Opus in Ogg. Some browsers record only WebM, whose sound is put into Ogg; the others are sent as they are.
+const TYPES = ["audio/ogg;codecs=opus", "audio/webm;codecs=opus", "audio/mp4", ""];
 const LONGEST = 15 * 60_000; // ms
 
 export interface Recording {
@@ -52,7 +55,14 @@ export async function record(): Promise<Recording> {
       end();
       await stopped;
       const sound = new Blob(pieces, { type: recorder.mimeType });
-      return sound.size ? sound : null;
+      return sound.size ? inOgg(sound) : null;
     },
   };
+}
+
+/** Return Opus sound of a WebM file in Ogg; anything else as it is. */
+async function inOgg(sound: Blob): Promise<Blob> {
+  if (!sound.type.startsWith("audio/webm")) return sound;
+  const opus = readWebm(new Uint8Array(await sound.arrayBuffer()));
+  return opus ? new Blob(writeOgg(opus) as BlobPart[], { type: "audio/ogg; codecs=opus" }) : sound;
 }

@@ -20,6 +20,6 @@ it("says why a file cannot be sent", () => {
   expect(fileProblem({ name: "a.png", size: 1 })).toBeNull();
   expect(fileProblem({ name: "a.png", size: 0 })).toBe("a.png is empty.");
   expect(fileProblem({ name: "a.png", size: LARGEST + 1 })).toBe(
-    "a.png has 16.0 MB; the sandbox takes at most 16.0 MB.",
+    "a.png has 16.0 MB; the sandbox takes at most 16.0 MB. Choose a smaller file.",
   );
 });

@@ -19,7 +19,7 @@ export function kindOf(mimeType: string): MediaKind {
 export function fileProblem(file: { size: number; name: string }): string | null {
   if (!file.size) return `${file.name} is empty.`;
   return file.size > LARGEST
-    ? `${file.name} has ${sizeWord(file.size)}; the sandbox takes at most ${sizeWord(LARGEST)}.`
+    ? `${file.name} has ${sizeWord(file.size)}; the sandbox takes at most ${sizeWord(LARGEST)}. Choose a smaller file.`
     : null;
 }
 

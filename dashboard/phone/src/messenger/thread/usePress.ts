@@ -14,7 +14,10 @@ export function usePress(open: () => void) {
       if (event.pointerType === "mouse" || isControl(event.target)) return;
       start.current = { x: event.clientX, y: event.clientY };
       cancel();
-      timer.current = setTimeout(open, LONG);
+      timer.current = setTimeout(() => {
+        ignoreClick(start.current);
+        open();
+      }, LONG);
     },
     onPointerMove(event: PointerEvent) {
       const moved = Math.hypot(event.clientX - start.current.x, event.clientY - start.current.y);
@@ -29,6 +32,19 @@ export function usePress(open: () => void) {
       open();
     },
   };
+}
+
+/** Ignore the click of the finger that is lifted: it would be on what was opened, and close it. */
+function ignoreClick(start: { x: number; y: number }): void {
+  const stop = (event: MouseEvent) => {
+    if (Math.hypot(event.clientX - start.x, event.clientY - start.y) > 2 * SLACK) return;
+    event.preventDefault();
+    event.stopPropagation();
+  };
+  const end = () => setTimeout(() => document.removeEventListener("click", stop, true), 300);
+  document.addEventListener("click", stop, true);
+  document.addEventListener("pointerup", end, { once: true });
+  document.addEventListener("pointercancel", end, { once: true });
 }
 
 function isControl(target: EventTarget | null): boolean {
