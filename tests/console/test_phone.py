@@ -52,6 +52,12 @@ async def incoming(receiver: Receiver, kind: str) -> Any:
     return (await event(receiver, "message_notification", direction="in", type=kind))["content"]
 
 
+async def upload_voice(gateway: Gateway) -> str:
+    answer = await gateway.call("POST", "/api/v1/media", raw=sound(), headers={"content-type": "audio/ogg"})
+    assert answer.status == 201, answer.body
+    return str(answer.json()["data"]["id"])
+
+
 async def test_what_a_person_does_arrives_at_the_webhook(gateway: Gateway, receiver: Receiver) -> None:
     async with viewing(gateway.sandbox_url) as viewer:
         page = viewer.page
@@ -95,6 +101,12 @@ async def test_what_a_person_does_arrives_at_the_webhook(gateway: Gateway, recei
         await attach(page, "Voice message from a file", "hello.wav", "audio/wav", sound())
         await page.get_by_role("button", name="Send", exact=True).click()
         assert (await incoming(receiver, "audio"))["voice"] is True
+
+        heard = await gateway.send(phone=ANA, type="audio", media={"id": await upload_voice(gateway)}, voice=True)
+        await gateway.until_status(heard, "READ")
+        await page.get_by_role("button", name="Play voice message").last.click()
+        await gateway.until_status(heard, "PLAYED")
+        assert (await event(receiver, "ack_notification", status="PLAYED"))["key"]["id"] == heard
 
         await bubble(page, "Hello Ana").click(button="right", position={"x": 8, "y": 8})
         actions = page.get_by_role("dialog", name="Message")

@@ -249,6 +249,13 @@ async def test_people_and_numbers_that_are_missing_can_be_created(empty: Driver)
         await viewer.see("No chats yet")
         await viewer.open(f"#/{ANA}/999")
         await viewer.see("No chat with 999")
+        await page.get_by_role("button", name="Create an official number").click()
+        await viewer.see("No messages yet")
+        assert (await empty.control("GET", "numbers/999"))["token"] == "secret-token"
+        await viewer.open(f"#/{ANA}/15550009999")
+        await page.get_by_role("button", name="Create a phone for a QR code").click()
+        await viewer.see("No messages yet")
+        assert (await empty.control("GET", "phones/15550009999"))["sessions"] == []
         await viewer.open("#/")
         await page.get_by_role("link", name="Ana").click()
         await page.get_by_role("button", name="New chat").click()

@@ -87,6 +87,44 @@ async def test_offline_read_receipts_and_another_number(sandbox: Driver, receive
         assert (await received(receiver, "system"))["system"]["wa_id"] == NEW
 
 
+async def test_a_person_without_a_profile_has_a_phone(sandbox: Driver, receiver: Receiver) -> None:
+    await sandbox.control("POST", "clock", {"frozen": False})
+    await write(sandbox, "text", {"body": "Hello stranger"}, BRUNO)
+    async with viewing(sandbox.base) as viewer:
+        page = viewer.page
+        await viewer.open("#/")
+        await page.get_by_role("link", name="no profile").click()
+        await expect(page.locator(".chat-row")).to_contain_text("Hello stranger")
+        await menu(page, "Menu of Person 7777", "Be offline")
+        await viewer.button("For 10 minutes").click()
+        await expect(page.locator(".offline-bar")).to_contain_text("Offline until")
+        await page.locator(".chat-row").click()
+        title = page.locator(".screen-title")
+        await expect(title).to_contain_text("window closed")
+        await expect(title).not_to_contain_text("online")  # the phone cannot know
+        await viewer.button("Go online").click()
+        await expect(page.locator(".offline-bar")).to_have_count(0)
+        await expect(title).to_contain_text("online")
+        await viewer.open("#/")
+        await write(sandbox, "text", {"body": "Hello other"}, NEW)
+        await expect(page.get_by_role("link", name="no profile")).to_have_count(2)
+    assert await sandbox.control("GET", "people") == []
+
+
+async def test_a_business_is_seen_online(sandbox: Driver) -> None:
+    await begin(sandbox)
+    await sandbox.control("POST", "clock", {"frozen": True})
+    async with viewing(sandbox.base) as viewer:
+        title = viewer.page.locator(".screen-title")
+        await viewer.open(ANAS_CHAT)
+        await viewer.see("No messages yet")
+        await expect(title).not_to_contain_text("seen")
+        await write(sandbox, "text", {"body": "Hello"})
+        await expect(title).to_contain_text("online")
+        await sandbox.advance(30)
+        await expect(title).to_contain_text("last seen")
+
+
 async def test_a_chat_with_a_phone_linked_by_qr_code(empty: Driver, dial: Dial) -> None:
     peer: Peer = await dial()
     await link_up(empty, peer)
@@ -99,6 +137,11 @@ async def test_a_chat_with_a_phone_linked_by_qr_code(empty: Driver, dial: Dial) 
         await expect(bubble(page, "Hello")).to_be_visible()
         await peer.ask("typing", to={"phone": ANA}, on=True)
         await expect(page.locator(".screen-title")).to_contain_text("typing…")
+        await peer.ask("typing", to={"phone": ANA}, on=False)
+        await expect(page.locator(".screen-title")).to_contain_text("online")
+        await empty.control("POST", f"phones/{PHONE}/drop", {"seconds": 5})
+        await expect(page.locator(".screen-title")).to_contain_text("last seen")
+        await expect(page.locator(".screen-title")).to_contain_text("online")
         await peer.ask("edit", id=hex_id(1), to={"phone": ANA}, type="text", content={"body": "Better"})
         await expect(bubble(page, "Better")).to_contain_text("Edited")
         poll = {"question": "Which?", "options": ["a", "b", "c"]}

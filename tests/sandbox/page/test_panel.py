@@ -19,7 +19,9 @@ from gatepost_sandbox.settings import CharacterName
 from gatepost_sandbox.templates.template import Reason
 from tests.patience import PATIENCE
 from tests.sandbox.driver import NUMBER, Driver, Receiver
+from tests.sandbox.page.chatting import paste
 from tests.sandbox.page.viewer import Viewer, viewing
+from tests.sandbox.qr.conftest import link_up
 from tests.sandbox.qr.peer import Peer
 from tests.sandbox.templates import made
 
@@ -184,7 +186,7 @@ async def test_a_number_is_registered_rated_and_deleted(viewer: Viewer, empty: D
     await viewer.see("There is no number yet")
 
 
-@pytest.mark.parametrize("way", ["text", "picture"])
+@pytest.mark.parametrize("way", ["text", "picture", "screenshot"])
 async def test_a_qr_code_is_scanned(viewer: Viewer, empty: Driver, way: str) -> None:
     async with connect(f"{empty.base.replace('http', 'ws', 1)}/qr/link", proxy=None) as socket:
         await Peer(socket).open("ch_1", "15550002222")
@@ -198,7 +200,10 @@ async def test_a_qr_code_is_scanned(viewer: Viewer, empty: Driver, way: str) -> 
             drawn = io.BytesIO()
             segno.make(session["code"]).save(drawn, kind="png", scale=5)
             picture: Any = {"name": "code.png", "mimeType": "image/png", "buffer": drawn.getvalue()}
-            await viewer.page.get_by_label("Choose a picture").set_input_files(picture)
+            if way == "picture":
+                await viewer.page.get_by_label("Choose a picture").set_input_files(picture)
+            else:
+                await paste(viewer.page, "Code", drawn.getvalue())
             await expect(viewer.page.get_by_label("Code", exact=True)).to_have_value(session["code"])
         await viewer.button("Scan").click()
         await expect(viewer.page.get_by_role("heading", name="Sandbox Phone")).to_be_visible()
@@ -241,6 +246,37 @@ async def test_a_qr_code_is_seen_by_the_camera(empty: Driver, tmp_path: Path) ->
             await viewer.see("done")
         [session] = await empty.control("GET", "sessions")
         assert session["phone"] == "15550002222"
+
+
+async def test_a_qr_phone_is_dropped_locked_and_banned(viewer: Viewer, empty: Driver) -> None:
+    async with connect(f"{empty.base.replace('http', 'ws', 1)}/qr/link", proxy=None) as socket:
+        await link_up(empty, Peer(socket))
+
+        async def state() -> tuple[str, str]:
+            [session] = await empty.control("GET", "sessions")
+            return session["state"], session["reason"]
+
+        await viewer.open("#/panel/phones")
+        await viewer.button("Lose the connection for 30 s").click()
+        await viewer.see("disconnected")
+        assert await state() == ("disconnected", "network_gone")
+        await empty.advance(30)
+        await expect(viewer.page.get_by_text("connected", exact=True)).to_be_visible()
+        await viewer.button("Time-lock for an hour").click()
+        await viewer.see("time-locked")
+        assert await state() == ("limited", "time_locked")
+        await viewer.button("Unlock").click()
+        await expect(viewer.button("Time-lock for an hour")).to_be_visible()
+        await viewer.button("Ban").click()
+        await viewer.button("Ban it?").click()
+        await expect(viewer.button("Lift the ban")).to_be_visible()
+        assert await state() == ("banned", "banned")
+        await viewer.button("Lift the ban").click()
+        await expect(viewer.page.get_by_text("connected", exact=True)).to_be_visible()
+        await viewer.button("Lose it for good").click()
+        await viewer.see("disconnected")
+        await empty.advance(3600)
+        assert await state() == ("disconnected", "network_gone")
 
 
 async def test_a_camera_that_is_missing_is_explained(viewer: Viewer) -> None:
