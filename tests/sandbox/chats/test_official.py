@@ -427,6 +427,12 @@ async def test_a_raw_message_without_form_breaks_nothing(
     assert len((await sandbox.control("GET", "chats"))["chats"]) == 1
 
 
+async def test_a_name_is_cut(sandbox: Driver, ana: PersonPhone) -> None:
+    await sandbox.control("PUT", f"people/{ANA}", {"name": "A" * 1000})
+    await sandbox.text(ANA)
+    assert (await ana.chat())["name"] == "A" * 256
+
+
 async def test_a_removed_number_takes_its_chats_along(sandbox: Driver) -> None:
     await sandbox.text(ANA)
     await sandbox.control("DELETE", f"numbers/{NUMBER}")

@@ -96,6 +96,24 @@ async def test_markup_is_text_on_every_screen(sandbox: Driver) -> None:
         assert await page.locator(".messages img").count() == 1  # a drawing with a script is a file, not a picture
 
 
+async def test_a_message_of_any_form_does_not_end_the_page(sandbox: Driver) -> None:
+    await begin(sandbox)
+    for kind, content in {
+        "contacts": [{"name": {"formatted_name": {"a": 1}}}],
+        "image": {"id": "1", "caption": {"a": [1]}},
+        "order": {"product_items": [{"product_retailer_id": [], "quantity": {}, "item_price": [], "currency": {}}]},
+    }.items():
+        said = {"from": ANA, "type": "raw", "raw": {"type": kind, kind: content}}
+        await sandbox.control("POST", f"numbers/{NUMBER}/incoming", said)
+    async with viewing(sandbox.base) as viewer:
+        await viewer.open(f"#/{ANA}")
+        await viewer.page.locator(".chat-row").click()
+        await expect(viewer.page.get_by_role("article")).to_have_count(3)
+        await viewer.see("This phone cannot show this message.")
+        await person_sends(sandbox, type="text", text="Still here")
+        await viewer.see("Still here")
+
+
 async def fill_chat(sandbox: Driver) -> None:
     """Send one of everything."""
     await begin(sandbox)

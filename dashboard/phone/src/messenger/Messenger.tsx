@@ -102,7 +102,7 @@ function Switch({
 }
 
 function nameOf(person: string): string {
-  return people.value.value?.find((one) => one.phone === person)?.name || phoneWord(person);
+  return people.value.value?.find((one) => one.phone === person)?.name.slice(0, 100) || phoneWord(person);
 }
 
 function remove(person: string): void {

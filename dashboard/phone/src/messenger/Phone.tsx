@@ -16,14 +16,16 @@ import { Avatar } from "./ui/Avatar";
 import { Icon } from "./ui/Icon";
 import { type Ring, useRing } from "./useRing";
 
+const NAME = 100; // characters that are shown
+
 /** The phone of one person. */
 export function Phone({ person }: { person: string }) {
   const phone = useMemo(() => new PhoneState(person), [person]);
   const { profile: found, listed } = usePerson(person);
   const number = route.value.view === "phones" ? (route.value.open[person] ?? null) : null;
   const ring = useRing(person, number);
-  const name = (listed && found?.name) || chatsOf(person)[0]?.name || phoneWord(person);
-  const profile = found && { ...found, name };
+  const name = (listed && found?.name.slice(0, NAME)) || chatsOf(person)[0]?.name || phoneWord(person);
+  const profile = found && (listed ? found : { ...found, name });
   const covered = phone.overlay.value !== null;
   useEffect(() => {
     if (!covered) phone.giveFocusBack();

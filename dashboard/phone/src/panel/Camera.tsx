@@ -1,6 +1,5 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import { messageOf } from "../shared/api";
-import { readCode } from "./decode";
+import { cameraProblem, readCode } from "./decode";
 
 const EVERY = 250; // ms
 
@@ -15,7 +14,7 @@ export function Camera({ onCode, onEnd }: { onCode: (text: string) => void; onEn
     const watch = async () => {
       if (!navigator.mediaDevices) {
         throw new Error(
-          "The browser gives the camera to https and localhost only. Take a picture of the code instead.",
+          "Browsers give the camera only to pages on localhost or with https. Choose a picture of the code instead.",
         );
       }
       stream = await navigator.mediaDevices.getUserMedia({ video: { facingMode: "environment" } });
@@ -32,7 +31,7 @@ export function Camera({ onCode, onEnd }: { onCode: (text: string) => void; onEn
       }
     };
     watch()
-      .catch((error) => open && setProblem(messageOf(error)))
+      .catch((error) => open && setProblem(cameraProblem(error)))
       .finally(stop);
     function stop() {
       for (const track of stream?.getTracks() ?? []) track.stop();

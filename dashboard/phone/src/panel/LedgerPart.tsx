@@ -13,27 +13,34 @@ import { phoneDigits } from "./values";
 
 const rows = signal<LedgerRow[] | null>(null); // the latest first
 const problem = signal("");
+let late: LedgerRow[] | null = null; // rows that come while the others are read
 
+/** Read the latest rows: at first, after the feed was lost, and after a reset, which begins a new ledger. */
 async function load(): Promise<void> {
+  late = [];
   try {
     const { last_seq: last } = await get<{ last_seq: number }>("ledger/summary");
     const { entries } = await get<{ entries: LedgerRow[] }>(
       `ledger?after=${Math.max(0, last - MOST)}&limit=${MOST * 2}`,
     );
-    rows.value = entries.reduce(addRow, rows.value?.filter((row) => row.seq > last) ?? []);
+    rows.value = [...entries, ...late].reduce(addRow, []);
     problem.value = "";
   } catch (error) {
     problem.value = messageOf(error);
   }
+  late = null;
+}
+
+function add(row: LedgerRow): void {
+  if (late) late.push(row);
+  else rows.value = addRow(rows.value ?? [], row);
 }
 
 /** Every request with its answer, live. */
 export function LedgerPart() {
   const [filter, setFilter] = useState<LedgerFilter>({ kind: "", number: "", person: "" });
   useEffect(() => {
-    const end = onLedger((row) => {
-      rows.value = addRow(rows.value ?? [], row);
-    });
+    const end = onLedger(add, load);
     load();
     return end;
   }, []);

@@ -2,8 +2,9 @@ import { useState } from "preact/hooks";
 import { path } from "../shared/api";
 import { numbers } from "../shared/resources";
 import type { BusinessNumber } from "../shared/types";
+import { ChangeAndDelete, GrowingList } from "./GrowingList";
 import { NumberForm } from "./NumberForm";
-import { Action, Card, Choice, Empty, Loaded, Tag } from "./ui";
+import { Action, Card, Choice, Tag } from "./ui";
 
 const RATINGS = ["GREEN", "YELLOW", "RED", "UNKNOWN"].map((one) => [one, one] as const);
 const STATUSES = ["CONNECTED", "FLAGGED", "RESTRICTED", "BANNED", "PENDING", "DISCONNECTED"].map(
@@ -19,38 +20,20 @@ const TIERS = [
 
 /** The official numbers: registration, quality, tier and status. */
 export function NumbersPart() {
-  const [adding, setAdding] = useState(false);
   return (
-    <Loaded of={numbers}>
-      {(all) => (
-        <div class="stack">
-          {all.length === 0 && (
-            <Empty title="There is no number yet">
-              A business sends with the token of a registered number. Register one, or let your program do it.
-            </Empty>
-          )}
-          {all.length === 0 || adding ? (
-            <Card title="New number">
-              <NumberForm onEnd={() => setAdding(false)} cancel={adding} />
-            </Card>
-          ) : (
-            <div class="row">
-              <button type="button" class="button primary" onClick={() => setAdding(true)}>
-                Register a number
-              </button>
-            </div>
-          )}
-          {all.map((number) => (
-            <OneNumber key={number.phone_number_id} number={number} />
-          ))}
-        </div>
-      )}
-    </Loaded>
+    <GrowingList
+      of={numbers}
+      empty="There is no number yet"
+      why="A business sends with the token of a registered number. Register one, or let your program do it."
+      title="New number"
+      add="Register a number"
+      form={(end, cancel) => <NumberForm onEnd={end} cancel={cancel} />}
+      row={(number) => <OneNumber key={number.phone_number_id} number={number} />}
+    />
   );
 }
 
 function OneNumber({ number }: { number: BusinessNumber }) {
-  const [changing, setChanging] = useState(false);
   const { tier, window } = number.effective.limits;
   const base = path`numbers/${number.phone_number_id}`;
   const tags = (
@@ -77,10 +60,12 @@ function OneNumber({ number }: { number: BusinessNumber }) {
         <dt>Tier</dt>
         <dd>{tier === null ? "off" : tier === 0 ? "no limit" : `${tier} people a day`}</dd>
       </dl>
-      {changing ? (
-        <NumberForm number={number} onEnd={() => setChanging(false)} cancel />
-      ) : (
-        <>
+      <ChangeAndDelete
+        name={number.name}
+        path={base}
+        changes={["numbers", "templates"]}
+        form={(end) => <NumberForm number={number} onEnd={end} cancel />}
+        before={
           <div class="fields">
             <Setter
               key={`quality ${number.quality_rating}`}
@@ -108,20 +93,8 @@ function OneNumber({ number }: { number: BusinessNumber }) {
               options={STATUSES}
             />
           </div>
-          <div class="row">
-            <button type="button" class="button" onClick={() => setChanging(true)}>
-              Change
-            </button>
-            <Action
-              label="Delete"
-              look="danger"
-              confirm={`Delete ${number.name}?`}
-              requests={[{ method: "DELETE", path: base }]}
-              changes={["numbers", "templates"]}
-            />
-          </div>
-        </>
-      )}
+        }
+      />
     </Card>
   );
 }

@@ -5,6 +5,7 @@ interface Detector {
 }
 
 const LARGEST = 1600; // pixels of a side: enough for a code, and quick
+const HEAVIEST = 20_000_000; // bytes of a file
 
 /** Returns the text of the QR code in a picture, or null. The browser's own detector is used where it exists. */
 export async function readCode(source: ImageBitmap): Promise<string | null> {
@@ -28,10 +29,22 @@ export async function readCode(source: ImageBitmap): Promise<string | null> {
   }
 }
 
+/** Returns what an error of the camera means, and what to do. */
+export function cameraProblem(error: unknown): string {
+  const name = error instanceof DOMException ? error.name : "";
+  const instead = "Choose a picture of the code or paste it instead.";
+  if (name === "NotAllowedError" || name === "SecurityError")
+    return `The browser was not allowed to use the camera. ${instead}`;
+  if (name === "NotFoundError") return `There is no camera. ${instead}`;
+  if (name === "NotReadableError") return `Another program uses the camera. Close it, or: ${instead}`;
+  return error instanceof Error && !name ? error.message : `The camera cannot be used. ${instead}`;
+}
+
 /** Returns the text of the QR code in a picture file; an error says what is wrong. */
 export async function readPicture(file: Blob): Promise<string> {
+  if (file.size > HEAVIEST) throw new Error("This picture has more than 20 MB. Take a smaller one.");
   const picture = await createImageBitmap(file).catch(() => {
-    throw new Error("This file is not a picture.");
+    throw new Error("This file is not a picture. Choose a PNG or JPEG of the code.");
   });
   const text = await readCode(picture);
   picture.close();

@@ -13,7 +13,7 @@ export const chats = signal<ReadonlyMap<string, Chat>>(new Map()); // by chatKey
 export const chatsProblem = signal<Readonly<Record<string, string>>>({}); // by person: why the chats could not be read
 export const chatsRead = signal<ReadonlySet<string>>(new Set()); // persons whose chats were read
 const threads = new Map<string, Thread>();
-const ledgerListeners = new Set<(row: LedgerRow) => void>();
+const ledgerListeners = new Map<(row: LedgerRow) => void, () => void>(); // with what is called after a gap
 const RUNG = 1000; // messages that are remembered
 const rung = new Set<string>(); // ids of messages that have arrived
 const rings = new Set<(chat: Chat, message: Message) => void>();
@@ -144,9 +144,9 @@ export function onRing(listener: (chat: Chat, message: Message) => void): () => 
   return () => rings.delete(listener);
 }
 
-/** Calls a function for each row of the ledger while the panel shows it; returns the function that ends it. */
-export function onLedger(listener: (row: LedgerRow) => void): () => void {
-  ledgerListeners.add(listener);
+/** Calls functions for each row of the ledger, and when rows were missed; returns the function that ends it. */
+export function onLedger(listener: (row: LedgerRow) => void, onGap: () => void): () => void {
+  ledgerListeners.set(listener, onGap);
   return () => ledgerListeners.delete(listener);
 }
 
@@ -172,7 +172,7 @@ export function receive(event: string, data: unknown): void {
   if (event === "ready") readAgain();
   else if (event === "message") receiveMessage(data as { chat: Chat; message: Message });
   else if (event === "chat") putShown((data as { chat: Chat }).chat);
-  else if (event === "ledger") for (const listener of ledgerListeners) listener(data as LedgerRow);
+  else if (event === "ledger") for (const listener of ledgerListeners.keys()) listener(data as LedgerRow);
   else if (event === "changed") {
     const { what } = data as { what: string };
     if (what === "all") readAgain();
@@ -183,6 +183,7 @@ export function receive(event: string, data: unknown): void {
 /** The feed has no history: after a gap, everything that is shown is read again. */
 function readAgain(): void {
   refresh("all");
+  for (const onGap of ledgerListeners.values()) onGap();
   for (const person of shown(persons.peek())) loadChats(person);
   const open = route.peek();
   for (const [key, thread] of threads) {

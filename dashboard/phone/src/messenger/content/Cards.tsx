@@ -8,6 +8,9 @@ import { Avatar } from "../ui/Avatar";
 import { Icon } from "../ui/Icon";
 import { RichText } from "./RichText";
 
+const MOST = 20; // contacts, products or answers that are shown
+const LONGEST = 500; // characters of an answer
+
 /** A place, drawn here: a map would be loaded from another host. */
 export function PlaceCard({ place }: { place: Place }) {
   const coordinates = `${place.latitude.toFixed(5)}, ${place.longitude.toFixed(5)}`;
@@ -32,7 +35,7 @@ export function PlaceCard({ place }: { place: Place }) {
 export function ContactCards({ contacts }: { contacts: Contact[] }) {
   return (
     <ul class="contact-cards" aria-label={counted(contacts.length, "Contact")}>
-      {contacts.map((contact) => (
+      {contacts.slice(0, MOST).map((contact) => (
         <li class="contact-card">
           <Avatar name={contact.name} />
           <span>
@@ -47,8 +50,14 @@ export function ContactCards({ contacts }: { contacts: Contact[] }) {
           </span>
         </li>
       ))}
+      <Rest all={contacts.length} />
     </ul>
   );
+}
+
+/** Says how many of a long list are not shown. */
+function Rest({ all }: { all: number }) {
+  return all > MOST ? <li class="file-details">and {all - MOST} more</li> : null;
 }
 
 /** An order that the person sent. */
@@ -60,7 +69,7 @@ export function OrderCard({ order }: { order: Order }) {
         <Icon name="cart" /> <strong>Order: {counted(count, "item")}</strong>
       </p>
       <ul>
-        {order.items.map((item) => (
+        {order.items.slice(0, MOST).map((item) => (
           <li>
             <span dir="auto">
               {item.quantity} × {item.id}
@@ -68,6 +77,7 @@ export function OrderCard({ order }: { order: Order }) {
             <span>{money(Number(item.price) * item.quantity, item.currency)}</span>
           </li>
         ))}
+        <Rest all={order.items.length} />
       </ul>
       {totals(order.items).map(({ currency, amount }) => (
         <p class="order-total">
@@ -88,13 +98,14 @@ export function FormCard({ answers }: { answers: Record<string, unknown> }) {
         <Icon name="form" /> <strong>Form</strong>
       </p>
       <dl>
-        {entries.map(([key, value]) => (
+        {entries.slice(0, MOST).map(([key, value]) => (
           <div>
-            <dt>{key}</dt>
-            <dd dir="auto">{typeof value === "string" ? value : JSON.stringify(value)}</dd>
+            <dt>{key.slice(0, LONGEST)}</dt>
+            <dd dir="auto">{(typeof value === "string" ? value : JSON.stringify(value)).slice(0, LONGEST)}</dd>
           </div>
         ))}
       </dl>
+      {entries.length > MOST ? <p class="file-details">and {entries.length - MOST} more</p> : null}
     </div>
   );
 }

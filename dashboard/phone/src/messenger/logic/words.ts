@@ -17,9 +17,16 @@ export function mediaWord(media: Media): string {
   return media.mime_type === "image/gif" || (media.kind === "video" && media.animated) ? "GIF" : MEDIA[media.kind];
 }
 
-/** Return a message in one line. */
+const UNKNOWN = "A message that this phone cannot show";
+
+/** Return a message in one line. What a stranger sent may have any form, and never throws here. */
 export function summary(message: Pick<Message, "view" | "type" | "deleted">): string {
-  return message.deleted ? "This message was deleted" : viewSummary(message.view, message.type);
+  if (message.deleted) return "This message was deleted";
+  try {
+    return String(viewSummary(message.view, message.type));
+  } catch {
+    return UNKNOWN;
+  }
 }
 
 function viewSummary(view: View, type: string): string {
@@ -37,7 +44,7 @@ function viewSummary(view: View, type: string): string {
   if (view.products) return "Products";
   if (view.cards) return counted(view.cards.length, "card");
   if (view.call) return "Call";
-  return view.unsupported ? "A message that this phone cannot show" : `Message of the type ${type}`;
+  return view.unsupported ? UNKNOWN : `Message of the type ${type}`;
 }
 
 function mediaSummary(media: Media, text: string): string {

@@ -13,6 +13,7 @@ from gatepost_sandbox.qr import QrNetwork
 from gatepost_sandbox.qr.phone import QrPhone
 
 QUOTE_MAX = 300  # characters of a quoted text
+NAME_MAX = 256  # characters of a name: businesses and strangers choose them
 ACTIVE_SECONDS = 30  # an official number is shown as online for so long after it did something in the chat
 
 
@@ -57,7 +58,7 @@ class ChatViews:
         last = next((message for message in reversed(chat.messages) if message.arrived), None)
         return {
             "person": chat.person,
-            "name": person,
+            "name": person[:NAME_MAX],
             "number": self._number(chat),
             "unread": sum(message.unread for message in chat.messages),
             "last": None if last is None else self.message(last),
@@ -97,14 +98,14 @@ class ChatViews:
             return {"id": message.quote, "from": None, "text": "", "type": "unknown"}
         view = self._view(quoted)
         text = view.get("text") or view.get("poll", {}).get("name") or ""
-        return {"id": quoted.id, "from": _author(quoted), "text": text[:QUOTE_MAX], "type": quoted.type}
+        return {"id": quoted.id, "from": _author(quoted), "text": str(text)[:QUOTE_MAX], "type": quoted.type}
 
     def _number(self, chat: Chat) -> dict[str, Any]:
         business = self.business(chat.number)
         network: Literal["official", "qr"] = "official" if chat.official else "qr"
         spec = None if business is None else business.spec
         phone, name = (chat.number, chat.number) if spec is None else (spec.phone, spec.name)
-        return {"id": chat.number, "network": network, "phone": phone, "name": name}
+        return {"id": chat.number, "network": network, "phone": phone, "name": name[:NAME_MAX]}
 
     def _presence(self, chat: Chat) -> dict[str, Any] | None:
         """Return whether the business is online, until when that is shown, and when it was seen; None if never."""

@@ -14,6 +14,7 @@ from gatepost_sandbox.settings import Seconds
 from gatepost_sandbox.world import World
 
 Speed = Annotated[float, Meta(gt=0)]
+LATEST = 253_402_300_799.0  # the end of the year 9999: later times have no date
 
 
 class Move(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -31,7 +32,7 @@ class Reset(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
 
     keep_numbers: bool = False
     seed: int | None = None
-    start: float | None = None
+    start: Annotated[float, Meta(le=LATEST)] | None = None
     frozen: bool | None = None
     speed: Speed | None = None
 
@@ -50,13 +51,16 @@ def show(world: World, fired: int = 0) -> dict[str, Any]:
 
 def find_target(move: Move, now: float) -> float | None:
     """Return the time to move to, or None when the clock stays."""
-    if move.set is None:
-        return None if move.advance is None else now + move.advance
-    if move.advance is not None:
+    if move.advance is not None and move.set is not None:
         raise ControlError(400, "give either advance or set, not both")
-    if move.set < now:
+    target = now + move.advance if move.advance is not None else move.set
+    if target is None:
+        return None
+    if target < now:
         raise ControlError(409, "time cannot be set back: use /control/reset with a start")
-    return move.set
+    if target > LATEST:
+        raise ControlError(400, "the clock cannot go beyond the year 9999")
+    return target
 
 
 @get("/control/clock", sync_to_thread=False)
