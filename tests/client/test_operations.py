@@ -24,6 +24,7 @@ SAMPLES: dict[str, Any] = {
     "table": b"phone\n",
     "messages": [compose.text("1", "x")],
     "media": "med_1",
+    "message": compose.text("1", "x"),
     "latitude": 1.0,
     "longitude": 1.0,
     "buttons": {"yes": "Yes"},

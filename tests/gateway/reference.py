@@ -1,7 +1,6 @@
 """The served reference as tests use it: its routes, and a tenant who owns one thing of every kind that they name."""
 
 from collections.abc import Awaitable, Callable
-from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
@@ -11,7 +10,6 @@ from gatepost.api.app import HEALTH, REFERENCE, ROUTES
 from gatepost.api.openapi.routes import list_operations
 from gatepost.model import ids
 from gatepost.model.event import TYPES
-from gatepost.store.drafts import NewDraft, insert_drafts
 from tests.gateway.checks import until
 from tests.running_gateway import Gateway
 
@@ -217,17 +215,6 @@ async def _note(gateway: Gateway, tenant: Tenant, _: Any) -> str:
     return await _post(path, {"text": "Wants it on Friday"})(gateway, tenant, None)
 
 
-async def _draft(gateway: Gateway, tenant: Tenant, _: Any) -> str:
-    now, person = gateway.clock.now(), "551199999000" + tenant.phone[-1]
-    body = msgspec.json.encode({"phone": person, "body": "Hello"}).decode()
-    made = NewDraft(
-        ids.new_id(now), None, person, body, "operator||", None, None, None, now, now + timedelta(days=1), ids.ZERO
-    )
-    async with gateway.db.transaction() as conn:
-        await insert_drafts(conn, tenant.channel_id, [made])
-    return ids.format_id("drf", made.id)
-
-
 async def _own_endpoint(gateway: Gateway, tenant: Tenant) -> str:
     if "endpoint_id" not in tenant.things:
         quiet = {"url": gateway.sandbox_url + "/nowhere", "events": dict.fromkeys(TYPES, False)}
@@ -244,7 +231,7 @@ _MAKERS: dict[str, Maker] = {
     "media_id": _upload,
     "order_id": _order,
     "note_id": _note,
-    "draft_id": _draft,
+    "draft_id": _post("/drafts", {"message": {"phone": "5511999990009", "body": "Hello"}}),
 }
 
 

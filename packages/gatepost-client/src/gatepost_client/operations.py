@@ -84,6 +84,10 @@ class Operations:
 
     drafts = Listed(of_assistants.drafts)
     draft = Operation(of_assistants.draft)
+    create_draft = Operation(of_assistants.create_draft)
+    edit_draft = Operation(of_assistants.edit_draft)
+    approve_draft = Operation(of_assistants.approve_draft)
+    refuse_draft = Operation(of_assistants.refuse_draft)
     mcp_calls = Listed(of_assistants.mcp_calls)
     hand_over = Operation(of_assistants.hand_over)
     end_hand_over = Operation(of_assistants.end_hand_over)

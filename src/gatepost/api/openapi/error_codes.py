@@ -80,6 +80,16 @@ REASONS = {
     503: "Temporarily unavailable; `Retry-After` says when to retry.",
 }
 NETWORK = ("network_refused", "network_unavailable", "wrong_state", "channel_not_connected", "unsupported_on_channel")
+SENDING = (
+    "invalid_phone",
+    "unsupported_on_channel",
+    "window_closed",
+    "opted_out",
+    "template_not_approved",
+    "template_variables_mismatch",
+    "forbidden_url",
+    "plan_quota_exceeded",
+)
 KEYED = (
     "missing_api_key",
     "invalid_api_key",

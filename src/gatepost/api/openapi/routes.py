@@ -9,6 +9,7 @@ import msgspec
 from msgspec import Meta
 
 from gatepost.api import hot_routes
+from gatepost.api.openapi.error_codes import SENDING
 from gatepost.api.openapi.route_docs import RouteDocs, Sample, WaitUntil
 from gatepost.api.query import Query, QueryReader
 from gatepost.model.accepted import Accepted
@@ -98,16 +99,7 @@ SEND = Operation(
         once=True,
         headers=("Idempotency-Key",),
         message="Message queued",
-        errors=(
-            "invalid_phone",
-            "unsupported_on_channel",
-            "window_closed",
-            "opted_out",
-            "template_not_approved",
-            "template_variables_mismatch",
-            "forbidden_url",
-            "plan_quota_exceeded",
-        ),
+        errors=SENDING,
         example=_SENDS["text"],
         examples=_SENDS,
         keeps={"message_id": "data.key.id"},

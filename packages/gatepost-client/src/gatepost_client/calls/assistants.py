@@ -2,10 +2,11 @@
 
 from typing import Literal
 
-from gatepost_client.calls.builders import act, fetch, pages
-from gatepost_client.calls.messages import Moment
+from gatepost_client.calls.builders import act, create, fetch, new_key, pages
+from gatepost_client.calls.messages import Moment, uploaded
+from gatepost_client.compose import Outgoing
 from gatepost_client.types import Draft, HandOver, McpCall
-from gatepost_client.wire import Call, Listing
+from gatepost_client.wire import Call, Listing, Plan, given
 
 State = Literal["waiting", "sent", "refused", "expired"]
 Outcome = Literal["done", "sent", "draft", "dry_run", "repeated", "refused", "failed"]
@@ -19,6 +20,32 @@ def drafts(*, state: State | None = None, conversation: str | None = None) -> Li
 def draft(draft_id: str) -> Call[Draft]:
     """Return one draft."""
     return fetch(Draft, "drafts", draft_id)
+
+
+def create_draft(message: Outgoing, *, comment: str | None = None) -> Plan[Draft]:
+    """Create a draft of a message that was made with `compose`."""
+    key = message.idempotency_key or new_key()
+    ready = yield from uploaded(message, key)
+    made: Draft = yield create(Draft, "drafts", body={"message": ready.fields, **given(comment=comment)}, key=key)
+    return made
+
+
+def edit_draft(draft_id: str, message: Outgoing, *, revision: int | None = None) -> Plan[Draft]:
+    """Replace the message of a draft; with a revision, only if it was not edited since."""
+    ready = yield from uploaded(message, new_key())
+    body = {"message": ready.fields, **given(revision=revision)}
+    edited: Draft = yield act(Draft, "PATCH", "drafts", draft_id, body=body)
+    return edited
+
+
+def approve_draft(draft_id: str, *, anyway: bool = False, revision: int | None = None) -> Call[Draft]:
+    """Send the message of a draft; `anyway` although the person has written since. It is sent at most once."""
+    return act(Draft, "POST", "drafts", draft_id, "approve", body={"anyway": anyway, **given(revision=revision)})
+
+
+def refuse_draft(draft_id: str, *, comment: str | None = None) -> Call[Draft]:
+    """Refuse a draft, with a comment for its author."""
+    return act(Draft, "POST", "drafts", draft_id, "refuse", body=given(comment=comment))
 
 
 def mcp_calls(
