@@ -84,7 +84,7 @@ def scratch_folder() -> Path:
 
 @pytest.fixture(scope="session", autouse=True)
 def surroundings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Save time: trust only one authority, share compiled bytecode with child processes, hash passwords quickly."""
+    """Save time: trust only one authority, share compiled code with child processes, hash passwords quickly."""
     bytecodes = tempfile.TemporaryDirectory(prefix="gatepost-tests-", ignore_cleanup_errors=True)
     with bytecodes as bytecode, pytest.MonkeyPatch.context() as patch:
         for name, value in trust_only_one(tmp_path_factory.mktemp("authority")).items():
@@ -92,6 +92,7 @@ def surroundings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         if sys.dont_write_bytecode:  # child processes share the bytecode, which is deleted after the run
             patch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
             patch.setenv("PYTHONPYCACHEPREFIX", bytecode)
+        patch.setenv("NODE_COMPILE_CACHE", str(Path(sys.prefix) / "node"))
         # The default renders each traceback with all variables, which takes a second.
         structlog.configure(processors=[*structlog.get_config()["processors"][:-1], console()])
         patch.setattr(passwords, "_hasher", PasswordHasher(time_cost=1, memory_cost=64, parallelism=1))

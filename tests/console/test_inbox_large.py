@@ -9,9 +9,11 @@ from tests.console.test_inbox_page import message_of, say
 from tests.console.visitor import visiting
 from tests.gateway.checks import until
 from tests.running_gateway import Gateway
+from tests.thorough import choose
 
 COUNT = 10_000
 DRAWN = 100  # rows that may be in the page at once
+ROWS, MESSAGES = choose((800, 400), (250, 150))  # that are scrolled through
 _ID = "(lpad(to_hex({at} + {n}), 12, '0') || '7000a000000000000000')::uuid"
 _MESSAGE = """INSERT INTO messages (channel_id, id, contact_id, incoming, bulk, state, phone, type, content, created_at,
                                     event_ids, reply_to)"""
@@ -85,7 +87,7 @@ async def test_long_lists(gateway: Gateway) -> None:
         page = visitor.page
         conversations = page.get_by_role("region", name="Conversations")
         rows = conversations.get_by_role("listitem")
-        await scroll_until(conversations, rows.filter(has_text=f"Number {COUNT - 800}"))
+        await scroll_until(conversations, rows.filter(has_text=f"Number {COUNT - ROWS}"))
         assert await rows.count() < DRAWN
         await scroll_until(conversations, rows.filter(has_text="Ana Souza"), up=True)
 
@@ -93,7 +95,7 @@ async def test_long_lists(gateway: Gateway) -> None:
         messages = page.get_by_role("region", name="Messages")
         newest = message_of(messages, f"Message {COUNT}.")
         await expect(newest).to_be_visible()
-        await scroll_until(messages, message_of(messages, f"Message {COUNT - 400}."), up=True)
+        await scroll_until(messages, message_of(messages, f"Message {COUNT - MESSAGES}."), up=True)
         assert await messages.get_by_role("article").count() < DRAWN
         await page.get_by_role("button", name="Go to the newest message").click()
         await expect(newest).to_be_visible()
