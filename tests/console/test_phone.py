@@ -14,7 +14,7 @@ from tests.running_gateway import Gateway, running_gateway
 from tests.sandbox.page.chatting import attach, bubble, png, sound
 from tests.sandbox.page.viewer import viewing
 
-NUMBER, ANA = "100000000000001", "5511999990000"
+NUMBER, ANA, NEW = "100000000000001", "5511999990000", "5511977776666"
 LIST = {
     "button": "Choose",
     "sections": [{"title": "Bread", "rows": [{"id": "rye", "title": "Rye", "description": "Baked at six"}]}],
@@ -113,6 +113,26 @@ async def test_what_a_person_does_arrives_at_the_webhook(gateway: Gateway, recei
         await actions.get_by_role("button", name="React with 👍", exact=True).click()
         reaction = await event(receiver, "message_notification", change="reaction")
         assert (reaction["key"]["id"], reaction["reaction"]["emoji"]) == (sent, "👍")
+
+
+async def test_the_window_stays_open_when_a_person_changes_number(gateway: Gateway, receiver: Receiver) -> None:
+    await gateway.sandbox("PATCH", "/control/settings", {"limits": {"window": "sync"}})
+    async with viewing(gateway.sandbox_url) as viewer:
+        page = viewer.page
+        await viewer.open(f"#/{ANA}/{NUMBER}")
+        await page.get_by_label("Message", exact=True).fill("I am moving")
+        await page.keyboard.press("Enter")
+        await incoming(receiver, "text")
+        await page.get_by_role("button", name="Back to the chats").click()
+        await page.get_by_role("button", name="Menu of Ana Souza").click()
+        await page.get_by_role("menuitem", name="Change number").click()
+        await page.get_by_label("New number").fill(NEW)
+        await page.get_by_role("dialog").get_by_role("button", name="Change number").click()
+        await page.locator(".chat-row").click()
+        await expect(page.locator(".screen-title")).to_contain_text("window 2")
+        sent = await gateway.send(phone=NEW, body="Hello at the new number")
+        await gateway.until_status(sent, "READ")
+        await viewer.see("Hello at the new number")
 
 
 async def test_a_fault_is_seen_in_the_trace_of_the_message(gateway: Gateway) -> None:

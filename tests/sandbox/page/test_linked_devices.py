@@ -47,6 +47,12 @@ async def test_a_phone_links_programs_itself(viewer: Viewer, empty: Driver, dial
     await expect(sheet).to_contain_text("No program is linked")
     assert await viewer.accessibility_problems() == []
 
+    await expect(sheet.get_by_label("Code", exact=True)).to_be_visible()
+    await page.keyboard.press("Shift+Tab")  # the focus stays in the sheet, and reaches its last part
+    await expect(sheet.get_by_text("Type a pairing code instead")).to_be_focused()
+    await page.keyboard.press("Tab")
+    await expect(sheet.get_by_role("button", name="Close")).to_be_focused()
+
     code = await code_of(empty, "ch_1")
     await paste(page, "Code", drawn(code))
     await expect(sheet.get_by_label("Code", exact=True)).to_have_value(code)

@@ -1,7 +1,10 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import type { Resource } from "../shared/resources";
-import { Action, Card, Empty, Loaded } from "./ui";
+import { curlHere } from "./requests";
+import { Action, Card, CurlLine, Empty, Loaded } from "./ui";
+
+const MOST = 200;
 
 interface Props<T> {
   of: Resource<T[]>;
@@ -30,7 +33,13 @@ export function GrowingList<T>({ of, empty, why, title, add, form, row }: Props<
               </button>
             </div>
           )}
-          {all.map(row)}
+          {all.slice(0, MOST).map(row)}
+          {all.length > MOST && (
+            <>
+              <p class="hint">{all.length - MOST} more are not shown. The control API lists all:</p>
+              <CurlLine curl={curlHere({ method: "GET", path: of.path })} />
+            </>
+          )}
         </div>
       )}
     </Loaded>

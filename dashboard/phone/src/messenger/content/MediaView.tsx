@@ -1,3 +1,4 @@
+import { useSignal } from "@preact/signals";
 import type { Media } from "../../shared/types";
 import { safeLink } from "../logic/formatting";
 import { mediaWord, sizeWord } from "../logic/words";
@@ -22,7 +23,7 @@ export function MediaView({ media, caption = "", onPlay }: Props) {
   const isPicture = PICTURES.has((media.mime_type ?? "").split(";")[0]?.trim() ?? "");
   if (media.kind === "sticker" && isPicture) return <img class="sticker" src={url} alt="Sticker" loading="lazy" />;
   if (media.kind === "image" && isPicture) return <Picture url={url} media={media} caption={caption} />;
-  if (media.kind === "video") return <Video url={url} />;
+  if (media.kind === "video") return <Video url={url} media={media} />;
   if (media.kind === "audio") {
     return <AudioPlayer url={url} voice={Boolean(media.voice)} size={media.size} onPlay={onPlay} />;
   }
@@ -44,10 +45,21 @@ function Picture({ url, media, caption }: { url: string; media: Media; caption: 
   );
 }
 
-function Video({ url }: { url: string }) {
+/** A player; a film that the browser cannot play is a file to download. */
+function Video({ url, media }: { url: string; media: Media }) {
+  const failed = useSignal(false);
+  if (failed.value) return <FileCard url={url} media={media} />;
   return (
     // biome-ignore lint/a11y/useMediaCaption: what strangers send has no captions
-    <video class="video" src={url} controls preload="metadata" playsInline aria-label="Video" />
+    <video
+      class="video"
+      src={url}
+      controls
+      preload="metadata"
+      playsInline
+      aria-label="Video"
+      onError={() => (failed.value = true)}
+    />
   );
 }
 

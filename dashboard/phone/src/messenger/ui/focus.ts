@@ -3,12 +3,13 @@
 import type { RefObject } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 
-const FOCUSABLE = "a[href], button:not(:disabled), input:not(:disabled), textarea:not(:disabled), select, video, audio";
+const FOCUSABLE =
+  "a[href], button:not(:disabled), input:not(:disabled), textarea:not(:disabled), select, summary, video, audio, [tabindex]";
 
 /** Return the elements inside that Tab reaches. */
 export function focusables(root: HTMLElement): HTMLElement[] {
   return [...root.querySelectorAll<HTMLElement>(FOCUSABLE)].filter(
-    (element) => element.tabIndex >= 0 && element.getClientRects().length > 0,
+    (element) => element.tabIndex >= 0 && element.getClientRects().length > 0 && element.checkVisibility(), // not in closed details
   );
 }
 
