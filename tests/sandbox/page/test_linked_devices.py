@@ -79,3 +79,6 @@ async def test_a_phone_links_programs_itself(viewer: Viewer, empty: Driver, dial
     await viewer.button("Log out all devices?").click()
     await expect(sheet).to_contain_text("No program is linked")
     assert {one["state"] for one in await empty.control("GET", "sessions")} == {"logged_out"}
+    await viewer.open(f"#/{PHONE}/999")
+    await viewer.see("No chat with 999")
+    await expect(sheet).to_have_count(0)  # another screen does not have the sheet of the one before

@@ -26,6 +26,8 @@ export function Phone({ person }: { person: string }) {
   const ring = useRing(person, number);
   const name = (listed && found?.name.slice(0, NAME)) || chatsOf(person)[0]?.name || phoneWord(person);
   const profile = found && (listed ? found : { ...found, name });
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a screen that is left takes its sheet along
+  useEffect(() => phone.close, [phone, number]);
   const covered = phone.overlay.value !== null;
   useEffect(() => {
     if (!covered) phone.giveFocusBack();

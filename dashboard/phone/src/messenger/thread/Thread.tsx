@@ -1,4 +1,3 @@
-import { useEffect } from "preact/hooks";
 import { now } from "../../shared/clock";
 import { usePerson } from "../../shared/resources";
 import { openChat } from "../../shared/route";
@@ -26,7 +25,6 @@ export function Thread({ number }: { number: string }) {
   const open = phone.chatWith(number);
   const messages = thread.messages.value?.filter(isShown);
   useReading(open, chat?.unread ?? 0);
-  useEffect(() => phone.close, [phone]); // a chat that is left takes its sheet along
   return (
     <ChatContext.Provider value={open}>
       <section class="thread" aria-label={`Chat with ${chat?.number.name ?? number}`}>
