@@ -14,6 +14,7 @@ from gatepost.model.event import ALL_TYPES
 from gatepost.model.event.schema import schema_of
 from gatepost.model.limits import docs_page
 from gatepost.networks.kinds import NETWORK_KINDS
+from tests.docs.mcp_tools import mcp_tools_page
 from tests.docs.network_errors import network_errors_page
 
 FOLDER = Path(__file__).parents[2] / "docs" / "reference"
@@ -35,6 +36,7 @@ def pages() -> dict[str, str]:
         "events.md": events_page(),
         "limits.md": docs_page(),
         "network-errors.md": network_errors_page(),
+        "mcp-tools.md": mcp_tools_page(GENERATED),
     }
 
 

@@ -31,7 +31,7 @@ _COMPLETE = {"resultType": "complete"}
 _STDIO = "stdio"
 _URI_MAX = 200
 
-logging.getLogger("mcp").setLevel(logging.WARNING)  # it logs every request
+logging.getLogger("mcp").setLevel(logging.ERROR)  # below, it logs each request, and what clients do wrong
 
 
 class SdkServer:
