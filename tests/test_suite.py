@@ -14,6 +14,7 @@ from typing import cast
 
 import pytest
 
+from tests import thorough
 from tests.for_each import for_each
 from tests.patience import PATIENCE
 from tests.slow_first import SLOWEST
@@ -206,6 +207,19 @@ async def test_a_loop_over_rows_keeps_the_fixtures_of_its_test(tmp_path: Path) -
     assert list(inspect.signature(is_written).parameters) == ["tmp_path"]
     await cast(Awaitable[None], is_written(tmp_path=tmp_path))
     assert {path.name for path in tmp_path.iterdir()} == {"a", "b"}
+
+
+def test_a_sample_has_each_kind_and_all_rows_within_some_days(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [f"{kind}{number}" for kind in "ab" for number in range(7)]
+    monkeypatch.setattr(thorough, "THOROUGH", False)
+    seen: list[str] = []
+    for day in range(100, 103):
+        monkeypatch.setattr(thorough, "DAY", day)
+        assert {"a0", "b0"} <= set(thorough.rotated(rows, 3, kind=lambda row: row[0]))
+        seen += thorough.rotated(rows, 3)
+    assert sorted(seen) == rows
+    monkeypatch.setattr(thorough, "THOROUGH", True)
+    assert thorough.rotated(rows, 3) == rows
 
 
 def test_the_slowest_files_exist() -> None:
