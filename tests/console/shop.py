@@ -20,6 +20,7 @@ PEOPLE = {
     "447700900106": ("Noah Fisher", "Harrogate", ["VIP"]),
 }
 OPTED_OUT = "447700900104"
+ASKED, DRAFT = "Amelia Wright", {"phone": "447700900103", "body": "Shall we put a buckwheat loaf aside for you?"}
 # Who writes what, and the answer.
 MESSAGES = [
     ("447700900103", "Hi, do you have gluten-free bread today?", "We do: the buckwheat loaf, fresh until 5 pm."),
@@ -72,6 +73,7 @@ async def open_shop(call: Call, sandbox: Call, number: str, customer: str) -> No
         await _until(call, f"/messages?phone={phone}", partial(_has_text, text))
         if answer:
             await call("POST", "/message/send", {"phone": phone, "body": answer})
+    await call("POST", "/drafts", {"message": DRAFT})
 
 
 async def _add_people(call: Call) -> None:

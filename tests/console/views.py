@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 
 from playwright.async_api import Page, expect
 
+from tests.console.shop import ASKED
+
 Step = Callable[[Page], Awaitable[None]]
 
 
@@ -121,6 +123,11 @@ VIEWS = [
         "Accepted by the gateway",
         [open_row("Olivia Bennett"), click("button", "Actions", 2), click("menuitem", "Trace")],
     ),
+    View("inbox-draft", "/inbox", "Draft of", [open_row(ASKED)]),
+    View("inbox-draft-edit", "/inbox", "Edit the draft", [open_row(ASKED), click("button", "Edit", exact=True)]),
+    View("inbox-draft-refuse", "/inbox", "Comment", [open_row(ASKED), click("button", "Refuse", exact=True)]),
+    View("inbox-drafts", "/inbox", "Expired", [see(ASKED), click("button", "Drafts")]),
+    View("inbox-drafts-empty", "/inbox", "No draft waits", [click("button", "Drafts")], empty=True),
     View("inbox-views", "/inbox", "No saved view yet", [see("Olivia Bennett"), click("button", "Saved views")]),
     View(
         "inbox-buttons",

@@ -17,6 +17,7 @@ import {
 import { Link, useRouterState } from "@tanstack/react-router";
 import { attentionOf, type Counts } from "../shared/attention";
 import { useChannel, useChannels } from "../shared/channels";
+import { type DraftCount, useDraftCount } from "../shared/drafts";
 import classes from "./Shell.module.css";
 
 type Item = {
@@ -54,7 +55,9 @@ const DOCUMENTS: { href: string; label: string; icon: Icon }[] = [
 export function Navigation() {
   const path = useRouterState({ select: (state) => state.location.pathname });
   const { data: channels = [] } = useChannels();
-  const counts = attentionOf(channels, useChannel());
+  const channel = useChannel();
+  const counts = attentionOf(channels, channel);
+  const drafts = useDraftCount(channel ? [channel.id] : []);
   return (
     <Stack gap="lg">
       <Stack component="nav" aria-label="Pages" gap={2}>
@@ -65,7 +68,13 @@ export function Navigation() {
             to={to}
             label={label}
             leftSection={<Picture size={19} stroke={1.7} aria-hidden />}
-            rightSection={<Attention count={to in counts ? counts[to as keyof Counts] : 0} />}
+            rightSection={
+              to === "/inbox" ? (
+                <Waiting count={drafts.count} more={drafts.more} />
+              ) : (
+                <Attention count={to in counts ? counts[to as keyof Counts] : 0} />
+              )
+            }
             active={path.startsWith(to)}
             aria-current={path.startsWith(to) ? "page" : undefined}
             className={classes.item}
@@ -90,6 +99,22 @@ export function Navigation() {
         ))}
       </Stack>
     </Stack>
+  );
+}
+
+/** How many drafts wait for a decision. */
+function Waiting({ count, more }: DraftCount) {
+  if (count === 0) return null;
+  const shown = `${count}${more ? "+" : ""}`;
+  return (
+    <Badge
+      color="yellow"
+      variant="light"
+      size="sm"
+      aria-label={`${shown} ${count === 1 ? "draft waits" : "drafts wait"}`}
+    >
+      {shown}
+    </Badge>
   );
 }
 

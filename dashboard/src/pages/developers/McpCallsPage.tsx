@@ -187,13 +187,19 @@ function MadeLink({ made: { id, kind } }: { made: Linked }) {
           {id}
         </Anchor>
       );
+    case "draft":
+      return (
+        <Anchor {...look} renderRoot={(props) => <Link to="/inbox" search={{ draft: id }} {...props} />}>
+          {id}
+        </Anchor>
+      );
     case "conversation":
       return (
         <Anchor {...look} renderRoot={(props) => <Link to="/inbox" search={{ conversation: id }} {...props} />}>
           {id}
         </Anchor>
       );
-    default:
+    case "other":
       return (
         <Text size="sm" ff="monospace" style={{ overflowWrap: "anywhere" }}>
           {id}

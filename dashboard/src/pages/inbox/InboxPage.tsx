@@ -5,6 +5,9 @@ import { useChannel, useChannels } from "../../shared/channels";
 import { ChannelPage } from "../../shared/ui/ChannelPage";
 import { EmptyState } from "../../shared/ui/EmptyState";
 import { ConversationList } from "./ConversationList";
+import { DraftList } from "./DraftList";
+import { DraftPane } from "./DraftPane";
+import type { Draft } from "./draftQueries";
 import classes from "./Inbox.module.css";
 import { useInboxUpdates } from "./live";
 import { type Place, Shortcuts } from "./Shortcuts";
@@ -41,28 +44,48 @@ function Inbox({ channel }: { channel: string }) {
           channel: of,
           conversation,
           trace: undefined,
+          draft: undefined,
         }),
       }),
     [navigate],
   );
+  /** A draft that waits is decided in its conversation. */
+  const openDraft = (draft: Draft, of: string) =>
+    void navigate({
+      search: (before) => ({
+        ...before,
+        all: isOfAll(before) || undefined,
+        channel: of,
+        conversation: (draft.state === "waiting" && draft.conversation) || undefined,
+        trace: undefined,
+        draft: draft.id,
+      }),
+    });
+  const close = () => change({ conversation: undefined, trace: undefined, draft: undefined }, false);
+  const list = {
+    search,
+    channels: listed,
+    onChange: change,
+    onView: (view: InboxSearch) => void navigate({ search: view }),
+    onOrder: setOrder,
+  };
   return (
-    <div className={classes.inbox} data-open={search.conversation ? "" : undefined}>
+    <div className={classes.inbox} data-open={search.conversation || search.draft ? "" : undefined}>
       <div className={classes.columns}>
-        <ConversationList
-          search={search}
-          channels={listed}
-          onChange={change}
-          onView={(view) => void navigate({ search: view })}
-          onOpen={open}
-          onOrder={setOrder}
-        />
+        {search.drafts ? (
+          <DraftList {...list} state={search.drafts} onOpen={openDraft} />
+        ) : (
+          <ConversationList {...list} onOpen={open} />
+        )}
         {search.conversation ? (
           <ThreadView
             key={search.conversation}
             id={search.conversation}
-            onClose={() => change({ conversation: undefined, trace: undefined }, false)}
+            onClose={close}
             onTrace={(trace) => change({ trace }, false)}
           />
+        ) : search.draft ? (
+          <DraftPane key={search.draft} id={search.draft} onClose={close} />
         ) : (
           <div className={classes.nothing}>
             <EmptyState icon={IconMessages} title="No conversation is open">

@@ -1,6 +1,7 @@
 import { ActionIcon, CloseButton, Group, Indicator, Menu, TextInput } from "@mantine/core";
 import { IconCheck, IconFilter, IconSearch } from "@tabler/icons-react";
 import { useEffect, useRef, useState } from "react";
+import { useDraftCount } from "../../shared/drafts";
 import { useLabelsOf } from "../../shared/labels";
 import { nameOf, usePeople } from "../../shared/people";
 import { ColorDot } from "../../shared/ui/LabelBadge";
@@ -18,6 +19,7 @@ type Props = {
 };
 
 const PAUSE_MS = 300;
+const NO_FILTERS = { q: undefined, view: undefined, label: undefined, assignee: undefined };
 const NAMES: Record<View, string> = {
   open: "Open",
   mine: "Mine",
@@ -33,16 +35,18 @@ export function ListFilters({ search, channels, onChange, onView }: Props) {
     <>
       <Group gap="xs" wrap="nowrap">
         <SearchField q={search.q} onChange={onChange} />
-        <FilterMenu search={search} channels={channels} onChange={onChange} />
-        <SavedViews search={search} onView={onView} />
+        {!search.drafts && <FilterMenu search={search} channels={channels} onChange={onChange} />}
+        {!search.drafts && <SavedViews search={search} onView={onView} />}
       </Group>
-      {!search.q && <Views view={search.view ?? "open"} channels={channels} onChange={onChange} />}
+      {!search.q && <Views search={search} channels={channels} onChange={onChange} />}
     </>
   );
 }
 
-function Views({ view, channels, onChange }: { view: View } & Pick<Props, "channels" | "onChange">) {
+function Views({ search, channels, onChange }: Omit<Props, "onView">) {
   const counts = useCounts(channels);
+  const drafts = useDraftCount(channels);
+  const view = search.drafts ? null : (search.view ?? "open");
   return (
     // biome-ignore lint/a11y/useSemanticElements: a fieldset is for forms
     <div className={classes.views} role="group" aria-label="Views">
@@ -52,18 +56,26 @@ function Views({ view, channels, onChange }: { view: View } & Pick<Props, "chann
           type="button"
           className={classes.view}
           aria-pressed={one === view}
-          onClick={() => onChange({ view: one === "open" ? undefined : one })}
+          onClick={() => onChange({ view: one === "open" ? undefined : one, drafts: undefined })}
         >
           {NAMES[one]} {one !== "closed" && <Count value={counts[one]} />}
         </button>
       ))}
+      <button
+        type="button"
+        className={classes.view}
+        aria-pressed={search.drafts !== undefined}
+        onClick={() => onChange({ ...NO_FILTERS, drafts: "waiting" })}
+      >
+        Drafts <Count value={drafts.count} more={drafts.more} />
+      </button>
     </div>
   );
 }
 
-function Count({ value }: { value: number | null | undefined }) {
+function Count({ value, more = false }: { value: number | null | undefined; more?: boolean }) {
   if (!value) return null;
-  return <span className={classes.viewCount}>{value > 999 ? "999+" : value}</span>;
+  return <span className={classes.viewCount}>{value > 999 ? "999+" : `${value}${more ? "+" : ""}`}</span>;
 }
 
 /** Filters by label and by assignee. */
@@ -147,7 +159,7 @@ function SearchField({ q = "", onChange }: { q?: string; onChange: Props["onChan
     if (wanted === q) return;
     const timer = setTimeout(() => {
       known.current = wanted;
-      onChange({ q: wanted || undefined });
+      onChange({ q: wanted || undefined, drafts: undefined });
     }, PAUSE_MS);
     return () => clearTimeout(timer);
   }, [wanted, q, onChange]);

@@ -13,6 +13,7 @@ import { Messages } from "./Messages";
 import { Others } from "./Others";
 import { type Conversation, type Message, useConversation, useMarkRead } from "./queries";
 import classes from "./Thread.module.css";
+import { ThreadDrafts } from "./ThreadDrafts";
 import { ThreadHeader } from "./ThreadHeader";
 
 type Props = { id: string; onClose: () => void; onTrace: (message: string) => void };
@@ -38,6 +39,7 @@ export function ThreadView({ id, onClose, onTrace }: Props) {
         <ThreadHeader conversation={conversation} details={details} onDetails={toggle} onBack={onClose} />
         <HandOverBanner conversation={id} />
         <Messages conversation={conversation} onTrace={onTrace} onReply={setReplyTo} onEdit={setEdited} />
+        <ThreadDrafts conversation={conversation} />
         <Others conversation={id} />
         <div onInput={onTyping}>
           <Composer conversation={conversation} replyTo={replyTo} onReplied={() => setReplyTo(null)} />

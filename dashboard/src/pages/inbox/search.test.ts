@@ -20,3 +20,8 @@ test("a search finds conversations whatever their status", () => {
   expect(toNeedle("+55 (11) 99999-8888")).toBe("5511999998888");
   expect(toNeedle("order 4711")).toBe("order 4711");
 });
+
+test("the list of drafts and the open draft are in the address", () => {
+  expect(readInboxSearch({ drafts: "refused", draft: "drf_1" })).toEqual({ drafts: "refused", draft: "drf_1" });
+  expect(readInboxSearch({ drafts: "lost", draft: "" })).toEqual({});
+});

@@ -1,3 +1,6 @@
+import type { DraftState } from "./draftQueries";
+import { DRAFT_STATES } from "./draftWords";
+
 export const VIEWS = ["open", "mine", "unassigned", "unread", "closing", "closed"] as const;
 export type View = (typeof VIEWS)[number];
 
@@ -11,9 +14,11 @@ export type InboxSearch = {
   assignee?: string;
   q?: string;
   trace?: string;
+  drafts?: DraftState; // the drafts in this state are listed instead of conversations
+  draft?: string; // the open one
 };
 
-const TEXTS = ["channel", "conversation", "trace"] as const;
+const TEXTS = ["channel", "conversation", "trace", "draft"] as const;
 const WORDS = { q: 200, label: 64, assignee: 256 };
 
 /** Reads the address; what makes no sense is left out. */
@@ -32,6 +37,8 @@ export function readInboxSearch(search: Record<string, unknown>): InboxSearch {
   if (search.all === true) found.all = true;
   const view = VIEWS.find((one) => one === search.view);
   if (view && view !== "open") found.view = view;
+  const drafts = DRAFT_STATES.find((one) => one === search.drafts);
+  if (drafts) found.drafts = drafts;
   return found;
 }
 
