@@ -88,8 +88,8 @@ async def test_offline_read_receipts_and_another_number(sandbox: Driver, receive
 
 
 async def test_a_person_without_a_profile_has_a_phone(sandbox: Driver, receiver: Receiver) -> None:
-    await sandbox.control("POST", "clock", {"frozen": False})
     await write(sandbox, "text", {"body": "Hello stranger"}, BRUNO)
+    await sandbox.advance(2)
     async with viewing(sandbox.base) as viewer:
         page = viewer.page
         await viewer.open("#/")
