@@ -1,14 +1,42 @@
 """`gatepost mcp`: connect an MCP client to a running gateway by stdin and stdout."""
 
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from gatepost.cli.options import new_group
 from gatepost.cli.output import failing
 
-group = new_group(no_args_is_help=False, invoke_without_command=True)
+_NAMES = ("log", "policy", "stop", "resume")
+
+
+class _Commands(Mapping[str, Any]):
+    """The commands of `assistants.py`, imported when one is called: clients start `gatepost mcp` often."""
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in _NAMES:
+            raise KeyError(name)
+        from gatepost.cli import assistants
+
+        return typer.main.get_group(assistants.group).commands[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_NAMES)
+
+    def __len__(self) -> int:
+        return len(_NAMES)
+
+
+class _McpGroup(TyperGroup):
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self.commands = _Commands()  # type: ignore[assignment]
+
+
+group = new_group(no_args_is_help=False, invoke_without_command=True, cls=_McpGroup)
 
 
 @group.callback()

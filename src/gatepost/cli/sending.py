@@ -14,7 +14,7 @@ from gatepost.cli.output import CommandResult
 from gatepost.cli.records import ChannelArgument
 from gatepost.clock import SystemClock
 from gatepost.model import ids
-from gatepost.model.account import check_access
+from gatepost.model.account import Caller, check_access
 from gatepost.model.errors import NotFound, invalid_field
 from gatepost.model.send_request import SendRequest
 from gatepost.outbound.accept import Acceptor
@@ -65,20 +65,29 @@ def _request(phone: str, body: str | None, fields: str | None) -> SendRequest:
         raise invalid_field("fields", f"is not JSON: {error}") from None
 
 
-async def _accept(session: CommandSession, channel_id: UUID, request: SendRequest) -> UUID:
-    retention = session.settings.retention
-    await make_partitions(session.db, session.now, retention.partition_days)  # no gateway may have run here yet
+async def operator_of(session: CommandSession, channel_id: UUID) -> Caller:
+    """Return the operator as the caller of a channel whose account may send."""
     caller = await get_operator(session.db, channel_id)
     if caller is None:
         raise NotFound("The channel was deleted meanwhile.")
     check_access(caller, session.now)
+    return caller
+
+
+async def acceptor_of(session: CommandSession) -> Acceptor:
+    """Return an acceptor for the messages of a command."""
+    retention = session.settings.retention
+    await make_partitions(session.db, session.now, retention.partition_days)  # no gateway may have run here yet
     guard = Guard(session.settings.webhooks.allow)
 
     async def check(link: str) -> None:
         check_link(guard, link)
 
-    acceptor = Acceptor(session.db, SystemClock(), session.settings.plans, 1, check)
-    accepted = await acceptor.accept(caller, request)
+    return Acceptor(session.db, SystemClock(), session.settings.plans, 1, check)
+
+
+async def _accept(session: CommandSession, channel_id: UUID, request: SendRequest) -> UUID:
+    accepted = await (await acceptor_of(session)).accept(await operator_of(session, channel_id), request)
     id_ = ids.parse_id("", msgspec.json.decode(accepted.answer)["data"]["key"]["id"])
     assert id_ is not None
     return id_

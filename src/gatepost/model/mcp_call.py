@@ -1,12 +1,13 @@
 """The calls of assistants, as they are recorded."""
 
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 from uuid import UUID
 
 import msgspec
 
 CallOutcome = Literal["done", "sent", "draft", "dry_run", "repeated", "refused", "failed"]
+CALL_OUTCOMES: tuple[CallOutcome, ...] = get_args(CallOutcome)
 Transport = Literal["http", "stdio"]
 CLIENT_MAX = 100
 ARGUMENTS_MAX = 4096  # bytes of the arguments that are recorded
