@@ -23,6 +23,7 @@ SVG = b'<svg xmlns="http://www.w3.org/2000/svg" width="8" height="8" onload="ran
 MAIN, DIALOG, DETAILS = "main", "[role=dialog]", "aside"  # parts of a page
 THREAD = "section[aria-label=Messages]"
 PREVIEW = "section[aria-label=Preview]"
+DRAFTS = "section[aria-label='Drafts of this conversation']"
 
 
 def evil(origin: str) -> str:
@@ -48,6 +49,8 @@ PLACES = [
     Place("/inbox", DETAILS, ("person", "label", "note"), (CHAT, click("button", "Details"))),
     Place("/inbox", DIALOG, ("view",), (see("person"), click("button", "Saved views"))),
     Place("/inbox", PREVIEW, TEMPLATE, (CHAT, *CHOOSE, click("option", "evil_one"), fill("Value 1", "Ana"))),
+    Place("/inbox", DRAFTS, ("draft", "why", "key"), (CHAT,)),
+    Place("/inbox?drafts=waiting", MAIN, ("draft",)),
     Place("/contacts", MAIN, ("person", "label")),
     Place("/contacts", DIALOG, ("person", "label"), (CHAT,)),
     Place("/contacts/labels", MAIN, ("label",)),
@@ -114,6 +117,8 @@ async def add_details(gateway: Gateway, owner: Person) -> None:
     await done(owner, "PUT", f"{conversation}/labels/{label['id']}")
     await done(owner, "PATCH", f"/contacts/{contact['id']}", {"custom": {evil("field"): evil("field")}})
     await done(colleague, "POST", f"{conversation}/notes", {"text": evil("note")})
+    draft = {"message": {"phone": PERSON, "body": evil("draft")}, "comment": evil("why")}
+    assert (await gateway.call("POST", "/api/v1/drafts", draft)).status == 201
     await done(owner, "PATCH", conversation, {"assignee": f"usr_{colleague.user.id.hex}"})
 
 
