@@ -96,7 +96,8 @@ async def _read(
     call.policy = await check_reading(call.db, call.caller, call.now, files=files)
     answer = present(await run(given))
     contact_id = next(iter(call.revealed)) if len(call.revealed) == 1 else None
-    await recorder.read(call.caller, recorded, CallResult("done", contact_id=contact_id), call.revealed)
+    revealed = call.revealed | call.revealed_drafts
+    await recorder.read(call.caller, recorded, CallResult("done", contact_id=contact_id), revealed)
     return answer
 
 

@@ -48,6 +48,7 @@ class Call(msgspec.Struct):
     transport: Transport = "http"
     size: int = 0  # bytes of the request
     revealed: set[UUID] = msgspec.field(default_factory=set)  # contacts
+    revealed_drafts: set[UUID] = msgspec.field(default_factory=set)  # to numbers that no contact has
     picture: Picture | None = None
     policy: Policy = DEFAULT_POLICY  # of the key
     # Of a tool that changes something: it is recorded with the change, and says then what it did.
