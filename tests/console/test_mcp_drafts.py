@@ -8,6 +8,7 @@ from tests.console.test_inbox_page import message_of, open_first, received, say
 from tests.console.visitor import EMAIL, Visitor, add_person, visiting
 from tests.gateway.checks import PERSON, until
 from tests.gateway.people import new_person
+from tests.mcp.assistant import assistant, mcp_key
 from tests.running_gateway import Gateway
 
 DRAFTS = "/api/v1/drafts"
@@ -96,10 +97,26 @@ async def test_a_draft_is_edited_sent_refused_and_decided_by_somebody_else(gatew
         await card.get_by_role("button", name="Send anyway").click()
         await expect(message_of(messages, "Until tomorrow!").get_by_role("img", name="Read")).to_be_visible()
 
+        await check_draft_of_an_assistant(gateway, visitor, messages)
         await check_decided_elsewhere(gateway, visitor)
         problems += await visitor.accessibility_problems("decided elsewhere")
         assert await page.evaluate("typeof ran") == "undefined"
     assert not problems, "\n".join(problems)
+
+
+async def check_draft_of_an_assistant(gateway: Gateway, visitor: Visitor, messages: Locator) -> None:
+    """What an assistant writes by MCP waits with the reason, and a person sends it."""
+    conversation = (await gateway.call("GET", "/api/v1/conversations")).json()["data"][0]["id"]
+    async with assistant(gateway, await mcp_key(gateway)) as helper:
+        await helper.ask("send_text", conversation=conversation, text="Which question?")
+    card = card_of(visitor, "Which question?")
+    await expect(card.get_by_text("A person approves each message of this key.")).to_be_visible()
+    await card.get_by_role("button", name="Send", exact=True).click()
+    await expect(message_of(messages, "Which question?").get_by_role("img", name="Read")).to_be_visible()
+    await visitor.page.goto(f"{gateway.url}/developers/mcp/calls?channel={gateway.channel}")
+    await expect(visitor.page.get_by_role("row").filter(has_text="send_text")).to_contain_text("Draft")
+    await visitor.page.go_back()
+    await expect(message_of(messages, "Which question?")).to_be_visible()
 
 
 async def check_decided_elsewhere(gateway: Gateway, visitor: Visitor) -> None:
