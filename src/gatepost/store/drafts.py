@@ -134,11 +134,12 @@ async def list_drafts(
     return await _complete(db, channel_id, rows, now)
 
 
-_STATES = {
-    "waiting": "state = 'waiting' AND expires_at > :now",
-    "sent": "state = 'sent'",
-    "refused": "state = 'refused'",
-    "expired": "(state = 'expired' OR (state = 'waiting' AND expires_at <= :now))",
+# Where drafts of a state are: the state that is written, and what else has to be true.
+_STATES: dict[str, dict[str, str]] = {
+    "waiting": {"waiting": "expires_at > :now"},
+    "sent": {"sent": "true"},
+    "refused": {"refused": "true"},
+    "expired": {"expired": "true", "waiting": "expires_at <= :now"},
 }
 _BY_TIME = ("waiting", "expired")
 _OF_ONE = "SELECT {columns} FROM drafts WHERE channel_id = :channel_id AND {also} {page} LIMIT :limit"
@@ -147,21 +148,22 @@ _PAGE = "AND ({name}, id) >= ({value}, :first) AND ({name}, id) < ({value}, :bef
 
 def _list_sql(filter_: DraftFilter) -> str:
     """Return the statement of a page. The filter that has an index is compared together with the id (`calls.py`)."""
-    also = "true" if filter_.state is None else _STATES[filter_.state]
+    states = _STATES[filter_.state] if filter_.state else {}
     if filter_.contact_id is not None:
-        own = _part("contact_id", ":contact_id", f"contact_id IS NOT NULL AND {also}")
-        by_number = _part("phone", "address", f"contact_id IS NULL AND {also}")
+        also = " OR ".join(f"(state || '' = '{state}' AND {rest})" for state, rest in states.items()) or "true"
+        own = _part("contact_id", ":contact_id", f"contact_id IS NOT NULL AND ({also})")
+        page = "AND phone = address AND id >= :first AND id < :before ORDER BY phone DESC, id DESC"
+        by_number = _OF_ONE.format(columns=_COLUMNS, also=f"contact_id IS NULL AND ({also})", page=page)
         return f"""SELECT * FROM (
             ({own}) UNION ALL
             SELECT n.* FROM (
                 SELECT phone AS address FROM contacts WHERE channel_id = :channel_id AND id = :contact_id
                 UNION SELECT alias FROM contact_aliases WHERE channel_id = :channel_id AND contact_id = :contact_id
             ) a CROSS JOIN LATERAL ({by_number}) n) found"""
-    if filter_.state is None:
+    if not states:
         page = "AND id >= :first AND id < :before ORDER BY id DESC"
-        return f"SELECT * FROM ({_OF_ONE.format(columns=_COLUMNS, also=also, page=page)}) found"
-    states = ("expired", "waiting") if filter_.state == "expired" else (filter_.state,)
-    parts = [f"({_part('state', repr(state), also)})" for state in states]
+        return f"SELECT * FROM ({_OF_ONE.format(columns=_COLUMNS, also='true', page=page)}) found"
+    parts = [f"({_part('state', repr(state), rest)})" for state, rest in states.items()]
     return f"SELECT * FROM ({' UNION ALL '.join(parts)}) found"
 
 

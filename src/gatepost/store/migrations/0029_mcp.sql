@@ -67,7 +67,7 @@ CREATE TABLE drafts (
     channel_id    uuid NOT NULL,
     id            uuid NOT NULL,
     contact_id    uuid,                    -- NULL: there was no contact with this number
-    phone         text NOT NULL,
+    phone         text COLLATE "C" NOT NULL, -- as in contacts, so that the index is used
     body          text NOT NULL,           -- the send request, JSON
     state         text NOT NULL,           -- waiting | sent | refused | expired
     created_by    text NOT NULL,           -- as model/sender.py writes it; so are edited_by and decided_by
