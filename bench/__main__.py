@@ -19,6 +19,7 @@ from bench.data_folder import data_folder, file_system, fsync_seconds
 from bench.history import MANY, measure_history
 from bench.hostile import measure_hostile
 from bench.life import measure_life
+from bench.mcp import measure_mcp
 from bench.measurements import Findings, Machine
 from bench.pages import measure_pages
 from bench.processes import ROOT, BenchFailed, cpu_of_family
@@ -35,6 +36,7 @@ PARTS = (
     "history",
     "hostile",
     "life",
+    "mcp",
     "memory",
     "pages",
     "screen",
@@ -67,7 +69,7 @@ async def measure(options: argparse.Namespace, tell: Tell) -> Findings:
     """Run the requested measurements one after the other."""
     wanted = PARTS if options.part == "all" else (options.part,)
     busy, begun = Busy(), datetime.now(UTC)
-    accept = channels = dashboard = history = hostile = life = memory = None
+    accept = channels = dashboard = history = hostile = life = mcp = memory = None
     pages = screen = start = throughput = webhooks = None
     with data_folder() as folder:
         kind, fsync = file_system(folder), fsync_seconds(folder)
@@ -97,6 +99,9 @@ async def measure(options: argparse.Namespace, tell: Tell) -> Findings:
     if "hostile" in wanted:
         with data_folder() as folder:
             hostile = await measure_hostile(folder, tell)
+    if "mcp" in wanted:
+        with data_folder() as folder:
+            mcp = await measure_mcp(folder, options.seconds, tell)
     if "webhooks" in wanted:
         webhooks = await measure_webhooks(options.seconds, tell)
     machine = Machine(
@@ -116,6 +121,7 @@ async def measure(options: argparse.Namespace, tell: Tell) -> Findings:
         history=history,
         hostile=hostile,
         life=life,
+        mcp=mcp,
         memory=memory,
         pages=pages,
         screen=screen,

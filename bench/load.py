@@ -7,6 +7,7 @@ the status and the length of a response are read. Runs in its own process: `pyth
 import argparse
 import asyncio
 import gc
+import json
 import sys
 import time
 from collections.abc import Iterator
@@ -22,10 +23,14 @@ FIRST = 551190000000
 RECIPIENTS = 10_000
 
 
-def make_requests(port: int, path: str, keys: str, body: str, first: int, recipients: int) -> list[bytes]:
-    """Return one request per recipient. Several keys, separated by commas, alternate."""
+def make_requests(
+    port: int, path: str, keys: str, body: str, first: int, recipients: int, *, method: str = "POST", headers: str = ""
+) -> list[bytes]:
+    """Return one request per recipient. Several keys, separated by commas, alternate. Only a POST has a body."""
+    body = body if method == "POST" else ""
     length = len(body.replace(PHONE, str(first)).encode())
-    start = f"POST {path} HTTP/1.1\r\nhost: 127.0.0.1:{port}\r\n"
+    more = "".join(f"{name}: {value}\r\n" for name, value in json.loads(headers or "{}").items())
+    start = f"{method} {path} HTTP/1.1\r\nhost: 127.0.0.1:{port}\r\n{more}"
     end = f"content-type: application/json\r\ncontent-length: {length}\r\n\r\n"
     heads = [start + (f"authorization: Bearer {key}\r\n" if key else "") + end for key in keys.split(",")]
     return [(heads[i % len(heads)] + body.replace(PHONE, str(first + i))).encode() for i in range(recipients)]
@@ -136,7 +141,14 @@ class Connection(asyncio.Protocol):
 async def drive(options: argparse.Namespace) -> None:
     """Send a number of requests, or send for a number of seconds after a warm-up."""
     made = make_requests(
-        options.port, options.path, options.key, options.body, options.first, min(options.recipients, 100_000)
+        options.port,
+        options.path,
+        options.key,
+        options.body,
+        options.first,
+        min(options.recipients, 100_000),
+        method=options.method,
+        headers=options.headers,
     )
     gc.freeze()
     gc.disable()
@@ -156,6 +168,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--port", type=int, required=True)
     parser.add_argument("--path", default="/api/v1/message/send")
+    parser.add_argument("--method", default="POST")
+    parser.add_argument("--headers", default="", help="more headers, as a JSON object")
     parser.add_argument("--key", default="", help="an API key, or several, separated by commas, that take turns")
     parser.add_argument("--body", required=True, help=f"the JSON to send, with {PHONE} for the recipient")
     parser.add_argument("--first", type=int, default=FIRST)

@@ -10,6 +10,7 @@ from bench.dashboard import FIRST_PAGE_AIM, OPEN_AIM, TASK_AIM, DashboardFinding
 from bench.history import HistoryFindings
 from bench.hostile import AIM, HostileFindings
 from bench.life import LifeFindings
+from bench.mcp import COST_AIM, LATENCY_AIM, McpFindings
 from bench.memory import MemoryFindings
 from bench.pages import PAGES_AIM, PagesFindings
 from bench.screen import SCREEN_AIM, ScreenFindings, p99
@@ -49,6 +50,7 @@ class Findings(msgspec.Struct, frozen=True, kw_only=True):
     history: HistoryFindings | None = None
     hostile: HostileFindings | None = None
     life: LifeFindings | None = None
+    mcp: McpFindings | None = None
     memory: MemoryFindings | None = None
     pages: PagesFindings | None = None
     screen: ScreenFindings | None = None
@@ -97,6 +99,8 @@ def aims(findings: Findings) -> list[Aim]:
         found.append(
             Aim("longest stall by a hostile input, ms of own CPU", "≤ 50", round(longest), longest <= AIM * 1000)
         )
+    if findings.mcp:
+        found += _mcp_aims(findings.mcp)
     if findings.webhooks:
         found += _webhook_aims(findings.webhooks)
     return found
@@ -113,6 +117,20 @@ def _dashboard_aims(found: DashboardFindings) -> list[Aim]:
             opened <= OPEN_AIM,
         ),
         Aim("longest task while the list scrolls, ms", f"≤ {TASK_AIM}", round(task), task <= TASK_AIM),
+    ]
+
+
+def _mcp_aims(found: McpFindings) -> list[Aim]:
+    slow = found.many.p99
+    return [
+        Aim(
+            "CPU of an MCP call × REST and the bare SDK",
+            f"≤ {COST_AIM}",
+            round(found.ratio, 2),
+            found.ratio <= COST_AIM,
+        ),
+        Aim("MCP calls of 10 callers, p99 ms", f"≤ {LATENCY_AIM * 1000:.0f}", round(slow * 1000), slow <= LATENCY_AIM),
+        Aim("SDK loaded before anybody calls", "0", int(found.loaded_at_start), not found.loaded_at_start),
     ]
 
 

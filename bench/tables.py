@@ -10,6 +10,7 @@ from bench.dashboard import DashboardFindings
 from bench.history import HistoryFindings
 from bench.hostile import HostileFindings
 from bench.life import CALLBACKS, WEBHOOKS, BareParts, LifeFindings
+from bench.mcp import CALLERS, McpFindings
 from bench.measure import Sample
 from bench.measurements import Aim, Findings, aims
 from bench.memory import MemoryFindings
@@ -55,6 +56,8 @@ def sections(findings: Findings) -> list[Section]:
         found += [_history(findings.history), _history_rates(findings.history)]
     if findings.hostile:
         found.append(_hostile(findings.hostile))
+    if findings.mcp:
+        found.append(_mcp(findings.mcp))
     if findings.webhooks:
         found += [_webhooks(findings.webhooks), _lags(findings.webhooks)]
     return [*found, _aims(aims(findings))]
@@ -327,6 +330,31 @@ def _lags(found: WebhookFindings) -> Section:
     ]
     columns = ["healthy endpoint", "events/s", "p50 ms", "p99 ms", "p99 ×", "gateway µs", "PostgreSQL µs"]
     return Section(f"From event to first attempt at half load ({found.load:,.0f} events/s)", columns, rows)
+
+
+def _mcp(found: McpFindings) -> Section:
+    named = [
+        ("the same over REST (floor)", found.rest),
+        ("bare SDK (floor)", found.sdk),
+        ("call of a tool", found.call),
+        (f"the same, {CALLERS} callers", found.many),
+    ]
+    rows: list[list[Cell]] = [
+        [
+            name,
+            round(one.rate),
+            round(one.p50 * 1000, 1),
+            round(one.p99 * 1000, 1),
+            round(one.micros(one.server)),
+            round(one.micros(one.postgres)),
+            round(one.micros(one.server + one.postgres)),
+        ]
+        for name, one in named
+    ]
+    title = f"Calls of assistants; gateway {found.rest_mib:.0f} MiB before the first call, {found.loaded_mib:.0f} after"
+    return Section(
+        title, ["20 contacts", "calls/s", "p50 ms", "p99 ms", "gateway µs", "PostgreSQL µs", "together µs"], rows
+    )
 
 
 def _aims(found: Sequence[Aim]) -> Section:
