@@ -160,13 +160,24 @@ async def serve_bare_sdk() -> None:
         content = [{"type": "text", "text": text}]
         return {"content": content, "structuredContent": answer, "isError": False, "resultType": "complete"}
 
-    server: Any = Server("bare", on_list_tools=list_tools, on_call_tool=call_tool)  # type: ignore[arg-type]
+    server: Any = Server(
+        "bare",
+        get_tool_input_schema={_TOOL: tool["inputSchema"]}.get,  # type: ignore[arg-type]
+        on_list_tools=list_tools,  # type: ignore[arg-type]
+        on_call_tool=call_tool,  # type: ignore[arg-type]
+    )
     server.middleware.clear()
     manager = StreamableHTTPSessionManager(server, stateless=True, json_response=True)
     async with manager.run():
         listener = socket.create_server(("127.0.0.1", 0), backlog=2048)
         config = uvicorn.Config(
-            manager.handle_request, http="httptools", ws="none", lifespan="off", access_log=False, log_config=None
+            manager.handle_request,
+            interface="asgi3",  # a bound method is not recognized as such
+            http="httptools",
+            ws="none",
+            lifespan="off",
+            access_log=False,
+            log_config=None,
         )
         say("ready", port=listener.getsockname()[1])
         await uvicorn.Server(config).serve(sockets=[listener])
