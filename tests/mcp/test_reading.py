@@ -121,6 +121,7 @@ async def test_the_channel_and_what_the_key_may_do(gateway: Gateway) -> None:
         assert shown["kind"] == "official"
         assert "text" in shown["types"]
         assert "A person approves each message." in shown["may"]
+        assert shown["sends_left"] == Policy().sends_per_hour
 
 
 async def test_templates(gateway: Gateway) -> None:

@@ -33,6 +33,7 @@ async def test_a_new_key_makes_drafts(gateway: Gateway, era: str) -> None:
         [listed] = (await mine.ask("list_drafts", state="waiting"))["drafts"]
         assert listed["content"] == {"untrusted": True, "text": "It is ready."}
         assert listed["conversation"] == conversation
+        assert (await mine.ask("get_channel"))["sends_left"] == Policy().sends_per_hour - 1
     assert await left(gateway) == []
 
 

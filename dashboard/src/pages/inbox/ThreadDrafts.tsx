@@ -9,7 +9,7 @@ import type { Conversation } from "./queries";
 /** The drafts that wait in a conversation, below its messages. */
 export function ThreadDrafts({ conversation }: { conversation: Conversation }) {
   const { data: waiting = [], error } = useWaitingDrafts(conversation.id);
-  const [held, setHeld] = useState<Draft | null>(null); // stays while its dialog is open, whoever decides
+  const [held, setHeld] = useState<Draft | null>(null); // stays while its dialog is open, even if someone else decides
   const [lost, setLost] = useState<string[]>([]); // somebody else has decided while it was shown
   const forget = useCallback((id: string) => setLost((before) => before.filter((one) => one !== id)), []);
   const shown = held && !waiting.some(({ id }) => id === held.id) ? [...waiting, held] : waiting;

@@ -10,6 +10,7 @@ from gatepost.mcp.tool_call import Call
 from gatepost.model import ids
 from gatepost.model.mcp_policy import sentences
 from gatepost.networks.kinds import NETWORK_KINDS
+from gatepost.services.mcp_access import read_use
 from gatepost.store.channels import get_pace
 from gatepost.store.links import get_link
 
@@ -47,6 +48,7 @@ class ChannelView(Answer, frozen=True):
     name: Outside | None
     state: str
     types: list[str]
+    sends_left: int  # messages and drafts of this key in this hour
     templates: bool = False
     window: bool = False
     reason: str | None = None
@@ -68,6 +70,7 @@ async def get_channel(given: GetChannel, call: Call) -> ChannelView:
     pace = msgspec.json.decode(await get_pace(call.db, config.id), type=_Pace)
     link = await get_link(call.db, config.id) if kind.linked else None
     limits = call.context.limits(config, link, call.now)
+    use = await read_use(call.db, call.caller, call.now)
     tier = pace.tier or _Tier(limits.tier or None, 0, limits.tier or None)
     return ChannelView(
         id=ids.format_id("ch", config.id),
@@ -85,5 +88,6 @@ async def get_channel(given: GetChannel, call: Call) -> ChannelView:
         new_conversations_left=tier.free,
         waits_because=pace.waiting.because if pace.waiting else None,
         waits_until=pace.waiting.until if pace.waiting else None,
-        may=tuple(sentences(call.policy)),
+        may=tuple(sentences(use.policy)),
+        sends_left=0 if use.policy.mode == "read" else max(0, use.policy.sends_per_hour - use.sent_last_hour),
     )
