@@ -15,7 +15,7 @@ from gatepost.services.contacts import ContactService
 from gatepost.services.templates import access_template
 
 SCHEME = "gatepost://"
-MIME_TYPE = "application/json"
+MIME_TYPE = "text/plain"  # JSON after a sentence about the words from outside
 _FIELDS_MAX = 50
 _Read = Callable[[str, Call], Awaitable[Any]]
 
