@@ -138,8 +138,11 @@ def make_drafts(database_url: str, channel: str, *bodies: str) -> list[str]:
         async with opened(database_url) as db:
             caller = await get_operator(db, channel_id)
             assert caller
-            now = SystemClock().now()
-            made = [await create_draft(db, caller, SendRequest(PERSON, body), now) for body in bodies]
+            now, apart = SystemClock().now(), timedelta(milliseconds=1)  # the order of ids of one millisecond is random
+            made = [
+                await create_draft(db, caller, SendRequest(PERSON, body), now + n * apart)
+                for n, body in enumerate(bodies)
+            ]
             return [ids.format_id("drf", draft.id) for draft in made]
 
     return asyncio.run(make())

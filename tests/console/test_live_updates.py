@@ -3,6 +3,7 @@
 from playwright.async_api import Page, Route, expect
 
 from tests.console.visitor import PASSWORD, Visitor, add_person, visiting
+from tests.gateway.checks import until
 from tests.running_gateway import Gateway, running_gateway
 
 STREAM = "**/api/v1/account/stream*"
@@ -73,6 +74,11 @@ async def test_two_tabs_have_one_connection_and_the_second_goes_on_alone(gateway
         await visitor.open("/healthz")  # the first tab leaves
         await add_contact(gateway, 2)  # before, while or after the second tab takes over
         await seen(other, "Person 2")
+
+        async def again() -> bool:  # the browser reports its requests later than it shows their answers
+            return len(opened) > 1
+
+        await until(again)
         assert len(opened) == 2
         assert other.problems == []
         visitor.problems = [one for one in visitor.problems if not one.startswith("a window was opened")]

@@ -168,8 +168,8 @@ async def test_a_new_quality_and_tier_are_reported_once(gateway: Gateway) -> Non
 async def test_a_reading_that_is_older_than_a_report_is_not_saved(gateway: Gateway) -> None:
     asked_at = gateway.clock.now()
     await asyncio.sleep(0.002)  # times are stored in milliseconds
-    await gateway.sandbox("POST", f"{CONTROL}/tier", {"tier": 10_000})
-    await until_news(gateway, 1)
+    await report_number(gateway, "tier", {"tier": 10_000})
+    assert len(await news(gateway)) == 1
     id_ = ids.parse_id("ch", gateway.channel)
     assert id_ is not None
     channel = await get_config(gateway.db, id_)

@@ -104,6 +104,14 @@ def http_server(respond: Respond, port: int = 0) -> Iterator[str]:
                     connection.shutdown(socket.SHUT_RDWR)
 
 
+# A shell starts background programs so that they ignore Ctrl-C, and so would the programs that they start.
+_START = """
+import runpy, signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
+runpy.run_module("gatepost.cli", run_name="__main__")
+"""
+
+
 class RelayProcess:
     """A running `gatepost mcp`."""
 
@@ -150,7 +158,7 @@ def relay(url: str | None, *arguments: str, key: str = KEY, **environment: str) 
     """Run `gatepost mcp` for a gateway."""
     given = {"GATEPOST_KEY": key, **({"GATEPOST_URL": url} if url else {}), **environment}
     kept = {name: value for name, value in os.environ.items() if not name.startswith("GATEPOST_")}
-    command = [sys.executable, "-m", "gatepost.cli", "mcp", *arguments]
+    command = [sys.executable, "-c", _START, "mcp", *arguments]
     pipe = subprocess.PIPE
     with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, env={**kept, **given}) as process:
         try:

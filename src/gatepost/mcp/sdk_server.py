@@ -9,7 +9,7 @@ from mcp.server.caching import CacheHint
 from mcp.server.lowlevel.server import Server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.shared.exceptions import MCPError
-from mcp_types import INTERNAL_ERROR, INVALID_PARAMS, CallToolRequestParams
+from mcp.types import INTERNAL_ERROR, INVALID_PARAMS, CallToolRequestParams
 
 from gatepost import __version__
 from gatepost.mcp.calls import OTHER, call_resource, call_tool, find_tool

@@ -1,7 +1,7 @@
 /** Focus in sheets and menus. */
 
 import type { RefObject } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 
 const FOCUSABLE =
   "a[href], button:not(:disabled), input:not(:disabled), textarea:not(:disabled), select, summary, video, audio, [tabindex]";
@@ -18,7 +18,8 @@ export function useFocusTrap<E extends HTMLElement>(onClose: () => void): RefObj
   const ref = useRef<E>(null);
   const close = useRef(onClose);
   close.current = onClose;
-  useEffect(() => {
+  useLayoutEffect(() => {
+    // before it is seen: a key that is pressed at once must reach it
     const root = ref.current;
     if (!root) return;
     const first = root.querySelector<HTMLElement>("[data-autofocus]") ?? focusables(root)[0] ?? root;
