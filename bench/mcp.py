@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import psutil
 import uvicorn
 import uvloop
 
@@ -52,7 +51,6 @@ _HEADERS = {
     "mcp-method": "tools/call",
     "mcp-name": _TOOL,
 }
-_SDK = "pydantic_core"  # the native part of the SDK's largest dependency
 
 
 class McpFindings(msgspec.Struct, frozen=True, kw_only=True):
@@ -64,7 +62,6 @@ class McpFindings(msgspec.Struct, frozen=True, kw_only=True):
     many: Sample
     rest_mib: float  # memory before the first call
     loaded_mib: float  # after it
-    loaded_at_start: bool  # whether the SDK was loaded before anybody called
 
     @property
     def ratio(self) -> float:
@@ -81,7 +78,7 @@ async def measure_mcp(folder: Path, seconds: float, tell: Tell) -> McpFindings:
         tenant = await make_tenant(gateway, config)
         await meet_recipients(gateway, tenant)
         key = await _assistant_key(gateway, tenant)
-        before, loaded = resident(gateway.process) / MIB, _has_sdk(gateway.process)
+        before = resident(gateway.process) / MIB
         tell("mcp: the first call, which loads the SDK")
         await _calls(gateway, key, 1, requests=1)
         after = resident(gateway.process) / MIB
@@ -99,9 +96,7 @@ async def measure_mcp(folder: Path, seconds: float, tell: Tell) -> McpFindings:
         call, rest, bare = (measure.merge(samples) for samples in zip(*rounds, strict=True))
         tell(f"mcp: {CALLERS} callers")
         many = await _calls(gateway, key, CALLERS, seconds=seconds)
-    return McpFindings(
-        call=call, rest=rest, sdk=bare, many=many, rest_mib=before, loaded_mib=after, loaded_at_start=loaded
-    )
+    return McpFindings(call=call, rest=rest, sdk=bare, many=many, rest_mib=before, loaded_mib=after)
 
 
 async def _assistant_key(gateway: Gateway, tenant: Tenant) -> str:
@@ -126,10 +121,6 @@ async def _questions(gateway: Gateway, tenant: Tenant, seconds: float) -> Sample
     path = f"/api/v1/contacts?limit={_LIMIT}"
     options = {"path": path, "method": "GET", "connections": 1, "key": tenant.key, "recipients": 1}
     return await measure.load(gateway.port, gateway.cpu, seconds=seconds, **options)
-
-
-def _has_sdk(process: psutil.Process) -> bool:
-    return any(_SDK in mapped.path for mapped in process.memory_maps())
 
 
 @asynccontextmanager

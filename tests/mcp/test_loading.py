@@ -7,7 +7,7 @@ START = """
 import sys, gatepost.app, gatepost.cli.root
 from gatepost.api.app import _framework
 _framework(1_000_000, False, figures=True)
-print(*sorted({"mcp", "mcp_types", "pydantic", "httpx2"} & set(sys.modules)))
+print(*sorted({"mcp", "mcp_types", "httpx2", "sse_starlette"} & set(sys.modules)))
 """
 
 

@@ -7,8 +7,6 @@ from litestar import Litestar, Request, Response, Router
 from litestar.connection import ASGIConnection
 from litestar.di import Provide
 from litestar.handlers import BaseRouteHandler
-from litestar.plugins import PluginProtocol
-from litestar.plugins.core import MsgspecDIPlugin
 from litestar.types import Scope
 
 from gatepost.access.access_recheck import remember_access
@@ -210,14 +208,6 @@ REFERENCE: list[Any] = [
 ]
 
 
-class Framework(Litestar):
-    """Litestar without its plugins for pydantic, which the MCP SDK installs: they would import it at the start."""
-
-    @staticmethod
-    def _get_default_plugins(plugins: list[PluginProtocol]) -> list[PluginProtocol]:
-        return [*plugins, MsgspecDIPlugin()]
-
-
 def create_app(gateway: ApiContext, *, public_only: bool = False) -> Dispatcher:
     """Return the ASGI app of a process."""
     app = _framework(gateway.body_limit, public_only, figures=bool(gateway.figures.token))
@@ -230,7 +220,7 @@ def _framework(body_limit: int, public_only: bool, *, figures: bool) -> Litestar
     """Return the framework with all routes. It is slow to create, and cached: each request carries its own gateway."""
     operator = [*HEALTH, *FIGURES] if figures else HEALTH  # without a token the route does not exist
     customers = [] if public_only else [*docs_pages.ROUTES, *REFERENCE, *ROUTES]
-    app = Framework(
+    app = Litestar(
         [
             Router("/", route_handlers=[*operator, *customers], guards=[admit]),
         ],
