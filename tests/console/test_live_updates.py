@@ -56,12 +56,23 @@ async def test_nothing_is_missing_after_a_cut(gateway: Gateway) -> None:
         await visitor.page.unroute(STREAM)
 
 
+async def until_opened(opened: list[str], count: int) -> None:
+    """Wait until the pages have opened as many streams, and no more."""
+
+    async def enough() -> bool:
+        return len(opened) >= count
+
+    await until(enough)
+    assert len(opened) == count
+
+
 async def test_two_tabs_have_one_connection_and_the_second_goes_on_alone(gateway: Gateway) -> None:
     async with visiting(gateway) as visitor:
         opened: list[str] = []
         context = visitor.page.context
         context.on("request", lambda request: opened.append(request.url) if "/account/stream" in request.url else None)
         await visitor.sign_in("/contacts")
+        await until_opened(opened, 1)  # by the first tab
         async with visitor.page.expect_popup() as popup:
             await visitor.page.evaluate("void window.open('/contacts')")
         page = await popup.value
@@ -74,12 +85,7 @@ async def test_two_tabs_have_one_connection_and_the_second_goes_on_alone(gateway
         await visitor.open("/healthz")  # the first tab leaves
         await add_contact(gateway, 2)  # before, while or after the second tab takes over
         await seen(other, "Person 2")
-
-        async def again() -> bool:  # the browser reports its requests later than it shows their answers
-            return len(opened) > 1
-
-        await until(again)
-        assert len(opened) == 2
+        await until_opened(opened, 2)  # the browser reports its requests later than it shows their answers
         assert other.problems == []
         visitor.problems = [one for one in visitor.problems if not one.startswith("a window was opened")]
 
