@@ -4,7 +4,7 @@ import { signal } from "@preact/signals";
 import { type ComponentChild, createContext } from "preact";
 import { useContext } from "preact/hooks";
 import { messageOf, path, post } from "../shared/api";
-import { putChat, putMessage } from "../shared/store";
+import { knownChat, putAnswer, putMessage } from "../shared/store";
 import type { Chat, Message } from "../shared/types";
 import type { Send } from "./types";
 
@@ -85,8 +85,9 @@ export class OpenChat {
   /** Change the chat: block, report, stop marketing. */
   readonly change = (action: string, body: object = {}): Promise<boolean> =>
     this.phone.attempt(async () => {
+      const before = knownChat(this.phone.person, this.number);
       const chat = await post<Chat | null>(this.path(action), body);
-      if (chat?.number) putChat(chat);
+      if (chat?.number) putAnswer(chat, before);
     });
 
   private path(action: string): string {

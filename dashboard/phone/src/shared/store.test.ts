@@ -153,3 +153,17 @@ test("only a new message of the business rings", () => {
   arrive(6);
   expect(rung).toEqual([1, 3, 5]);
 });
+
+test("an answer that was on its way does not hide what the feed told meanwhile", async () => {
+  const page = `/control/chats/${ANA}/7?limit=50`;
+  answers[page] = { chat: chat("7", null), messages: [], more: false };
+  let release = () => {};
+  gates[page] = new Promise((resolve) => {
+    release = resolve;
+  });
+  const thread = threadOf(ANA, "7");
+  receive("chat", { chat: chat("7", null, { typing: true }) });
+  release();
+  await vi.waitFor(() => expect(thread.messages.value).toEqual([]));
+  expect(chatOf(ANA, "7")?.typing).toBe(true);
+});

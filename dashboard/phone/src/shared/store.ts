@@ -48,11 +48,12 @@ export class Thread {
   /** Reads the newest messages. */
   async load(): Promise<void> {
     const epoch = ++this.epoch;
+    const before = knownChat(this.person, this.number);
     this.late = [];
     this.reading = true;
     try {
       const page = await this.page(`?limit=${PAGE}`);
-      if (epoch === this.epoch) this.show(page);
+      if (epoch === this.epoch) this.show(page, before);
     } catch (error) {
       if (epoch === this.epoch) this.problem.value = messageOf(error);
     }
@@ -82,9 +83,9 @@ export class Thread {
     return get(path`chats/${this.person}/${this.number}` + query);
   }
 
-  private show(page: { chat: Chat; messages: Message[]; more: boolean }): void {
+  private show(page: { chat: Chat; messages: Message[]; more: boolean }, before: Chat | undefined): void {
     batch(() => {
-      if (!this.late.length) putChat(page.chat);
+      putAnswer(page.chat, before);
       this.messages.value = merge(page.messages, this.late);
       this.late = [];
       this.more.value = page.more;
@@ -105,7 +106,17 @@ export function threadOf(person: string, number: string): Thread {
   return thread;
 }
 
-/** Shows a chat as an answer of the API returned it. */
+/** Returns a chat as it is shown now. */
+export function knownChat(person: string, number: string): Chat | undefined {
+  return chats.peek().get(chatKey(person, number));
+}
+
+/** Shows a chat as an answer of the API returned it, unless the feed told of a newer one since the request began. */
+export function putAnswer(chat: Chat, before: Chat | undefined): void {
+  if (knownChat(chat.person, chat.number.id) === before) putChat(chat);
+}
+
+/** Shows a chat. */
 export function putChat(chat: Chat): void {
   chats.value = new Map(chats.value).set(chatKey(chat.person, chat.number.id), chat);
 }
