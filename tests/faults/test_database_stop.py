@@ -1,33 +1,20 @@
 """The database goes away under a running gateway, and comes back: nothing is promised meanwhile, nothing is lost."""
 
 import asyncio
-import shutil
-from collections.abc import AsyncIterator
-
-import pytest
 
 from gatepost.store.embedded import EmbeddedPostgres
 from gatepost.store.migrate import migrate
-from tests.conftest import Receiver, scratch_folder
+from tests.conftest import Receiver
 from tests.faults.callbacks import post_callback, text
 from tests.faults.clients import Clients, Order, plan
+from tests.faults.own_server import server
 from tests.faults.run_records import check, find_in_doubt, read_records, until_settled
 from tests.faults.stage import Stage, running_stage
 from tests.patience import PATIENCE
 
+__all__ = ["server"]
+
 HUNG = "5511966660000"
-
-
-@pytest.fixture
-async def server() -> AsyncIterator[EmbeddedPostgres]:
-    """A database server that this test may stop."""
-    data = scratch_folder()
-    one = EmbeddedPostgres(data)
-    try:
-        yield one
-    finally:
-        await one.stop()
-        shutil.rmtree(data)
 
 
 async def test_the_gateway_says_so_and_comes_back_by_itself(server: EmbeddedPostgres, receiver: Receiver) -> None:

@@ -16,7 +16,7 @@ from gatepost.model.mcp_verdict import PolicyRefused
 from gatepost.networks.base import Network
 from gatepost.services import assistant_changes as changes
 from gatepost.services.labels import LabelService, NewLabel, create_label
-from gatepost.services.mcp_access import check_reading, read_use
+from gatepost.services.mcp_access import check_reading, count_sends_left
 from gatepost.store.channels import ChannelConfig
 from gatepost.store.contacts.changes import delete_contact, merge_contacts
 from gatepost.store.mcp.handovers import list_handovers
@@ -276,13 +276,16 @@ async def test_reading_marks_are_shown_after_the_commit(stage: Stage) -> None:
 
 async def test_reading_stops_with_the_policy(stage: Stage) -> None:
     assistant, _, _ = await started(stage, replace(SEND, sends_per_hour=2))
-    assert (await check_reading(stage.db, assistant.caller, NOW)).mode == "send"
+    policy = await check_reading(stage.db, assistant.caller, NOW)
+    assert (policy.mode, policy.sends_per_hour) == ("send", 2)
     with pytest.raises(PolicyRefused) as refused:
         await check_reading(stage.db, assistant.caller, NOW, files=True)
     assert refused.value.rule == "files"
     await assistant.send(ANA)
-    use = await read_use(stage.db, assistant.caller, NOW)
-    assert (use.stopped, use.sent_last_hour, use.policy.sends_per_hour) == (False, 1, 2)
+    assert await count_sends_left(stage.db, assistant.caller, policy, NOW) == 1
+    await assistant.send(ANA, "And another one")
+    assert await count_sends_left(stage.db, assistant.caller, policy, NOW) == 0
+    assert await count_sends_left(stage.db, assistant.caller, Policy(mode="read"), NOW) == 0
     await assistant.allow(Policy(ends_at=NOW))
     with pytest.raises(PolicyRefused):
         await check_reading(stage.db, assistant.caller, NOW)

@@ -2,7 +2,6 @@
 
 import asyncio
 import itertools
-import shutil
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -17,10 +16,13 @@ from gatepost.model.mcp_policy import Policy
 from gatepost.store.embedded import EmbeddedPostgres
 from gatepost.store.migrate import migrate
 from gatepost.store.pool import Database
-from tests.conftest import scratch_folder, serve_config
+from tests.conftest import serve_config
+from tests.faults.own_server import server
 from tests.mcp.assistant import ERAS, Assistant, assistant, mcp_key, set_policy, write
 from tests.patience import patience
 from tests.running_gateway import Gateway, gateway_config, running_gateway
+
+__all__ = ["server"]
 
 
 class Balancer(httpx2.AsyncHTTPTransport):
@@ -81,18 +83,6 @@ async def test_two_nodes_take_turns_and_one_restarts(gateway: Gateway, era: str)
                 balancer.use(third)
                 assert await mine.ask("list_labels") == before
                 assert await mine.ask("send_text", conversation=conversation, text="It is ready.") == again
-
-
-@pytest.fixture
-async def server() -> AsyncIterator[EmbeddedPostgres]:
-    """A database server that this test may stop."""
-    data = scratch_folder()
-    one = EmbeddedPostgres(data)
-    try:
-        yield one
-    finally:
-        await one.stop()
-        shutil.rmtree(data)
 
 
 async def test_without_the_database_nothing_is_sent(server: EmbeddedPostgres) -> None:

@@ -17,10 +17,10 @@ from gatepost.api.context import ApiContext
 from gatepost.api.hot_routes import read_all
 from gatepost.api.json_body import check_json
 from gatepost.model.errors import BadRequest, Forbidden
+from gatepost.model.mcp_call import REQUEST_MAX
 
 PATH = "/mcp"
 SCOPE = "mcp"
-BODY_MAX = 1024 * 1024  # bytes
 VALUES_MAX = 20_000  # in the JSON of a body: the SDK reads each of them on the event loop
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
@@ -35,7 +35,7 @@ async def serve_mcp(gateway: ApiContext, scope: HTTPScope, receive: Receive, sen
     caller, left = await gateway.gate.admit(authorization, SCOPE, address)
     scope.setdefault("state", {}).update(caller=caller, left=left)
     check_json(headers.get(b"content-type"))
-    body = await read_all(headers, receive, BODY_MAX)
+    body = await read_all(headers, receive, REQUEST_MAX)
     check_values(body)
     scope["state"]["size"] = len(body)
     await gateway.gate.check(authorization, SCOPE)  # the body may have taken long

@@ -20,10 +20,10 @@ import msgspec
 
 from gatepost import __version__
 from gatepost.cli.mcp_http import Canceled, Exchange, McpEndpoint, NotConnected, ResponseLost, read_events
+from gatepost.model.mcp_call import REQUEST_MAX
 
-LINE_MAX = 1_048_576
 AT_ONCE = 256
-_READ_MAX = 8 * LINE_MAX  # a longer line is not read to the end, so that its id is not known
+_READ_MAX = 8 * REQUEST_MAX  # a longer line is not read to the end, so that its id is not known
 _LAST_ANSWERS = 30.0  # how long to wait for answers after stdin has ended
 
 # JSON-RPC error codes. The last two are free for implementations.
@@ -64,8 +64,8 @@ class Relay:
             thread.join(_LAST_ANSWERS)
 
     def _take(self, line: bytes) -> None:
-        if len(line) > LINE_MAX:
-            note = f"The message is longer than {LINE_MAX:,} bytes, the most that the gateway takes."
+        if len(line) > REQUEST_MAX:
+            note = f"The message is longer than {REQUEST_MAX:,} bytes, the most that the gateway takes."
             self._fail(_id_of(line), INVALID_REQUEST, note, code="body_too_large")
             return
         try:

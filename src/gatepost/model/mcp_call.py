@@ -9,6 +9,7 @@ import msgspec
 CallOutcome = Literal["done", "sent", "draft", "dry_run", "repeated", "refused", "failed"]
 CALL_OUTCOMES: tuple[CallOutcome, ...] = get_args(CallOutcome)
 Transport = Literal["http", "stdio"]
+REQUEST_MAX = 1024 * 1024  # bytes of a request, over HTTP and stdio
 CLIENT_MAX = 100
 ARGUMENTS_MAX = 4096  # bytes of the arguments that are recorded
 _TEXT_MAX = 200  # characters of each string in them

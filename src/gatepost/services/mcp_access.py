@@ -3,22 +3,12 @@
 from datetime import datetime
 from uuid import UUID
 
-import msgspec
-
 from gatepost.model.account import Caller
 from gatepost.model.mcp_policy import Policy
 from gatepost.model.mcp_verdict import check_verdict, judge_call, judge_file
 from gatepost.store.mcp.facts import list_sent
 from gatepost.store.mcp.policies import read_policies
 from gatepost.store.pool import Database
-
-
-class KeyUse(msgspec.Struct, frozen=True):
-    """The policy of a key, and what it has used of its hour."""
-
-    policy: Policy
-    stopped: bool
-    sent_last_hour: int
 
 
 async def check_reading(db: Database, caller: Caller, now: datetime, *, files: bool = False) -> Policy:
@@ -30,10 +20,9 @@ async def check_reading(db: Database, caller: Caller, now: datetime, *, files: b
     return found.policies[key_id]
 
 
-async def read_use(db: Database, caller: Caller, now: datetime) -> KeyUse:
-    """Return the policy of a key with its use, also if it is stopped."""
-    key_id = caller.principal.id
-    found = await read_policies(db, caller.channel_id, [key_id])
-    policy = found.policies[key_id]
-    sent = await list_sent(db, key_id, now, policy.sends_per_hour)
-    return KeyUse(policy, found.stopped, len(sent))
+async def count_sends_left(db: Database, caller: Caller, policy: Policy, now: datetime) -> int:
+    """Return how many messages and drafts the policy still allows a key in this hour."""
+    if policy.mode == "read":
+        return 0
+    sent = await list_sent(db, caller.principal.id, now, policy.sends_per_hour)
+    return policy.sends_per_hour - len(sent)

@@ -10,7 +10,7 @@ from gatepost.mcp.tool_call import Call
 from gatepost.model import ids
 from gatepost.model.mcp_policy import sentences
 from gatepost.networks.kinds import NETWORK_KINDS
-from gatepost.services.mcp_access import read_use
+from gatepost.services.mcp_access import count_sends_left
 from gatepost.store.channels import get_pace
 from gatepost.store.links import get_link
 
@@ -70,7 +70,6 @@ async def get_channel(given: GetChannel, call: Call) -> ChannelView:
     pace = msgspec.json.decode(await get_pace(call.db, config.id), type=_Pace)
     link = await get_link(call.db, config.id) if kind.linked else None
     limits = call.context.limits(config, link, call.now)
-    use = await read_use(call.db, call.caller, call.now)
     tier = pace.tier or _Tier(limits.tier or None, 0, limits.tier or None)
     return ChannelView(
         id=ids.format_id("ch", config.id),
@@ -88,6 +87,6 @@ async def get_channel(given: GetChannel, call: Call) -> ChannelView:
         new_conversations_left=tier.free,
         waits_because=pace.waiting.because if pace.waiting else None,
         waits_until=pace.waiting.until if pace.waiting else None,
-        may=tuple(sentences(use.policy)),
-        sends_left=0 if use.policy.mode == "read" else max(0, use.policy.sends_per_hour - use.sent_last_hour),
+        may=tuple(sentences(call.policy)),
+        sends_left=await count_sends_left(call.db, call.caller, call.policy, call.now),
     )
