@@ -19,12 +19,14 @@ from bench.data_folder import data_folder, file_system, fsync_seconds
 from bench.history import MANY, measure_history
 from bench.hostile import measure_hostile
 from bench.life import measure_life
+from bench.life_channels import measure_life_channels
 from bench.mcp import measure_mcp
 from bench.measurements import Findings, Machine
 from bench.pages import measure_pages
 from bench.processes import ROOT, BenchFailed, cpu_of_family
 from bench.report import show, write
 from bench.screen import measure_screen
+from bench.several import measure_several
 from bench.start import measure_start
 from bench.throughput import measure_throughput
 from bench.webhooks import measure_webhooks
@@ -36,9 +38,11 @@ PARTS = (
     "history",
     "hostile",
     "life",
+    "lives",
     "mcp",
     "memory",
     "pages",
+    "processes",
     "screen",
     "start",
     "throughput",
@@ -70,7 +74,7 @@ async def measure(options: argparse.Namespace, tell: Tell) -> Findings:
     wanted = PARTS if options.part == "all" else (options.part,)
     busy, begun = Busy(), datetime.now(UTC)
     accept = channels = dashboard = history = hostile = life = mcp = memory = None
-    pages = screen = start = throughput = webhooks = None
+    life_channels = pages = screen = several = start = throughput = webhooks = None
     with data_folder() as folder:
         kind, fsync = file_system(folder), fsync_seconds(folder)
         if "accept" in wanted:
@@ -81,6 +85,9 @@ async def measure(options: argparse.Namespace, tell: Tell) -> Findings:
             start = await measure_start(folder, tell)
         if "life" in wanted or "memory" in wanted:
             life, memory = await measure_life(folder, options.messages, options.seconds, tell, floors="life" in wanted)
+    if "life" in wanted or "lives" in wanted:
+        with data_folder() as folder:
+            life_channels = await measure_life_channels(folder, options.messages, tell)
     if "throughput" in wanted:
         with data_folder() as folder:
             throughput = await measure_throughput(folder, options.hold, tell)
@@ -102,6 +109,8 @@ async def measure(options: argparse.Namespace, tell: Tell) -> Findings:
     if "mcp" in wanted:
         with data_folder() as folder:
             mcp = await measure_mcp(folder, options.seconds, tell)
+    if "processes" in wanted:
+        several = await measure_several(options.seconds, tell)
     if "webhooks" in wanted:
         webhooks = await measure_webhooks(options.seconds, tell)
     machine = Machine(
@@ -121,10 +130,12 @@ async def measure(options: argparse.Namespace, tell: Tell) -> Findings:
         history=history,
         hostile=hostile,
         life=life,
+        life_channels=life_channels,
         mcp=mcp,
         memory=memory,
         pages=pages,
         screen=screen,
+        several=several,
         start=start,
         throughput=throughput,
         webhooks=webhooks,

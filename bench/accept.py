@@ -1,6 +1,6 @@
 """Durable accepts: rate and latency, compared with baselines measured in the same run."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 
 import msgspec
@@ -27,6 +27,7 @@ class AcceptRow(msgspec.Struct, frozen=True):
     accept: Sample
     server: Sample
     batch: Sample
+    raw: Sample
     direct: Sample
 
 
@@ -68,8 +69,12 @@ async def measure_accept(seconds: float, tell: Tell) -> AcceptFindings:
 
 
 async def _against_floors(gateway: Gateway, tenant: Tenant, seconds: float, tell: Tell) -> AcceptFindings:
-    async with floor(gateway, "server") as server, floor(gateway, "batch") as batch:
-        rows = [await _row(gateway, tenant, server, batch, n, seconds, tell) for n in CONNECTIONS]
+    async with (
+        floor(gateway, "server") as server,
+        floor(gateway, "batch") as batch,
+        floor(gateway, "batch", "raw") as raw,
+    ):
+        rows = [await _row(gateway, tenant, (batch, raw, server), n, seconds, tell) for n in CONNECTIONS]
     most = CONNECTIONS[-1]
     tell(f"accept: {most} connections, recipients never seen before")
     wished = {"connections": most, "key": tenant.key, "first": FIRST + RECIPIENTS, "recipients": _STRANGERS}
@@ -85,7 +90,7 @@ async def _on_framework(gateway: Gateway, kind: str, connections: int, seconds: 
 
 
 async def _row(
-    gateway: Gateway, tenant: Tenant, server: Floor, batch: Floor, connections: int, seconds: float, tell: Tell
+    gateway: Gateway, tenant: Tenant, floors: Sequence[Floor], connections: int, seconds: float, tell: Tell
 ) -> AcceptRow:
     """Measure in alternating rounds, so that other load on the machine affects all measurements equally."""
     rounds: list[list[Sample]] = []
@@ -95,11 +100,10 @@ async def _row(
         rounds.append(
             [
                 await measure.load(gateway.port, gateway.cpu, seconds=each, key=tenant.key, **wished),
-                await measure.load(batch.port, batch.cpu, seconds=each, **wished),
-                await measure.load(server.port, server.cpu, seconds=each, **wished),
+                *[await measure.load(one.port, one.cpu, seconds=each, **wished) for one in floors],
             ]
         )
-    accept, batched, alone = (measure.merge(samples) for samples in zip(*rounds, strict=True))
+    accept, batched, raw, alone = (measure.merge(samples) for samples in zip(*rounds, strict=True))
     tell(f"floor: batches of {connections} without a server")
     direct = await measure.loop(
         "direct",
@@ -110,4 +114,4 @@ async def _row(
         account=tenant.account_id,
         batch=connections,
     )
-    return AcceptRow(connections, accept, alone, batched, direct)
+    return AcceptRow(connections, accept, alone, batched, raw, direct)

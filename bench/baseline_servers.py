@@ -3,7 +3,8 @@
     server   uvicorn: decode the send request, answer                     (no database)
     batch    the same, and a group commit of one plain row per request    (no features)
 
-Each uses a plain ASGI handler, like the gateway's hot routes, or Litestar, like its other routes.
+Each uses a plain ASGI handler, or Litestar, like most of the gateway's routes. `batch` also runs without an HTTP
+server: a protocol that splits requests by their length and reads no header but that one.
 Runs in its own process: `python -m bench.baseline_servers`.
 """
 
@@ -12,7 +13,7 @@ import asyncio
 import socket
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, cast
 from uuid import UUID
 
 import msgspec
@@ -20,6 +21,7 @@ import uvicorn
 import uvloop
 from litestar import Litestar, MediaType, Request, Response, post
 
+from bench.load import answer_end
 from bench.processes import end_with_parent, say
 from gatepost.model import ids
 from gatepost.model.message import check_send
@@ -109,9 +111,48 @@ def litestar_app(keep: Keep) -> Any:
     return Litestar([send], openapi_config=None, logging_config=None)
 
 
+class RawConnection(asyncio.Protocol):
+    """A connection without an HTTP server. The next request comes after the answer, as in `bench/load.py`."""
+
+    def __init__(self, keep: Keep, response: bytes) -> None:
+        self._keep = keep
+        self._response = response
+        self._held = b""
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)  # uvloop's own class has no common ancestor
+
+    def data_received(self, data: bytes) -> None:
+        self._held += data
+        end = answer_end(self._held)
+        if end:
+            request, self._held = self._held[:end], self._held[end:]
+            task = asyncio.create_task(self._answer(request[request.index(b"\r\n\r\n") + 4 :]))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+    async def _answer(self, body: bytes) -> None:
+        await self._keep(_decode_send(body))
+        if not self._transport.is_closing():  # the load ends while requests are in flight
+            self._transport.write(self._response)
+
+
+async def serve_raw(keep: Keep) -> None:
+    """Serve without an HTTP server."""
+    answer = usual_answer()
+    response = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n" % len(answer)
+    loop = asyncio.get_running_loop()
+    server = await loop.create_server(lambda: RawConnection(keep, response + answer), "127.0.0.1", 0, backlog=2048)
+    say("ready", port=server.sockets[0].getsockname()[1])
+    await server.serve_forever()
+
+
 async def serve(options: argparse.Namespace) -> None:
     """Serve with the same uvicorn settings as the gateway."""
     keep = (await Shelf.make(options.dsn)).keep if options.kind == "batch" else keep_nothing
+    if options.stack == "raw":
+        await serve_raw(keep)
     app = litestar_app(keep) if options.stack == "litestar" else asgi_app(keep)
     config = uvicorn.Config(
         app, http="httptools", ws="none", lifespan="off", access_log=False, log_config=None, server_header=False
@@ -124,7 +165,7 @@ async def serve(options: argparse.Namespace) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kind", choices=("server", "batch"), required=True)
-    parser.add_argument("--stack", choices=("asgi", "litestar"), default="asgi")
+    parser.add_argument("--stack", choices=("asgi", "litestar", "raw"), default="asgi")
     parser.add_argument("--dsn", default="")
     end_with_parent()
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:

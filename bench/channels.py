@@ -12,6 +12,7 @@ from bench.tenant import Tenant, add_channels, make_tenant
 CHANNELS = (1, 20, 200)
 CONNECTIONS = 64
 _ROUNDS = 3
+_RECIPIENTS = 2000  # a multiple of each number of channels, so that each channel knows its own
 
 
 class ChannelsRow(msgspec.Struct, frozen=True):
@@ -34,10 +35,19 @@ async def measure_channels(seconds: float, tell: Tell) -> ChannelsFindings:
         async with running_gateway(folder, config, role="api") as gateway:
             tenant = await make_tenant(gateway, config)
             keys = [tenant.key, *await add_channels(gateway, tenant.account_id, CHANNELS[-1] - 1)]
+            await _meet(gateway, keys, tell)
             rounds = [await _round(gateway, keys, seconds / _ROUNDS, n + 1, tell) for n in range(_ROUNDS)]
             rows = [measure.merge([samples[i] for samples in rounds]) for i in range(len(CHANNELS))]
             first = await _first_messages(gateway, tenant, tell)
     return ChannelsFindings([ChannelsRow(n, row) for n, row in zip(CHANNELS, rows, strict=True)], first)
+
+
+async def _meet(gateway: Gateway, keys: list[str], tell: Tell) -> None:
+    """Send a message to all recipients, so that they are known when the measurement begins."""
+    tell(f"channels: meeting {_RECIPIENTS} recipients")
+    for channels in CHANNELS:
+        wished = {"key": ",".join(keys[:channels]), "recipients": _RECIPIENTS, "requests": _RECIPIENTS}
+        await measure.load(gateway.port, gateway.cpu, seconds=60, connections=CONNECTIONS, **wished)
 
 
 async def _round(gateway: Gateway, keys: list[str], seconds: float, turn: int, tell: Tell) -> list[Sample]:
@@ -46,7 +56,7 @@ async def _round(gateway: Gateway, keys: list[str], seconds: float, turn: int, t
     for channels in CHANNELS:
         tell(f"channels: {CONNECTIONS} connections over {channels} channels, round {turn} of {_ROUNDS}")
         used = ",".join(keys[:channels])
-        wished = {"connections": CONNECTIONS, "warm_up": 0.5, "key": used}
+        wished = {"connections": CONNECTIONS, "warm_up": 0.5, "key": used, "recipients": _RECIPIENTS}
         found.append(await measure.load(gateway.port, gateway.cpu, seconds=seconds, **wished))
     return found
 

@@ -33,24 +33,32 @@ class Cpu(msgspec.Struct, frozen=True):
 class Gateway:
     """A running gateway."""
 
-    def __init__(self, process: psutil.Process, data: Path, port: int, ready_after: float) -> None:
-        cluster = find_cluster(data)
-        postmaster = find_postmaster(cluster) if cluster else None
-        dsn = running_dsn(data)
+    def __init__(
+        self, process: psutil.Process, data: Path, port: int, ready_after: float, beside: "Gateway | None" = None
+    ) -> None:
+        cluster = None if beside else find_cluster(data)
+        postmaster = beside.postmaster if beside else find_postmaster(cluster) if cluster else None
+        dsn = beside.dsn if beside else running_dsn(data)
         if postmaster is None or dsn is None:
             raise BenchFailed("The gateway is ready, but its database is not to be found.")
-        self.process, self.postmaster, self.dsn = process, postmaster, dsn
+        self.process = process
+        self.postmaster: psutil.Process = postmaster
+        self.dsn: str = dsn
         self.data, self.port, self.ready_after = data, port, ready_after
 
     def cpu(self) -> Cpu:
-        return Cpu(cpu_of(self.process), cpu_of_family(self.postmaster))
+        children = [one for one in self.process.children() if "gatepost.cli.serve_process" in one.cmdline()]
+        return Cpu(sum(map(cpu_of, [self.process, *children])), cpu_of_family(self.postmaster))
 
 
 @asynccontextmanager
-async def running_gateway(folder: Path, config: Path, role: str = "all") -> AsyncIterator[Gateway]:
-    """Run `gatepost serve` with the embedded database until the end of the block."""
+async def running_gateway(
+    folder: Path, config: Path, role: str = "all", processes: int = 1, beside: Gateway | None = None
+) -> AsyncIterator[Gateway]:
+    """Run `gatepost serve` until the end of the block, with the embedded database or with that of another gateway."""
     port, data, log = free_port(), folder / "data", folder / "gateway.log"
     arguments = ["serve", "--role", role, "--port", str(port), "--data", str(data), "--config", str(config)]
+    arguments += ["--processes", str(processes), *(["--database-url", beside.dsn] if beside else [])]
     with log.open("ab") as said:
         began = time.perf_counter()
         process = await asyncio.create_subprocess_exec(
@@ -65,12 +73,14 @@ async def running_gateway(folder: Path, config: Path, role: str = "all") -> Asyn
         )
     try:
         await _until_ready(process, port)
-        yield Gateway(psutil.Process(process.pid), data, port, time.perf_counter() - began)
+        await _until_all_answer(port, processes)
+        yield Gateway(psutil.Process(process.pid), data, port, time.perf_counter() - began, beside)
     except BenchFailed as failure:
         raise BenchFailed(f"{failure}\nThe gateway said: {log.read_text()[-2000:] or 'nothing'}") from None
     finally:
         await end(process)
-        await _end_database(data)
+        if beside is None:
+            await _end_database(data)
 
 
 def free_port() -> int:
@@ -96,6 +106,19 @@ async def _until_ready(process: asyncio.subprocess.Process, port: int) -> None:
                     return
             await asyncio.sleep(0.01)
     raise BenchFailed("The gateway did not become ready.")
+
+
+async def _until_all_answer(port: int, processes: int) -> None:
+    """Wait until each of several processes has answered: the ids of its requests begin in the same way."""
+    seen: set[str] = set()
+    give_up = time.monotonic() + 60
+    while len(seen) < processes and processes > 1:
+        if time.monotonic() > give_up:
+            raise BenchFailed(f"Only {len(seen)} of {processes} processes answer.")
+        async with new_client() as client:  # a new connection each time
+            answer = await client.get(f"http://127.0.0.1:{port}/healthz").build().send()
+            seen.add(answer.headers["x-request-id"][:20])
+        await asyncio.sleep(0.01)
 
 
 async def _end_database(data: Path) -> None:

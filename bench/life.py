@@ -8,8 +8,10 @@ The baseline is the sum of the parts, measured in the same run: 4 requests serve
 
 import asyncio
 import time
+from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -108,16 +110,18 @@ async def measure_life(
         return LifeFindings(lives, await _floors(gateway, port, seconds, tell)), memory
 
 
-async def register_number(sandbox_url: str, gateway: Gateway, tenant: Tenant) -> None:
-    """Register the number with the network, without limits."""
-    number = {
-        **NUMBER,
+async def register_number(
+    sandbox_url: str, gateway: Gateway, tenant: Tenant, number: Mapping[str, Any] = NUMBER
+) -> None:
+    """Register a number with the network, without limits."""
+    registration = {
+        **number,
         "callback_url": f"http://127.0.0.1:{gateway.port}/callbacks/cloud/{tenant.channel}",
         "limits": {"throughput": None, "pair_interval": None},
         "delays": _DELAYS,
     }
     async with new_client() as client:
-        request = client.post(f"{sandbox_url}/control/numbers").body_bytes(msgspec.json.encode(number))
+        request = client.post(f"{sandbox_url}/control/numbers").body_bytes(msgspec.json.encode(registration))
         answer = await request.headers({"content-type": "application/json"}).build().send()
         if answer.status != 200:
             raise BenchFailed(f"The sandbox refuses the number: {await answer.text()}")

@@ -11,6 +11,7 @@ import json
 import sys
 import time
 from collections.abc import Iterator
+from functools import partial
 from itertools import cycle, islice
 from typing import cast
 
@@ -57,10 +58,11 @@ def quantile(values: list[float], share: float) -> float:
 
 
 class Run:
-    """One measurement: the requests, and the responses within the measured time."""
+    """One measurement: the responses within the measured time."""
 
-    def __init__(self, requests: Iterator[bytes]) -> None:
-        self.requests = requests
+    def __init__(self, rate: float = 0.0) -> None:
+        self._rate = rate
+        self._slots = 0
         self.counting = False
         self.latencies: list[float] = []
         self.failures = 0
@@ -92,6 +94,13 @@ class Run:
         )
         self.done.set_result(None)
 
+    def wait(self) -> float:
+        """Return the seconds until the next request is due; 0 if there is no rate."""
+        if not self._rate:
+            return 0.0
+        self._slots += 1
+        return max(0.0, self._began + self._slots / self._rate - time.perf_counter())
+
     def failed(self, words: str) -> None:
         self.failures += 1
         self.first_failure = self.first_failure or words
@@ -100,8 +109,9 @@ class Run:
 class Connection(asyncio.Protocol):
     """A connection that sends requests without pause."""
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: Run, requests: Iterator[bytes]) -> None:
         self._run = run
+        self._requests = requests
         self._held = b""
         self._asked = 0.0
 
@@ -130,10 +140,15 @@ class Connection(asyncio.Protocol):
             self._run.end()
 
     def _ask(self) -> None:
-        request = next(self._run.requests, None)
+        request = next(self._requests, None)
         if request is None:
             self._transport.close()
-            return
+        elif wait := self._run.wait():
+            asyncio.get_running_loop().call_later(wait, self._send, request)
+        else:
+            self._send(request)
+
+    def _send(self, request: bytes) -> None:
         self._asked = time.perf_counter()
         self._transport.write(request)
 
@@ -152,15 +167,17 @@ async def drive(options: argparse.Namespace) -> None:
     )
     gc.freeze()
     gc.disable()
-    run = Run(islice(cycle(made), options.requests or sys.maxsize))
+    run, shared = Run(options.rate), islice(cycle(made), options.requests or sys.maxsize)
+    keys = len(options.key.split(","))
     loop = asyncio.get_running_loop()
     if options.requests:
         run.begin()
     else:
         loop.call_later(options.warm_up, run.begin)
         loop.call_later(options.warm_up + options.seconds, run.end)
-    for _ in range(options.connections):
-        await loop.create_connection(lambda: Connection(run), "127.0.0.1", options.port)
+    for number in range(options.connections):
+        own = cycle(made[number % keys :: keys]) if options.own_keys else shared
+        await loop.create_connection(partial(Connection, run, own), "127.0.0.1", options.port)
     await run.done
 
 
@@ -172,10 +189,12 @@ def main() -> None:
     parser.add_argument("--headers", default="", help="more headers, as a JSON object")
     parser.add_argument("--key", default="", help="an API key, or several, separated by commas, that take turns")
     parser.add_argument("--body", required=True, help=f"the JSON to send, with {PHONE} for the recipient")
+    parser.add_argument("--own-keys", type=int, default=0, help="1: each connection uses one of the keys only")
     parser.add_argument("--first", type=int, default=FIRST)
     parser.add_argument("--recipients", type=int, default=RECIPIENTS)
     parser.add_argument("--connections", type=int, default=64)
     parser.add_argument("--requests", type=int, default=0)
+    parser.add_argument("--rate", type=float, default=0.0, help="requests per second; 0: as fast as possible")
     parser.add_argument("--seconds", type=float, default=3.0)
     parser.add_argument("--warm-up", type=float, default=0.5)
     end_with_parent()

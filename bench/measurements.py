@@ -10,10 +10,12 @@ from bench.dashboard import FIRST_PAGE_AIM, OPEN_AIM, TASK_AIM, DashboardFinding
 from bench.history import HistoryFindings
 from bench.hostile import AIM, HostileFindings
 from bench.life import LifeFindings
+from bench.life_channels import SpreadFindings
 from bench.mcp import COST_AIM, LATENCY_AIM, McpFindings
 from bench.memory import MemoryFindings
 from bench.pages import PAGES_AIM, PagesFindings
 from bench.screen import SCREEN_AIM, ScreenFindings, p99
+from bench.several import SEVERAL_AIM, SeveralFindings
 from bench.start import StartFindings
 from bench.throughput import ThroughputFindings
 from bench.webhooks import WebhookFindings
@@ -50,10 +52,12 @@ class Findings(msgspec.Struct, frozen=True, kw_only=True):
     history: HistoryFindings | None = None
     hostile: HostileFindings | None = None
     life: LifeFindings | None = None
+    life_channels: SpreadFindings | None = None
     mcp: McpFindings | None = None
     memory: MemoryFindings | None = None
     pages: PagesFindings | None = None
     screen: ScreenFindings | None = None
+    several: SeveralFindings | None = None
     start: StartFindings | None = None
     throughput: ThroughputFindings | None = None
     webhooks: WebhookFindings | None = None
@@ -66,7 +70,7 @@ def aims(findings: Findings) -> list[Aim]:
         row = findings.accept.rows[-1]
         share = row.accept.rate / row.batch.rate
         found.append(Aim("accepts/s at 64 connections", "> 3000", round(row.accept.rate), row.accept.rate > 3000))
-        found.append(Aim("of server+batch at 64 connections", "≥ 0.5", round(share, 2), share >= 0.5))
+        found.append(Aim("of server+batch at 64 connections", "≥ 0.8", round(share, 2), share >= 0.8))
         share = row.accept.rate / findings.accept.framework_batch.rate
         found.append(Aim("of server+batch on Litestar at 64 connections", "≥ 0.5", round(share, 2), share >= 0.5))
     if findings.channels:
@@ -76,12 +80,14 @@ def aims(findings: Findings) -> list[Aim]:
     if findings.life:
         cost = findings.life.lives.cpu_micros
         found.append(Aim("CPU µs of a whole life, PostgreSQL included", "< 3500", round(cost), cost < 3500))
+    if findings.life_channels:
+        found += _spread_aims(findings.life_channels)
     if findings.memory:
         rest = findings.memory.gateway_rest
-        found.append(Aim("gateway MiB at rest", "< 150", round(rest, 1), rest < 150))
+        found.append(Aim("gateway MiB at rest", "≤ 90", round(rest, 1), rest <= 90))
     if findings.start:
         second = findings.start.second
-        found.append(Aim("seconds from second start to ready", "≤ 4", round(second, 2), second <= 4))
+        found.append(Aim("seconds from second start to ready", "≤ 1.5", round(second, 2), second <= 1.5))
     if findings.throughput:
         found += _throughput_aims(findings.throughput)
     if findings.dashboard:
@@ -101,9 +107,27 @@ def aims(findings: Findings) -> list[Aim]:
         )
     if findings.mcp:
         found += _mcp_aims(findings.mcp)
+    if findings.several:
+        found += _several_aims(findings.several)
     if findings.webhooks:
         found += _webhook_aims(findings.webhooks)
     return found
+
+
+def _spread_aims(found: SpreadFindings) -> list[Aim]:
+    aims_ = []
+    for one, many in found.pairs():
+        speed = f"{one.rate}/s" if one.rate else "full speed"
+        ratio = many.cpu_micros / one.cpu_micros
+        name = f"CPU of a life over {many.channels} channels × one, {speed}, webhooks of up to {one.batch}"
+        aims_.append(Aim(name, "≤ 1.5", round(ratio, 2), ratio <= 1.5))
+        if not one.rate:
+            most = 2000 if one.batch == 1 else 1200
+            cost = one.cpu_micros
+            aims_.append(
+                Aim(f"CPU µs of a whole life, webhooks of up to {one.batch}", f"≤ {most}", round(cost), cost <= most)
+            )
+    return aims_
 
 
 def _dashboard_aims(found: DashboardFindings) -> list[Aim]:
@@ -117,6 +141,22 @@ def _dashboard_aims(found: DashboardFindings) -> list[Aim]:
             opened <= OPEN_AIM,
         ),
         Aim("longest task while the list scrolls, ms", f"≤ {TASK_AIM}", round(task), task <= TASK_AIM),
+    ]
+
+
+def _several_aims(found: SeveralFindings) -> list[Aim]:
+    one, most = found.rows[0], found.rows[-1]
+    accept = most.customers.micros(most.customers.server + most.customers.postgres)
+    accept /= one.customers.micros(one.customers.server + one.customers.postgres)
+    ratios = {"an accept of many customers": accept, "a whole life of one channel": most.life_micros / one.life_micros}
+    return [
+        Aim(
+            f"CPU of {name} with {most.processes} processes × 1",
+            f"≤ {SEVERAL_AIM}",
+            round(ratio, 2),
+            ratio <= SEVERAL_AIM,
+        )
+        for name, ratio in ratios.items()
     ]
 
 

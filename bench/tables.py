@@ -10,12 +10,14 @@ from bench.dashboard import DashboardFindings
 from bench.history import HistoryFindings
 from bench.hostile import HostileFindings
 from bench.life import CALLBACKS, WEBHOOKS, BareParts, LifeFindings
+from bench.life_channels import SpreadFindings
 from bench.mcp import CALLERS, McpFindings
 from bench.measure import Sample
 from bench.measurements import Aim, Findings, aims
 from bench.memory import MemoryFindings
 from bench.pages import PagesFindings
 from bench.screen import ScreenFindings, p50, p99
+from bench.several import several_table
 from bench.start import StartFindings
 from bench.throughput import Held, ThroughputFindings
 from bench.webhooks import BATCH, WebhookFindings
@@ -40,6 +42,8 @@ def sections(findings: Findings) -> list[Section]:
         found.append(_channels(findings.channels))
     if findings.life:
         found += [_life(findings.life), _parts(findings.life.parts)]
+    if findings.life_channels:
+        found.append(_spread(findings.life_channels))
     if findings.memory:
         found.append(_memory(findings.memory))
     if findings.start:
@@ -58,6 +62,8 @@ def sections(findings: Findings) -> list[Section]:
         found.append(_hostile(findings.hostile))
     if findings.mcp:
         found.append(_mcp(findings.mcp))
+    if findings.several:
+        found.append(Section(*several_table(findings.several)))
     if findings.webhooks:
         found += [_webhooks(findings.webhooks), _lags(findings.webhooks)]
     return [*found, _aims(aims(findings))]
@@ -114,8 +120,8 @@ def _accept(found: AcceptFindings) -> Section:
     new = msgspec.structs.replace(most, accept=found.strangers)
     rows = [_accept_row(str(row.connections), row) for row in found.rows]
     rows.append(_accept_row(f"{most.connections}, all recipients new", new))
-    columns = ["connections", "accepts/s", "p50 ms", "p99 ms", "of server+batch", "of bare server", "of bare batch"]
-    columns += ["CPU × server+batch", "gateway µs", "PostgreSQL µs", "load µs"]
+    columns = ["connections", "accepts/s", "p50 ms", "p99 ms", "of server+batch", "of raw+batch", "of bare server"]
+    columns += ["of bare batch", "CPU × server+batch", "CPU × raw+batch", "gateway µs", "PostgreSQL µs", "load µs"]
     return Section("Durable accepts (gateway with role api, one channel)", columns, rows)
 
 
@@ -127,9 +133,11 @@ def _accept_row(name: str, row: AcceptRow) -> list[Cell]:
         round(accept.p50 * 1000, 2),
         round(accept.p99 * 1000, 2),
         _ratio(accept.rate, row.batch.rate),
+        _ratio(accept.rate, row.raw.rate),
         _ratio(accept.rate, row.server.rate),
         _ratio(accept.rate, row.direct.rate),
         _ratio(_cost(accept), _cost(row.batch)),
+        _ratio(_cost(accept), _cost(row.raw)),
         round(accept.micros(accept.server)),
         round(accept.micros(accept.postgres)),
         round(accept.micros(accept.cpu)),
@@ -163,6 +171,7 @@ def _accept_floors(found: AcceptFindings) -> Section:
         n = row.connections
         rows.append(_floor_row(f"{n}: bare server (no database)", row.server))
         rows.append(_floor_row(f"{n}: server+batch (one plain row each)", row.batch))
+        rows.append(_floor_row(f"{n}: raw+batch (the same without an HTTP server)", row.raw))
         rows.append(_floor_row(f"{n}: bare batch (the gateway's own commit, no server)", row.direct))
     most = found.rows[-1].connections
     rows.append(_floor_row(f"{most}: bare server on Litestar", found.framework_server))
@@ -200,6 +209,25 @@ def _life(found: LifeFindings) -> Section:
     ]
     title = f"The whole life of {lives.messages:,} messages (accept, send, three statuses, four webhooks)"
     return Section(title, ["figure", "value"], rows)
+
+
+def _spread(found: SpreadFindings) -> Section:
+    rows: list[list[Cell]] = [
+        [
+            f"{row.rate}/s" if row.rate else "full speed",
+            row.batch,
+            row.channels,
+            round(row.gateway_cpu / row.messages * 1e6),
+            round(row.postgres_cpu / row.messages * 1e6),
+            round(row.cpu_micros),
+            round(many.cpu_micros / one.cpu_micros, 2) if row is many else None,
+            round(row.lock_waits, 2),
+        ]
+        for one, many in found.pairs()
+        for row in (one, many)
+    ]
+    columns = ["rate", "events per webhook", "channels", "gateway µs", "PostgreSQL µs", "together µs", "× one channel"]
+    return Section("The whole life over one channel and over many", [*columns, "sessions that wait for a lock"], rows)
 
 
 def _parts(found: BareParts) -> Section:

@@ -48,7 +48,7 @@ async def make_tenant(gateway: Gateway, config: Path, webhook_url: str | None = 
     db = await Database.connect(gateway.dsn, connections=2)
     try:
         account = await accounts.create_account(db, "Bench", "unlimited", plans=settings.plans, trial_days=14, now=now)
-        channel = await _make_channel(db, vault, account.id, NUMBER["phone"], NUMBER["phone_number_id"], now)
+        channel = await make_channel(db, vault, account.id, NUMBER["phone"], NUMBER["phone_number_id"], now)
         if webhook_url:
             wanted = (MESSAGE, ACKNOWLEDGE)  # the four events of a message, without those of new contacts
             await endpoints.create_endpoint(db, vault, channel.id, webhook_url, events=wanted, now=now)
@@ -67,16 +67,17 @@ async def add_channels(gateway: Gateway, account_id: UUID, count: int) -> list[s
         for _ in range(count):
             number = uuid4().int
             phone, number_id = f"1555{number % 10**7:07}", f"{10**14 + number % 10**14}"
-            channel = await _make_channel(db, vault, account_id, phone, number_id, now)
+            channel = await make_channel(db, vault, account_id, phone, number_id, now)
             made.append((await keys.create_key(db, channel.id, "Bench", now=now)).text)
     finally:
         await db.close()
     return made
 
 
-async def _make_channel(
+async def make_channel(
     db: Database, vault: Vault, account_id: UUID, phone: str, number_id: str, now: datetime
 ) -> ChannelConfig:
+    """Create an official channel without limits."""
     channel = await channels.create_official(
         db,
         vault,

@@ -2,7 +2,7 @@
 
 cli
 app          (app, channel_worker, housekeeping, network_factory, database_lifecycle, owner, owned_channel, clock_sync,
-              logs, privileges, readiness, running_address, serving, settings, http_*)
+              logs, privileges, processes, readiness, running_address, serving, settings, start_errors, http_*)
 api │ mcp │ console
 access
 outbound │ inbound │ webhooks │ services │ admin
@@ -10,7 +10,7 @@ channel_task
 networks │ store
 sandbox │ client                                  (only cli uses them; they import nothing of ours)
 background
-model │ clock │ compute │ metrics
+model │ clock │ compute │ metrics │ metrics_totals
 
 A line may import lines below it, never above, and names on one line never import each other.
 """
@@ -37,7 +37,7 @@ LINES = (
     ("networks", "store"),
     ("sandbox", "client"),
     ("background",),
-    ("model", "clock", "compute", "metrics"),
+    ("model", "clock", "compute", "metrics", "metrics_totals"),
 )
 HEIGHT = {name: len(LINES) - i for i, line in enumerate(LINES) for name in line}
 APP = {
@@ -52,17 +52,20 @@ APP = {
     "logs",
     "loop_watchdog",
     "privileges",
+    "processes",
     "readiness",
     "running_address",
     "serving",
     "settings",
+    "start_errors",
     "http_protocol",
     "http_connections",
+    "http_direct",
 }
 PACKAGES = {"gatepost_client": "client", "gatepost_sandbox": "sandbox"}
 ALONE = {"sandbox", "client"}  # what stands outside of the gateway: the network that it calls, and who calls it
 LIBRARIES = {
-    "litestar": {"api", "mcp", "console", "sandbox", "app"},
+    "litestar": {"sandbox"},
     "starlette": {"api", "mcp", "console", "sandbox", "app"},
     "uvicorn": {"api", "mcp", "console", "sandbox", "app"},
     "asyncpg": {"store"},
@@ -249,6 +252,10 @@ def test_settings_are_handed_over_and_not_imported(gateway: dict[str, str]) -> N
         "gatepost.housekeeping",
         "gatepost.network_factory",
         "gatepost.privileges",
+        "gatepost.processes.control",
+        "gatepost.processes.port",
+        "gatepost.processes.shares",
+        "gatepost.processes.supervisor",
         "gatepost.serving",
         "gatepost.http_connections",
     }

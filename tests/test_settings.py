@@ -214,6 +214,7 @@ CHOSEN = {
     "pace.qr_growth": "2.5",
     "qr.engine": '"baileys"',
     "qr.groups": "true",
+    "server.processes": "3",
 }
 
 

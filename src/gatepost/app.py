@@ -7,10 +7,12 @@ embedded PostgreSQL ─► migrations ─► partitions ─► Database
 """
 
 import contextlib
+from collections.abc import Callable, Hashable, Sequence
 from datetime import timedelta
 from functools import partial
 from uuid import UUID
 
+import msgspec
 import structlog
 
 from gatepost import __version__
@@ -21,6 +23,7 @@ from gatepost.access.origin import origin_of
 from gatepost.access.rate_limit import RateLimit
 from gatepost.access.refusal_recorder import RefusalRecorder
 from gatepost.access.session_authentication import SessionAuthenticator
+from gatepost.access.shared_dues import SharedDues
 from gatepost.access.sign_in_throttle import SignInThrottle
 from gatepost.access.sliding_limit import SlidingLimit
 from gatepost.access.timed_cache import TimedCache
@@ -33,7 +36,7 @@ from gatepost.api.body_memory import BodyMemory
 from gatepost.api.context import ApiContext, CallbackConfig
 from gatepost.api.credential_test import CREDENTIAL_TESTS
 from gatepost.api.dispatcher import Dispatcher
-from gatepost.api.metrics_source import MetricsSource
+from gatepost.api.metrics_source import AskOthers, MetricsSource
 from gatepost.api.session_cookie import SessionCookie
 from gatepost.api.webhook_test import TRIALS
 from gatepost.background import Supervisor
@@ -48,6 +51,7 @@ from gatepost.loop_watchdog import LoopWatchdog
 from gatepost.mcp.tool_call import McpContext
 from gatepost.mcp.transport import McpServer
 from gatepost.metrics import ProcessMetrics
+from gatepost.metrics_totals import MetricFamily
 from gatepost.model.errors import GatepostError
 from gatepost.network_factory import NetworkFactory
 from gatepost.networks.base import Network
@@ -56,6 +60,7 @@ from gatepost.owner import Owner
 from gatepost.readiness import Readiness
 from gatepost.services.account_streams import AccountStreams
 from gatepost.services.event_waiters import EventWaiters
+from gatepost.services.mcp_access import read_policy_in_force
 from gatepost.services.mcp_recorder import McpRecorder
 from gatepost.services.media import MediaService
 from gatepost.services.presence_board import PresenceBoard
@@ -74,13 +79,36 @@ from gatepost.webhooks.resolver import Resolver
 log = structlog.get_logger("gatepost")
 
 
+class ProcessPlace(msgspec.Struct, frozen=True):
+    """Which of several processes of a gateway this is."""
+
+    owner: UUID  # its id as the owner of channels
+    number: int
+    processes: int
+    rates: SharedDues  # of keys, in all processes
+    ask_others: AskOthers
+    count: Callable[[str, Hashable, bool], None]  # tells the others what a limit has counted
+
+    def prefers(self, running: Sequence[int], channel_id: UUID) -> bool:
+        """Return whether this one of the running processes should take a channel: each takes an equal part."""
+        return running[channel_id.int % len(running)] == self.number
+
+
 class Gatepost:
     """All parts of one process."""
 
     def __init__(
-        self, settings: Settings, db: Database, dsn: str, clock: Clock, role: str, metrics: ProcessMetrics | None = None
+        self,
+        settings: Settings,
+        db: Database,
+        dsn: str,
+        clock: Clock,
+        role: str,
+        metrics: ProcessMetrics | None = None,
+        place: ProcessPlace | None = None,
     ) -> None:
         self._settings = settings
+        self._place = place
         db = db.notifying(self._on_commit)
         self._db, self._api_db = db.reserved("work"), db  # connection slots of each: `store/slots.py`
         self._own_db, self._receive_db, accept_db = db.reserved("own"), db.reserved("receive"), db.reserved("accept")
@@ -110,7 +138,12 @@ class Gatepost:
         )
         self._receiver = UpdateReceiver(self._receive_db, clock, settings.api.queue, settings.cloud.linger)
         api, cached = settings.api, settings.security.key_cache_seconds
-        rate, self._wrong = RateLimit(api.rate, api.burst), WrongCredentials(api.wrong_keys, clock)
+        rate = RateLimit(api.rate, api.burst, place.rates if place else None)
+        self._wrong, self._sign_ins = WrongCredentials(api.wrong_keys, clock), SignInThrottle(clock)
+        self._shared = self._wrong.limits | self._sign_ins.limits
+        if place is not None:
+            for name, limit in self._shared.items():
+                limit.share(partial(place.count, name))
         self._gate = Authenticator(accept_db, clock, rate, self._wrong, cached)
         self._sessions = SessionAuthenticator(accept_db, clock, rate, self._wrong, cached)
         self._refused = RefusalRecorder(self._db, clock)
@@ -123,11 +156,13 @@ class Gatepost:
         self._recorder = McpRecorder(db)
         self._mcp = McpServer(self._mcp_context(), self.supervisor.start)
         self._housekeeper = Housekeeper(settings, self._db, self._objects, clock, self._note_use)
+        others, token = place.ask_others if place else None, settings.metrics.token
+        self._figures = MetricsSource(db, clock, self._metrics, self._owned, token, others)
         self._owner: Owner | None = None
         self._workers: ChannelWorkers | None = None
-        api_app = create_app(self._gateway(), public_only=role == "worker")
-        dashboard = Dashboard(api_app, load_files(), self._metrics.answered, api_app.new_request_id)
-        self.web: Dispatcher | Dashboard = api_app if role == "worker" else dashboard
+        self.api = create_app(self._gateway(), public_only=role == "worker")
+        dashboard = Dashboard(self.api, load_files(), self._metrics.answered, self.api.new_request_id)
+        self.web: Dispatcher | Dashboard = self.api if role == "worker" else dashboard
 
     async def start(self) -> None:
         """Start the loops of this process's role."""
@@ -169,15 +204,29 @@ class Gatepost:
         await self.supervisor.stop()
         self._watchdog.stop()
 
+    def note_elsewhere(self, limit: str, actor: Hashable, given_back: bool) -> None:
+        """Note what a limit of all processes has counted in another one."""
+        if limit in self._shared:
+            self._shared[limit].note(actor, given_back)
+
+    def note_running(self, numbers: Sequence[int]) -> None:
+        """Share the channels with the other running processes, from the next sweep on, which is now."""
+        if self._owner is not None and self._place is not None:
+            self._owner.share(self._place.owner, partial(self._place.prefers, numbers))
+
+    def measure(self) -> list[MetricFamily]:
+        """Return the metrics of this process."""
+        return self._figures.measure()
+
     async def _note_use(self) -> None:
         await self._gate.note_use()
         await self._sessions.note_use()
         await self._refused.save()
 
-    def _on_commit(self, channel_id: UUID, *, sending: bool) -> None:
+    def _on_commit(self, channel_id: UUID, *, sending: bool, tasks: bool = True) -> None:
         """Wake the requests that wait for a channel's events, and the channel's owner, on this node or another."""
         self._waiters.wake(channel_id)
-        if self._owner is None or not self._owner.wake(channel_id, sending=sending):
+        if self._owner is None or not self._owner.wake(channel_id, sending=sending, tasks=tasks):
             self._notifier.notify(channel_id)
 
     def on_channel(self, channel_id: UUID) -> None:
@@ -203,7 +252,7 @@ class Gatepost:
             clock=self._clock,
             gate=self._gate,
             sessions=self._sessions,
-            sign_ins=SignInThrottle(self._clock),
+            sign_ins=self._sign_ins,
             failures=FailureLog(self._api_db),
             wrong=self._wrong,
             refused=self._refused,
@@ -229,7 +278,7 @@ class Gatepost:
             limits=self._networks.limits_view,
             callback_configs=TimedCache(self._callback_config, self._settings.security.key_cache_seconds),
             ready=Readiness(self._own_db, self._clock, self._owner_healthy).checks,
-            figures=MetricsSource(self._api_db, self._clock, self._metrics, self._owned, self._settings.metrics.token),
+            figures=self._figures,
             public_url=server.public_url.rstrip("/"),
             origin=origin_of(server.public_url),
             sandbox_url=self._settings.clock.follow.rstrip("/"),
@@ -253,6 +302,7 @@ class Gatepost:
             speak=self._speak,
             costly=self._costly,
             limits=self._networks.limits_view,
+            policies=TimedCache(partial(read_policy_in_force, self._api_db), self._settings.security.key_cache_seconds),
             recorder=self._recorder,
             count=self._metrics.tool_called,
         )
@@ -296,4 +346,7 @@ class Gatepost:
         )
         lease, count = self._settings.lease, self._metrics.lease_event
         self._owner = Owner(self._own_db, self._clock, lease, workers.make_worker, count)
+        if self._place is not None:
+            everybody = range(1, self._place.processes + 1)
+            self._owner.share(self._place.owner, partial(self._place.prefers, everybody))
         self._owner.start(self.supervisor)

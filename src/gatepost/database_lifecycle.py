@@ -78,16 +78,29 @@ async def _running_or_locked(settings: Settings, patience: float = _PATIENCE) ->
 
 @asynccontextmanager
 async def opened_for_gateway(
-    settings: Settings, on_restart: Callable[[], None] = lambda: None
+    settings: Settings, on_restart: Callable[[], None] = lambda: None, connections: int | None = None
 ) -> AsyncIterator[tuple[str, Database]]:
-    """Yield the address and database of a gateway: the configured one, or the embedded one under an exclusive lock."""
+    """Yield the address and database of a gateway: the configured one, or the embedded one under an exclusive lock.
+
+    Without a number of connections, it has that of the settings.
+    """
     if settings.database.url:
-        async with _connected(settings.database.url, settings) as db:
+        async with _connected(settings.database.url, settings, connections) as db:
             yield settings.database.url, db
         return
     with lock_data_folder(settings.data_folder):
-        async with _embedded(settings, on_restart) as dsn, _connected(dsn, settings) as db:
+        async with _embedded(settings, on_restart) as dsn, _connected(dsn, settings, connections) as db:
             yield dsn, db
+
+
+@asynccontextmanager
+async def opened_migrated(dsn: str, settings: Settings) -> AsyncIterator[Database]:
+    """Yield a database that runs and is migrated: that of the supervisor."""
+    db = await Database.connect(dsn, connections=settings.database.connections)
+    try:
+        yield db
+    finally:
+        await db.close()
 
 
 @asynccontextmanager
@@ -100,9 +113,9 @@ async def _embedded(settings: Settings, on_restart: Callable[[], None] = lambda:
 
 
 @asynccontextmanager
-async def _connected(dsn: str, settings: Settings) -> AsyncIterator[Database]:
+async def _connected(dsn: str, settings: Settings, connections: int | None = None) -> AsyncIterator[Database]:
     await migrate(dsn)
-    db = await Database.connect(dsn, connections=settings.database.connections)
+    db = await Database.connect(dsn, connections=connections or settings.database.connections)
     try:
         yield db
     finally:

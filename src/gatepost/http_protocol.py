@@ -21,6 +21,7 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 from gatepost.api.errors import error_answer
 from gatepost.api.json_body import HttpAnswer
 from gatepost.http_connections import BodyRate, Connections
+from gatepost.http_direct import DirectCycle, DirectRoutes
 from gatepost.model.errors import BadRequest, GatepostError, HeadersTooLarge, RequestTimeout
 
 _LINGER = 2.0  # seconds in which a rejected client may read the error; what it still sends is dropped
@@ -33,6 +34,7 @@ class LimitedProtocol(HttpToolsProtocol):
     """One connection of a client."""
 
     registry: Connections  # set by `limited_protocol`
+    direct: DirectRoutes | None
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -40,6 +42,7 @@ class LimitedProtocol(HttpToolsProtocol):
         self._body_since: float | None = None  # when the wait for the pending body began
         self._heard = False  # whether a part of those headers has arrived
         self._head_size = 0
+        self._header_limit, self._headers_limit = self.registry.limits.header_limit, self.registry.limits.headers
         self._has_body = False
         self._keep_alive = False  # whether the connection stays open after this request, if it is read completely
         self._received = 0  # bytes of the body so far
@@ -128,7 +131,7 @@ class LimitedProtocol(HttpToolsProtocol):
         steps = self._steps
         self._feed(data)
         self._idle_bytes = self._idle_bytes + len(data) if self._steps == steps else 0
-        if self._idle_bytes > self.registry.limits.header_limit:  # an endless header or trailer
+        if self._idle_bytes > self._header_limit:  # an endless header or trailer
             self._refuse(self._too_large())
 
     def _feed(self, data: bytes) -> None:
@@ -157,33 +160,39 @@ class LimitedProtocol(HttpToolsProtocol):
         super().on_message_begin()
 
     def on_url(self, url: bytes) -> None:
-        self._grow(len(url))
+        self._steps += 1
+        self._head_size += len(url)
+        self._check_size()
         super().on_url(url)
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        self._grow(len(name) + len(value))
-        super().on_header(name, value.rstrip(b" \t"))  # the parser removes only what is before the value (RFC 9110)
-        if len(self.headers) > self.registry.limits.headers:
-            self._refusal = HeadersTooLarge(f"A request may have at most {self.registry.limits.headers} headers.")
-            raise ValueError("too many headers")
-        if self.headers[-1][0] in _BODY and value != b"0":
-            self._has_body = True
-
-    def _grow(self, size: int) -> None:
         self._steps += 1
-        self._head_size += size
-        if self._head_size > self.registry.limits.header_limit:
+        self._head_size += len(name) + len(value)
+        name, headers = name.lower(), self.headers
+        headers.append((name, value.rstrip(b" \t")))  # the parser removes only what is before the value (RFC 9110)
+        if self._head_size > self._header_limit or len(headers) > self._headers_limit:
+            self._check_size()
+            self._refusal = HeadersTooLarge(f"A request may have at most {self._headers_limit} headers.")
+            raise ValueError("too many headers")
+        if name in _BODY:
+            self._has_body = self._has_body or value != b"0"
+        elif name == b"expect" and headers[-1][1].lower() == b"100-continue":
+            self.expect_100_continue = True
+
+    def _check_size(self) -> None:
+        if self._head_size > self._header_limit:
             self._refusal = self._too_large()
             raise ValueError("headers too large")
 
     def _too_large(self) -> GatepostError:
-        limit = self.registry.limits.header_limit
+        limit = self._header_limit
         return HeadersTooLarge(f"The address and the headers of a request may have at most {limit:,} bytes.")
 
     def on_headers_complete(self) -> None:
         if self.parser.should_upgrade():
             return
-        super().on_headers_complete()
+        if not self._begin_direct():
+            super().on_headers_complete()
         self._head_since, self._heard = None, False
         cycle = self.cycle
         cycle.transport = self._answering  # type: ignore[assignment]
@@ -191,6 +200,22 @@ class LimitedProtocol(HttpToolsProtocol):
             self._body_since, self._received = self.loop.time(), 0
             self._rate.restart()
             self._keep_alive, cycle.keep_alive = cycle.keep_alive, False
+
+    def _begin_direct(self) -> bool:
+        """Begin to answer a request of a hot route without ASGI (`http_direct.py`). Return whether it is one."""
+        if self.direct is None or not (self.cycle is None or self.cycle.response_complete):
+            return False
+        handler = self.direct.find(self.parser.get_method(), self.url)
+        if handler is None:
+            return False
+        version = self.parser.get_http_version()
+        scope = self.scope
+        scope["method"], scope["http_version"], scope["query_string"] = "POST", version, b""
+        scope["path"], scope["raw_path"] = self.url.decode("ascii"), self.url
+        keep_alive = version != "1.0" and self.parser.should_keep_alive()
+        cycle = self.cycle = DirectCycle(self, self.direct, handler, keep_alive=keep_alive)
+        self._start_asgi_task(cycle, cycle.answer)
+        return True
 
     def on_body(self, body: bytes) -> None:
         self._steps += 1
@@ -278,9 +303,9 @@ def _malformed() -> GatepostError:
     return BadRequest("This is not a valid HTTP request.", "malformed_request")
 
 
-def limited_protocol(connections: Connections) -> type[LimitedProtocol]:
-    """Return the protocol class of a server whose connections are registered in `connections`."""
-    return type("LimitedProtocol", (LimitedProtocol,), {"registry": connections})
+def limited_protocol(connections: Connections, direct: DirectRoutes | None = None) -> type[LimitedProtocol]:
+    """Return the protocol class of a server: its connections are registered, and its hot routes bypass ASGI."""
+    return type("LimitedProtocol", (LimitedProtocol,), {"registry": connections, "direct": direct})
 
 
 def _written(answer: HttpAnswer, request_id: str, *, bodiless: bool) -> bytes:

@@ -2,6 +2,8 @@
 
 import logging
 import sys
+from functools import partial
+from typing import Any
 
 import structlog
 
@@ -11,14 +13,16 @@ def console() -> structlog.dev.ConsoleRenderer:
     return structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)
 
 
-def configure_logs(level: str, format_: str) -> None:
-    """Configure structlog for this process."""
+def configure_logs(level: str, format_: str, process: int | None = None) -> None:
+    """Configure structlog for this process. One of several processes of a gateway logs its number."""
     for_people = format_ == "console" or (format_ == "auto" and sys.stderr.isatty())
     renderer: structlog.typing.Processor = console() if for_people else structlog.processors.JSONRenderer()
     processors: list[structlog.typing.Processor] = [
         structlog.processors.add_log_level,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
     ]
+    if process is not None:
+        processors.insert(0, partial(_add_number, process))
     if not for_people:
         processors.append(structlog.processors.format_exc_info)
     structlog.configure(
@@ -27,3 +31,8 @@ def configure_logs(level: str, format_: str) -> None:
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
         cache_logger_on_first_use=True,
     )
+
+
+def _add_number(number: int, _: Any, __: str, line: structlog.typing.EventDict) -> structlog.typing.EventDict:
+    line["process"] = number
+    return line

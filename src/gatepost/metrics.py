@@ -1,4 +1,4 @@
-"""Prometheus metrics of one process, read at GET /metrics.
+"""Prometheus metrics of one process, read at GET /metrics. `metrics_totals.py` adds up those of several.
 
 Every label has a small, fixed set of values: never an id, a phone number, an address or a name.
 """
@@ -72,7 +72,7 @@ class DurationHistogram:
 class ProcessMetrics(Collector):
     """All metrics of a process, in their own registry. Counting is much cheaper than with the library's own classes."""
 
-    def __init__(self, version: str = "", role: str = "") -> None:
+    def __init__(self, version: str = "", role: str = "", *, serving: bool = True) -> None:
         self._attempts = LabeledCounter(
             CounterMetricFamily, "gatepost_webhook_attempts", "Deliveries tried, by outcome.", "outcome"
         ).begin(OUTCOMES)
@@ -120,6 +120,13 @@ class ProcessMetrics(Collector):
         self._restarts = LabeledCounter(
             CounterMetricFamily, "gatepost_database_restarts", "Unexpected ends of the embedded PostgreSQL."
         ).begin([""])
+        self._processes = LabeledCounter(
+            GaugeMetricFamily, "gatepost_processes", "Running processes of this gateway, without their supervisor."
+        ).begin([""])
+        self._processes.of[""] = int(serving)
+        self._process_restarts = LabeledCounter(
+            CounterMetricFamily, "gatepost_process_restarts", "Unexpected ends of a process of this gateway."
+        ).begin([""])
         self._lookups = LabeledCounter(
             CounterMetricFamily, "gatepost_dns_lookups", "Lookups of host names in URLs, by result.", "result"
         ).begin(LOOKUPS)
@@ -144,6 +151,8 @@ class ProcessMetrics(Collector):
         for figure in (self._accepted, self._sends, self._requests, self._channels, self._restarts, self._leases):
             yield figure.family()
         for figure in (self._lookups, self._lookups_now, self._tools):
+            yield figure.family()
+        for figure in (self._processes, self._process_restarts):
             yield figure.family()
         for figure in (self._loop_lag, self._longest_lag, self._stalls, self._unindexed):
             yield figure.family()
@@ -203,6 +212,10 @@ class ProcessMetrics(Collector):
     def database_ended(self) -> None:
         """Count an unexpected end of the embedded PostgreSQL."""
         self._restarts.of[""] += 1
+
+    def process_ended(self) -> None:
+        """Count an unexpected end of one of several processes."""
+        self._process_restarts.of[""] += 1
 
     def lease_event(self, event: str) -> None:
         """Count a problem with a lease: of this process, or of an owner that died."""

@@ -24,6 +24,7 @@ from gatepost.store.pool import Database
 from gatepost.webhooks.endpoint_deliverer import EndpointDeliverer
 
 log = structlog.get_logger("gatepost.owner")
+_RARELY = 3  # sweeps between two looks of the minor tasks, and between two saves of the endpoints' progress
 _REFRESH_EVERY = 1.0
 
 
@@ -53,10 +54,12 @@ class OwnedChannel:
         self._worker: Worker | None = None
         self._deliverers: dict[UUID, EndpointDeliverer] = {}
         self._saved: dict[UUID, DeliveryCursor] = {}
+        self._sweeps = 0
         self._refreshing: asyncio.Task[None] | None = None
         self._one_look = asyncio.Lock()
         self._refreshed_at = 0.0
         self._stale = False
+        self._unlooked = False  # whether something has happened that the other tasks have not looked at
         self._ended = False
 
     def alive(self) -> bool:
@@ -72,11 +75,30 @@ class OwnedChannel:
         if self._stale:
             self.refresh()
 
-    def wake(self, *, sending: bool = True) -> None:
-        """Notify the tasks that there may be something to send or deliver, or a changed endpoint."""
+    def wake(self, *, sending: bool = True, tasks: bool = True) -> None:
+        """Notify the tasks that there may be something to send or deliver, or a changed endpoint.
+
+        Without `tasks`, the tasks other than sending and delivering look at it within a few seconds.
+        """
         if self._worker and sending:
             self._worker.sender.wake()
-        for task in (*self._deliverers.values(), *self._others):
+        for deliverer in self._deliverers.values():
+            deliverer.wake()
+        self._unlooked = True
+        if tasks:
+            self._wake_tasks()
+
+    async def on_sweep(self) -> None:
+        """Every few sweeps: wake all tasks if something has happened, and save the progress. Both ask the database."""
+        self._sweeps += 1
+        if self._sweeps % _RARELY == 0:
+            if self._unlooked:
+                self._wake_tasks()
+            await self.save()
+
+    def _wake_tasks(self) -> None:
+        self._unlooked = False
+        for task in self._others:
             task.wake()
         self.refresh()
 
@@ -113,7 +135,7 @@ class OwnedChannel:
     def idle(self) -> bool:
         if self._worker is None or any(deliverer.ended for deliverer in self._deliverers.values()):
             return False  # an ended deliverer is replaced
-        return all(task.idle for task in self._all_tasks)
+        return all(task.idle for task in self._all_tasks) and not self._unlooked
 
     def next_work(self) -> datetime | None:
         """Return the time of the next work, if known."""

@@ -40,6 +40,7 @@ _AVOID = 10.0  # seconds before a channel that could not be served is claimed ag
 _STALLED = 5.0  # seconds that a session may wait for the rest of a statement; the same limit as for a transaction
 _MARGIN = 0.2  # fraction of the TTL: an owner that could not renew stops this long before its lease ends
 _SWEEP_AGAIN = 2.0  # maximum seconds between failing sweeps
+_YIELD = 1.5  # seconds that a channel is left to the process that should take it: longer than a sweep takes
 _RELEASE_WAIT = 1.0  # seconds between attempts to release a channel
 _STOP_WITHIN = 2.0  # seconds for the last statements of a process that stops
 
@@ -63,12 +64,19 @@ class Owner:
         self._count = count
         self._owned: dict[UUID, OwnedChannel] = {}
         self._avoid: dict[UUID, float] = {}
+        self._prefers: Callable[[UUID], bool] | None = None
+        self._unowned_since: dict[UUID, float] = {}  # channels that another process should take
         self._wake = asyncio.Event()
         self._swept_at = clock.monotonic()
         self._unrenewed_since: float | None = None
         self._loops: list[Loop] = []
         self._endings: set[asyncio.Task[None]] = set()
         self._stopping = False
+
+    def share(self, owner: UUID, prefers: Callable[[UUID], bool]) -> None:
+        """Share the channels with other processes: take those that it prefers at once, and others if nobody does."""
+        self.id, self._prefers = owner, prefers
+        self._wake.set()
 
     def start(self, supervisor: Supervisor) -> None:
         log.info("owner started", owner=self.id.hex)
@@ -97,13 +105,17 @@ class Owner:
         """The number of channels that this process owns."""
         return len(self._owned)
 
-    def wake(self, channel_id: UUID, *, sending: bool = True) -> bool:
-        """Wake a channel. If this process does not own it, start a sweep (it may have no owner) and return False."""
+    def wake(self, channel_id: UUID, *, sending: bool = True, tasks: bool = True) -> bool:
+        """Wake a channel. If this process does not own it, start a sweep (it may have no owner) and return False.
+
+        Of several processes, only the one that should take the channel sweeps at once.
+        """
         owned = self._owned.get(channel_id)
         if owned is None:
-            self._wake.set()
+            if self._prefers is None or self._prefers(channel_id):
+                self._wake.set()
             return False
-        owned.wake(sending=sending)
+        owned.wake(sending=sending, tasks=tasks)
         return True
 
     async def stop(self, seconds: float) -> None:
@@ -152,7 +164,7 @@ class Owner:
     async def sweep(self) -> None:
         """Check all channels once. An error of one channel must not affect the others."""
         now = self._clock.monotonic()
-        for channel_id in await find_unowned_channels(self._db, self._clock.now(), _CLAIMS_PER_SWEEP):
+        for channel_id in self._mine(await find_unowned_channels(self._db, self._clock.now(), _CLAIMS_PER_SWEEP), now):
             if channel_id in self._owned or now < self._avoid.get(channel_id, now):
                 continue
             if not await self._try("claim of a channel", partial(self._claim, channel_id), channel_id):
@@ -162,6 +174,15 @@ class Owner:
             check = partial(self._check, channel_id, owned, ends.get(channel_id))
             if not await self._try("check of a channel", check, channel_id) and channel_id in self._owned:
                 self._drop(channel_id, owned, "it could not be checked")
+
+    def _mine(self, unowned: list[UUID], now: float) -> list[UUID]:
+        """Return the channels that this process may take now."""
+        prefers = self._prefers
+        if prefers is None:
+            return unowned
+        before = self._unowned_since
+        self._unowned_since = {one: before.get(one, now) for one in unowned if not prefers(one)}
+        return [one for one in unowned if now - self._unowned_since.get(one, now - _YIELD) >= _YIELD]
 
     async def _try(self, name: str, step: Callable[[], Awaitable[None]], channel_id: UUID) -> bool:
         """Run a step for one channel. Only an outage of the database is raised: it affects all channels."""
@@ -197,14 +218,14 @@ class Owner:
             return
         if end != owned.seen:
             owned.seen, owned.busy_at = end, now
-            owned.wake()
+            owned.wake(tasks=False)
         elif not owned.idle:
             owned.busy_at = now
             owned.refresh()
         elif now - owned.busy_at > self._settings.idle:
             await self._release_idle(channel_id, owned)
             return
-        await owned.save()
+        await owned.on_sweep()
 
     async def _release_idle(self, channel_id: UUID, owned: OwnedChannel) -> None:
         await owned.save()

@@ -1,9 +1,16 @@
 """The public address of the gateway that runs on a data folder, for commands that show it."""
 
 import os
+import socket
 from pathlib import Path
 
 _FILE = "gateway.url"
+
+
+def address_of(listener: socket.socket) -> str:
+    """Return the URL of a listening socket."""
+    host, port = listener.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
 def note_address(folder: Path, url: str) -> None:

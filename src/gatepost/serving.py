@@ -1,4 +1,7 @@
-"""Runs the gateway: opens the listener, starts the parts of the process, and stops them on a signal."""
+"""Runs the gateway: opens the listener, starts the parts of the process, and stops them on a signal.
+
+`serve` is a gateway of one process. Each of several (`processes/gateway_process.py`) uses `run`.
+"""
 
 import asyncio
 import contextlib
@@ -7,6 +10,7 @@ import resource
 import signal
 import socket
 from collections.abc import Awaitable, Callable, Iterator
+from functools import partial
 
 import structlog
 import uvicorn
@@ -16,51 +20,64 @@ from gatepost.admin.unlock import unlock
 from gatepost.app import Gatepost
 from gatepost.database_lifecycle import opened_clock, opened_for_gateway
 from gatepost.http_connections import Connections
+from gatepost.http_direct import DirectRoutes
 from gatepost.http_protocol import limited_protocol
 from gatepost.logs import configure_logs
 from gatepost.metrics import ProcessMetrics
-from gatepost.running_address import note_address
+from gatepost.processes.port import stop_listening
+from gatepost.running_address import address_of, note_address
 from gatepost.settings import Settings
+from gatepost.start_errors import CannotGoOn, cannot_listen
 
 log = structlog.get_logger("gatepost")
 
 
-class CannotStart(Exception):
-    """The gateway cannot start, because of something outside it (such as a port in use)."""
-
-
-class CannotGoOn(Exception):
-    """An essential part of the gateway has ended. The process exits so that it can be restarted."""
+OnReady = Callable[[str], Awaitable[None]]
 
 
 async def serve(
     settings: Settings,
     *,
     role: str = "all",
-    on_ready: Callable[[str], Awaitable[None]] | None = None,
+    on_ready: OnReady | None = None,
     bound: socket.socket | None = None,
 ) -> None:
     """Run the gateway until SIGTERM or SIGINT."""
     configure_logs(settings.log.level, settings.log.format)
-    _raise_file_limit()
+    raise_file_limit()
     with bound or listen(settings) as listener:
         metrics = ProcessMetrics(__version__, role)
         database = opened_for_gateway(settings, metrics.database_ended)
         async with opened_clock(settings) as clock, database as (dsn, db):
             await unlock(db, settings.security.secret_key, settings.data_folder)
             gatepost = Gatepost(settings, db, dsn, clock, role, metrics)
-            await gatepost.start()
-            _calm_collector()
-            try:
-                await _serve_http(gatepost, settings, listener, on_ready)
-            finally:
-                await gatepost.stop()
-    if gatepost.supervisor.ended is not None:
-        raise CannotGoOn(f"The background loop “{gatepost.supervisor.ended}” ended; the log has its error.")
+            await run(gatepost, settings, listener, partial(_report_ready, settings, on_ready))
     log.info("stopped")
 
 
-def _raise_file_limit() -> None:
+async def _report_ready(settings: Settings, on_ready: OnReady | None, address: str) -> None:
+    url = settings.server.public_url.rstrip("/") or address
+    log.info("ready", url=url, version=__version__)
+    note_address(settings.data_folder, url)
+    if on_ready:
+        await on_ready(url)
+
+
+async def run(
+    gatepost: Gatepost, settings: Settings, listener: socket.socket, on_ready: OnReady, *, shared: bool = False
+) -> None:
+    """Run the parts of a process until a signal. `shared`: another process holds the listener too."""
+    await gatepost.start()
+    _calm_collector()
+    try:
+        await _serve_http(gatepost, settings, listener, on_ready, shared=shared)
+    finally:
+        await gatepost.stop()
+    if gatepost.supervisor.ended is not None:
+        raise CannotGoOn(f"The background loop “{gatepost.supervisor.ended}” ended; the log has its error.")
+
+
+def raise_file_limit() -> None:
     """Raise the limit of open files: every connection needs one, and the usual 1,024 are too few for a server."""
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     with contextlib.suppress(ValueError, OSError):
@@ -78,21 +95,21 @@ async def _serve_http(
     gatepost: Gatepost,
     settings: Settings,
     listener: socket.socket,
-    on_ready: Callable[[str], Awaitable[None]] | None,
+    on_ready: OnReady,
+    *,
+    shared: bool,
 ) -> None:
-    server = _Server(server_config(gatepost, settings), gatepost.end_streams)
+    close = partial(stop_listening, listener) if shared else _nothing
+    server = _Server(server_config(gatepost, settings), gatepost.end_streams, close)
     serving = asyncio.create_task(server.serve(sockets=[listener]))
     loop = asyncio.get_running_loop()
     for name in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(name, server.ask_to_stop)
     gatepost.supervisor.on_end(server.ask_to_stop)
     await asyncio.wait([serving, asyncio.create_task(server.up.wait())], return_when=asyncio.FIRST_COMPLETED)
-    url = settings.server.public_url.rstrip("/") or _address(listener)
-    log.info("ready", url=url, version=__version__)
-    note_address(settings.data_folder, url)
     try:
-        if on_ready and not serving.done():
-            await on_ready(url)
+        if not serving.done():
+            await on_ready(address_of(listener))
     except BaseException:
         server.ask_to_stop()
         raise
@@ -104,7 +121,7 @@ def server_config(gatepost: Gatepost, settings: Settings) -> uvicorn.Config:
     """Return the configuration of uvicorn."""
     return uvicorn.Config(
         gatepost.web,
-        http=limited_protocol(Connections(settings.server, gatepost.count_answer)),
+        http=limited_protocol(Connections(settings.server, gatepost.count_answer), DirectRoutes(gatepost.api)),
         ws="none",
         proxy_headers=False,
         lifespan="off",
@@ -119,14 +136,19 @@ def server_config(gatepost: Gatepost, settings: Settings) -> uvicorn.Config:
 class _Server(uvicorn.Server):
     """A server that does not handle signals itself: the other parts of the process must be stopped after it."""
 
-    def __init__(self, config: uvicorn.Config, on_stop: Callable[[], None]) -> None:
+    def __init__(self, config: uvicorn.Config, on_stop: Callable[[], None], on_close: Callable[[], None]) -> None:
         super().__init__(config)
         self._on_stop = on_stop
+        self._on_close = on_close  # called before the listener is closed
         self.up = asyncio.Event()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         self.up.set()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._on_close()
+        await super().shutdown(sockets)
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -144,9 +166,8 @@ def listen(settings: Settings) -> socket.socket:
     try:
         return socket.create_server((server.host, server.port), family=family, backlog=2048)
     except OSError as error:
-        raise CannotStart(f"Cannot listen on {server.host}:{server.port}: {error.strerror}.") from None
+        raise cannot_listen(server.host, server.port, error) from None
 
 
-def _address(listener: socket.socket) -> str:
-    host, port = listener.getsockname()[:2]
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+def _nothing() -> None:
+    pass

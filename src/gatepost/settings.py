@@ -16,6 +16,7 @@ import msgspec
 from gatepost.model.account import Plan
 
 PREFIX = "GATEPOST_"
+MOST_PROCESSES = 64
 
 
 Positive = Annotated[float, msgspec.Meta(gt=0)]
@@ -33,6 +34,7 @@ class _Section(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class ServerSettings(_Section, frozen=True):
     host: str
     port: Port
+    processes: Annotated[int, msgspec.Meta(ge=0, le=MOST_PROCESSES)]
     public_url: str
     body_limit: Count
     callback_limit: Count

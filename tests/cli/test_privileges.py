@@ -112,6 +112,18 @@ async def test_a_port_that_only_root_may_take_is_taken_before(place: Path) -> No
         assert (await asyncio.to_thread(call, f"{url}/readyz"))["success"]
 
 
+async def test_several_processes_have_no_rights_and_share_such_a_port(place: Path) -> None:
+    python, port = reachable_python() or sys.executable, free_low_port()
+    async with serving(place / "data", python, port, GATEPOST_SERVER__PROCESSES="2") as (process, url, said):
+        children = [one for one in process.children() if "gatepost.cli.serve_process" in one.cmdline()]
+        assert len(children) == 2
+        assert {one.uids() for one in children} == {process.uids()}, said
+        if python != sys.executable:
+            assert process.uids().effective == service_account().uid
+        assert url == f"http://127.0.0.1:{port}"
+        assert (await asyncio.to_thread(call, f"{url}/readyz"))["success"]
+
+
 def free_low_port() -> int:
     for port in range(1023, 600, -1):
         with socket.socket() as probe, suppress(OSError):

@@ -14,6 +14,7 @@ from tests.cli.conftest import Run, invoke
 from tests.patience import PATIENCE
 
 HEAVY = ("asyncpg", "litestar", "cryptography", "argon2", "structlog", "uvicorn", "rich.table")
+UNNEEDED = ("litestar", "pydantic", "starlette", "mcp", "yaml", "markdown_it")
 
 
 def gatepost(*arguments: str) -> "subprocess.CompletedProcess[str]":
@@ -28,6 +29,13 @@ def gatepost(*arguments: str) -> "subprocess.CompletedProcess[str]":
 
 def test_the_program_starts_light() -> None:
     code = f"import sys, gatepost.cli.root; print([name for name in {HEAVY} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=PATIENCE, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_a_gateway_loads_only_what_it_needs() -> None:
+    """Each of these costs time at every start, and memory; a request that needs it loads it."""
+    code = f"import sys, gatepost.serving; print([name for name in {UNNEEDED} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=PATIENCE, check=True)
     assert done.stdout.strip() == "[]"
 

@@ -24,7 +24,7 @@ from tests.patience import PATIENCE
 from tests.running_gateway import Gateway
 
 PAGES = Path(__file__).parents[2] / "docs"
-PLACES = {re.sub(r"\{\w+:str\}", "*", path) for route in ROUTES for path in route.paths} | {"/api/v1/message/send"}
+PLACES = {re.sub(r"\{\w+\}", "*", route.path) for route in ROUTES} | {"/api/v1/message/send"}
 PAIRS = {")": "(", "]": "[", "}": "{"}
 
 

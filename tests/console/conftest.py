@@ -9,8 +9,11 @@ import pytest
 from gatepost.clock import MovableClock
 from gatepost.model import ids
 from gatepost_sandbox import SandboxSettings
+from tests.console.shared_browser import _function_scoped_runner, browser_of_the_process
 from tests.console.visitor import add_person
 from tests.running_gateway import REVIEW, Gateway, running_gateway
+
+__all__ = ["_function_scoped_runner", "browser_of_the_process"]
 
 SHOP_PHONE, NUMBER, WABA = "15550007777", "100000000000007", "200000000000001"  # of the channel of `official`
 

@@ -96,8 +96,11 @@ async def test_search_filters_and_a_long_list(gateway: Gateway) -> None:
         rows = page.get_by_role("list", name="Contacts").get_by_role("listitem")
         await expect(rows.first).to_contain_text(f"Ana {EVIL}")
         await expect(rows.first).to_contain_text("Opted out")
-        async with patience(lambda: "the first line of the table is not the last contact of the list"):
+        await rows.first.hover()
+        last = ""
+        async with patience(lambda: f"the last contact of the list is not that of the first line, but {last}"):
             while not await rows.filter(has_text="Person 000").count():
+                last = await rows.last.inner_text()
                 await page.mouse.wheel(0, 4000)
                 await page.evaluate("new Promise(requestAnimationFrame)")
         assert await rows.count() < 60

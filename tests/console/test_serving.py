@@ -9,11 +9,9 @@ from http.client import HTTPConnection
 from pathlib import Path
 
 import pytest
-from litestar import Litestar
-from litestar.routes import HTTPRoute
 
 from bench.dashboard import FIRST_PAGE_AIM, first_page_size
-from gatepost.api.app import _framework
+from gatepost.api.app import make_router
 from gatepost.console.built_files import load_files
 from gatepost.console.dashboard import API_PATHS, NOT_BUILT, Dashboard
 from tests.conftest import Receiver, serve_app
@@ -149,8 +147,7 @@ async def test_without_a_build_the_page_says_how_to_build_it(served: Served, tmp
 
 def test_every_path_of_the_api_is_known() -> None:
     """Otherwise a browser would get the dashboard's page there."""
-    app: Litestar = _framework(1 << 20, False, figures=True)
-    paths = [route.path for route in app.routes if isinstance(route, HTTPRoute)]
+    paths = [route.path for route in make_router(1 << 20, False, figures=True).routes]
     assert len(paths) > 50
     assert {path.split("/")[1] for path in paths} <= API_PATHS
 

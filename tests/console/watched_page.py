@@ -5,10 +5,11 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
-from playwright.async_api import ConsoleMessage, Dialog, Locator, Page, Request, async_playwright, expect
+from playwright.async_api import ConsoleMessage, Dialog, Locator, Page, Request, expect
 
-from tests.console.browser import FLAGS, find_browser
+from tests.console.shared_browser import shared_browser
 from tests.patience import PATIENCE
+from tests.thorough import DAY, choose
 
 AXE = Path(__file__).parents[2] / "dashboard" / "node_modules" / "axe-core" / "axe.min.js"
 SMALL = 360  # pixels
@@ -25,6 +26,7 @@ _UNTIL_STILL = """new Promise((done) => requestAnimationFrame(() => requestAnima
 # Without `preload` axe-core does not load the style sheets again, which only a rule about turned screens would need.
 _AXE = "(rules) => axe.run(document, {resultTypes: ['violations'], preload: false, iframes: false, ...rules})"
 COLORS = ("light", "dark")
+SAMPLED_COLORS = choose(COLORS, (COLORS[DAY % 2],))
 # The elements are the same in light and dark, so in the second only the rules that look at colors can find more.
 _COLOR_RULES = {"runOnly": ["color-contrast", "link-in-text-block"]}
 _WIDTH = "Math.max(document.documentElement.scrollWidth, document.querySelector('main')?.scrollWidth ?? 0)"
@@ -74,14 +76,15 @@ class WatchedPage:
         """Check that the page has the colors that the browser asks for."""
 
     async def accessibility_problems(
-        self, view: str = "", *, colors: Sequence[Any] = COLORS, thorough: bool = False
+        self, view: str = "", *, colors: Sequence[Any] = SAMPLED_COLORS, thorough: bool = False
     ) -> list[str]:
         """Return what is wrong with the page in these color schemes, and on a small screen.
 
         In the second scheme only the rules about colors are checked, unless `thorough`.
         """
         page, size = self.page, self.page.viewport_size
-        await page.evaluate(AXE.read_text())
+        if await page.evaluate("typeof axe === 'undefined'"):
+            await page.evaluate(AXE.read_text())
         found = []
         for scheme in colors:
             rules: Any = {} if thorough or scheme == colors[0] else _COLOR_RULES
@@ -114,19 +117,19 @@ async def watching(
     flags: Sequence[str] = (),
 ) -> AsyncIterator[P]:
     """Yield a new page, made by `make`; afterwards, nothing may have gone wrong on it."""
-    async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(executable_path=find_browser(), args=[*FLAGS, *flags])
+    async with shared_browser().use(flags) as browser:
+        context = await browser.new_context(
+            viewport={"width": width, "height": 800},
+            color_scheme=colors,
+            has_touch=touch,
+            reduced_motion="reduce",
+            locale="en-GB",
+        )
         try:
-            page = await browser.new_page(
-                viewport={"width": width, "height": 800},
-                color_scheme=colors,
-                has_touch=touch,
-                reduced_motion="reduce",
-                locale="en-GB",
-            )
+            page = await context.new_page()
             await page.add_init_script(_REPORT)
             watched = make(page)
             yield watched
             assert watched.problems == [], watched.problems
         finally:
-            await browser.close()
+            await context.close()

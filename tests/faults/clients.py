@@ -1,10 +1,14 @@
-"""Clients that send their messages in order, and repeat each with the same key until it is accepted."""
+"""Clients that send their messages in order, and repeat each with the same key until it is accepted.
+
+Those without keys look for their message under its `client_ref` before they repeat it.
+"""
 
 import asyncio
 
 import msgspec
 from pyreqwest.exceptions import PyreqwestError
 
+from tests.patience import PATIENCE
 from tests.running_gateway import Gateway
 
 
@@ -31,8 +35,9 @@ def plan(recipients: int, each: int) -> list[list[Order]]:
 class Clients:
     """Concurrent clients, and the ids of their accepted messages."""
 
-    def __init__(self, gateway: Gateway) -> None:
+    def __init__(self, gateway: Gateway, *, keyed: bool = True) -> None:
         self._gateway = gateway
+        self._keyed = keyed
         self.accepted_ids: dict[str, str] = {}
         self.refused: list[int] = []
 
@@ -44,11 +49,14 @@ class Clients:
         for order in orders:
             while (message_id := await self.ask(order)) is None:
                 await asyncio.sleep(0.05)
+                message_id = None if self._keyed else await self.find(order)
+                if message_id is not None:
+                    break
             assert self.accepted_ids.setdefault(order.key, message_id) == message_id
 
     async def ask(self, order: Order) -> str | None:
         """Send one request. Return None if it has to be repeated."""
-        headers = {"Idempotency-Key": order.key}
+        headers = {"Idempotency-Key": order.key} if self._keyed else {}
         try:
             answer = await self._gateway.call("POST", "/api/v1/message/send", order.body, headers=headers)
         except PyreqwestError:
@@ -59,3 +67,16 @@ class Clients:
             return None
         message_id: str = answer.json()["data"]["key"]["id"]
         return message_id
+
+    async def find(self, order: Order) -> str | None:
+        """Return the message of an order, once no statement runs any more that began before now."""
+        async with asyncio.timeout(PATIENCE), self._gateway.db.connection() as conn:
+            began = await conn.fetchval("SELECT clock_timestamp()")
+            while await conn.fetchval(
+                """SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()
+                   AND xact_start < $1 LIMIT 1""",
+                began,
+            ):
+                await asyncio.sleep(0.01)
+            found = await conn.fetchval("SELECT id FROM messages WHERE client_ref = $1", order.key)
+        return found.hex.upper() if found else None

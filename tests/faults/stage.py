@@ -136,7 +136,7 @@ class Stage(Gateway):
         super().__init__(NOBODY, sandbox_url, db, vault, load(environ={}, overrides=options), client)
         self.receiver = receiver
         self.channel_id = UUID(int=0)
-        self._wishes = options
+        self.options = options
         self._nodes: list[Node] = []
 
     async def create_channel(self, **limits: float) -> None:
@@ -165,7 +165,7 @@ class Stage(Gateway):
 
     def launch(self, *, role: str = "all", point: str | None = None, **overrides: Any) -> Node:
         """Start a gateway without waiting for it."""
-        options = self._wishes | {name.replace("__", "."): value for name, value in overrides.items()}
+        options = self.options | {name.replace("__", "."): value for name, value in overrides.items()}
         node = Node(options, role, point, Path(self.settings.data) / f"node-{len(self._nodes)}.log")
         self._nodes.append(node)
         return node

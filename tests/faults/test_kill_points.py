@@ -18,7 +18,7 @@ COMMITS = {
     "mark_sending": (1, 6),
     "mark_results": (1, 4),
     "receive_updates": (1, 8),
-    "record_attempts": (1, 4),
+    "record_successes": (1, 4),
     "save_cursors": (2,),
     "save_pace": (2,),
 }
@@ -28,6 +28,27 @@ POINTS = [
     for name, counts in (COMMITS | CALLS).items()
     for count, when in zip((counts[0], counts[-1]), ("before", "after"), strict=True)
 ]
+
+
+PLAIN = [f"write_plain:{when}:{count}" for when in ("before", "after") for count in (1, 5)]
+
+
+@pytest.mark.parametrize("point", rotated(PLAIN, 2))
+async def test_a_kill_around_the_statement_for_plain_messages_loses_and_doubles_nothing(
+    point: str, database_url: str, receiver: Receiver
+) -> None:
+    async with running_stage(database_url, receiver) as stage:
+        await stage.create_channel(throughput=150)
+        clients, orders = Clients(stage, keyed=False), plan(recipients=7, each=5)
+        killed = await stage.start(point=point)
+        sending = asyncio.create_task(clients.send(orders))
+        assert await killed.ended() == -signal.SIGKILL, "the point was never reached"
+        in_doubt = await find_in_doubt(stage)
+        clean = await stage.start()
+        await sending
+        await until_settled(stage, len(clients.accepted_ids))
+        check(await read_records(stage), clients.accepted_ids, in_doubt)
+        assert await clean.stop() == 0
 
 
 @pytest.mark.parametrize("point", rotated(POINTS, 3))

@@ -9,7 +9,7 @@ import asyncpg
 
 from gatepost.model import ids
 from gatepost.store.channel_head import claim_channel
-from gatepost.store.messages.send import Intent, mark_sending
+from gatepost.store.messages.intents import Intent, mark_sending
 from tests.conftest import Receiver
 from tests.faults.stage import Stage, running_stage
 from tests.patience import PATIENCE

@@ -8,11 +8,11 @@ import gc
 import uvicorn.lifespan.on
 import uvicorn.protocols.http.httptools_impl  # noqa: F401  (which a server imports when it starts)
 
-from gatepost.api.app import _framework
+from gatepost.api.app import make_router
 from gatepost.settings import load
 
 _limit = load(environ={}).server.body_limit
 for _public_only in (False, True):
-    _framework(_limit, _public_only, figures=False)
+    make_router(_limit, _public_only, figures=False)
 gc.collect()
 gc.freeze()  # or each gateway would go through all of it again

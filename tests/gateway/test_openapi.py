@@ -34,12 +34,7 @@ def test_the_document_is_valid_openapi() -> None:
 
 
 def test_the_document_lists_exactly_the_routes_that_exist() -> None:
-    there = {
-        f"{method} {re.sub(r':str', '', path)}"
-        for handler in [*ROUTES, *REFERENCE, *HEALTH]
-        for path in handler.paths
-        for method in handler.http_methods - {"OPTIONS", "HEAD"}
-    }
+    there = {f"{route.method} {route.path}" for route in [*ROUTES, *REFERENCE, *HEALTH]}
     hot = {operation.key for operation in (SEND, *CALLBACKS)}
     assert all(hot_route(*key.split()) for key in hot)
     assert {route.key for route in routes_of(DOCUMENT)} == there | hot

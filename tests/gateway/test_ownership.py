@@ -58,6 +58,19 @@ class Unreadable(ChannelTask):
         """Does nothing."""
 
 
+class Counting(ChannelTask):
+    """A task that counts its wake-ups."""
+
+    name = "counting"
+    woken = 0
+
+    def wake(self) -> None:
+        self.woken += 1
+
+    async def work(self) -> None:
+        """Does nothing."""
+
+
 class Tasks:
     """The worker of a channel without endpoints, whose settings do not change."""
 
@@ -123,6 +136,31 @@ async def owning(database_url: str) -> AsyncIterator[Owning]:
     yield one
     await one.owner.stop(5)
     await db.close()
+
+
+async def test_minor_tasks_are_not_woken_by_every_message(owning: Owning) -> None:
+    """They are by other changes, and otherwise a few sweeps later."""
+    tasks: list[Counting] = []
+
+    def make_task(context: ChannelContext) -> ChannelTask:
+        tasks.append(Counting(context))
+        return tasks[-1]
+
+    owning.make_task = make_task
+    channel_id, owner = owning.stage.channel_id, owning.owner
+    await owning.stage.accept("5511999998888")
+    await owning.sweep_until(1)
+    (task,) = tasks
+    before = task.woken
+    owner.wake(channel_id, tasks=False)
+    await owner.sweep()
+    assert task.woken == before
+    owner.wake(channel_id)
+    assert task.woken == before + 1
+    owner.wake(channel_id, tasks=False)
+    owning.stage.clock.advance(3 * LEASE.sweep)
+    await owner.sweep()
+    assert task.woken == before + 2
 
 
 @pytest.mark.parametrize("fault", [ValueError("no"), asyncio.CancelledError()])

@@ -107,7 +107,9 @@ async def test_a_write_that_hangs_has_a_time_limit(database_url: str, monkeypatc
     async with asyncpg.create_pool(database_url, min_size=1) as pool, blocker.transaction():  # statements have no limit
         await blocker.execute("LOCK TABLE write_check IN ACCESS EXCLUSIVE MODE")
         async with asyncio.timeout(PATIENCE):
-            checks = await Readiness(Database(pool), MovableClock(NOW), lambda: True).checks()
+            db = Database(pool)
+            checks = await Readiness(db, MovableClock(NOW), lambda: True).checks()
+        await db.close()
     assert checks == replace(READY, writes=False)
     await blocker.close()
 

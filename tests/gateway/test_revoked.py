@@ -33,7 +33,7 @@ LASTING = {  # the routes that last, with the test of each
     f"GET {CONTACTS}/export": "test_an_export",
     f"POST {CONTACTS}/import": "test_an_import",
     f"POST {MEDIA}": "test_a_body",
-    f"GET {MEDIA}/{{media_id:str}}/content": "test_a_download",
+    f"GET {MEDIA}/{{media_id}}/content": "test_a_download",
     f"GET {CHANNEL}/qr": "test_a_code_to_scan",
     f"POST {CHANNEL}/pairing-code": "test_a_pairing_code",
 }
@@ -44,16 +44,11 @@ def test_every_route_that_lasts_is_tested() -> None:
     lasting = [
         route
         for route in ROUTES
-        if route.request_max_body_size is None or any(sign in source_of(route.fn) for sign in signs)
+        if not route.body_limit or any(sign in inspect.getsource(route.function) for sign in signs)
     ]
-    named = {f"{min(route.http_methods - {'OPTIONS', 'HEAD'})} {min(route.paths)}" for route in lasting}
+    named = {f"{route.method} {route.path}" for route in lasting}
     assert named == set(LASTING)
     assert set(LASTING.values()) <= globals().keys() | vars(test_account_stream).keys()
-
-
-def source_of(handler: Any) -> str:
-    """Return the source of a handler, without the adapter around it."""
-    return inspect.getsource(inspect.getclosurevars(handler).nonlocals.get("function", handler))
 
 
 class Short(msgspec.Struct, frozen=True):
@@ -245,7 +240,7 @@ BODIES: dict[str, tuple[str, str, bytes, str]] = {  # content type, path, body, 
 
 @pytest.mark.parametrize("kind", BODIES)
 async def test_a_body(short: Short, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hot_routes, "_PROMPT", 0.0)
+    monkeypatch.setattr(hot_routes, "PROMPT", 0.0)
     content_type, path, body, table = BODIES[kind]
     headers = short.headers | {"content-type": content_type, "expect": "100-continue"}
     async with slowly(short.gateway.url) as wire:

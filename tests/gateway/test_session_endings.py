@@ -89,7 +89,7 @@ async def test_each_stream_of_an_account_ends_with_its_own_session(gateway: Gate
 
 
 async def test_a_send_whose_body_is_slow(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hot_routes, "_PROMPT", 0.0)
+    monkeypatch.setattr(hot_routes, "PROMPT", 0.0)
     person = await new_person(gateway)
     body = b'{"phone": "5511977776666", "body": "x"}'.ljust(200_000)
     headers = {

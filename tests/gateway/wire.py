@@ -1,6 +1,7 @@
 """Raw connections: what a client may do that no HTTP library would."""
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 
@@ -47,6 +48,13 @@ class Wire:
                 await after_head()
             length = 0 if head else int(headers.get("content-length", "0"))
             return Answer(int(lines[0].split()[1]), headers, await self._reader.readexactly(length))
+
+    async def raw_answer(self) -> bytes:
+        """The next answer with a length, as it comes."""
+        async with asyncio.timeout(PATIENCE):
+            head = await self._reader.readuntil(b"\r\n\r\n")
+            length = re.search(rb"^content-length: (\d+)\r$", head, re.MULTILINE)
+            return head + await self._reader.readexactly(int(length[1]) if length else 0)
 
     async def take(self, count: int) -> bytes:
         """So many bytes."""

@@ -44,7 +44,7 @@ class Rig:
         )
         self.task = MediaFetchTask(context, shared, media_stage.network)
 
-    def _on_commit(self, channel_id: UUID, *, sending: bool) -> None:
+    def _on_commit(self, channel_id: UUID, *, sending: bool, tasks: bool = True) -> None:
         assert not sending
         self.commits += 1
 

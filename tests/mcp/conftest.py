@@ -12,6 +12,6 @@ __all__ = ["common_url", "db", "gateway", "stage"]
 
 @pytest.fixture
 async def gateway(parted_database_url: str) -> AsyncIterator[Gateway]:
-    """Yield a running gateway with one official channel and its key."""
-    async with running_gateway(parted_database_url) as one:
+    """Yield a running gateway with one official channel and its key. It caches neither keys nor policies."""
+    async with running_gateway(parted_database_url, security__key_cache_seconds=0.0) as one:
         yield one

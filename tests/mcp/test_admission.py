@@ -1,5 +1,6 @@
 """Who may use `/mcp`: keys with the scope, of accounts with access, at the gateway's own address."""
 
+import asyncio
 from datetime import UTC, datetime, timedelta
 
 import msgspec
@@ -9,8 +10,9 @@ from gatepost.admin import accounts, keys
 from gatepost.api.mcp_route import check_host
 from gatepost.clock import MovableClock
 from gatepost.model.errors import Forbidden
+from gatepost.model.mcp_policy import Policy
 from tests.gateway.checks import check_refused
-from tests.mcp.assistant import channel_of, mcp_key
+from tests.mcp.assistant import assistant, channel_of, mcp_key, set_policy
 from tests.mcp.wire import PATH, post, rpc
 from tests.running_gateway import Gateway, running_gateway
 
@@ -131,3 +133,23 @@ async def test_a_body_without_a_length(gateway: Gateway) -> None:
     gateway.key = await mcp_key(gateway)
     answer = await gateway.call_in_pieces("POST", PATH, [b" " * 1024] * 1025)
     check_refused(answer, 413, "body_too_large")
+
+
+async def test_a_revoked_key_is_refused_within_a_second(parted_database_url: str) -> None:
+    async with running_gateway(parted_database_url) as gateway:  # with the cache of keys as it is by default
+        channel_id = channel_of(gateway)
+        new = await keys.create_key(gateway.db, channel_id, "bot", scopes=("mcp",), now=gateway.clock.now())
+        assert (await post(gateway, new.text)).status == 200
+        await keys.revoke_key(gateway.db, channel_id, new.key.id, gateway.clock.now())
+        await asyncio.sleep(1.0)  # the time in which a node may still trust what it knows
+        check_refused(await post(gateway, new.text), 401, "invalid_api_key")
+
+
+async def test_a_policy_is_in_force_within_a_second(parted_database_url: str) -> None:
+    async with running_gateway(parted_database_url) as gateway:
+        key = await mcp_key(gateway)
+        async with assistant(gateway, key) as mine:
+            await mine.ask("list_labels")
+            await set_policy(gateway, key, Policy(ends_at=gateway.clock.now()))
+            await asyncio.sleep(1.0)  # the time in which a node may still trust what it knows
+            assert (await mine.fail("list_labels"))["rule"] == "ends_at"

@@ -17,6 +17,7 @@ from gatepost.model.account_log import Actor
 from gatepost.model.errors import Conflict, GatepostError, NotFound
 from gatepost.model.mcp_policy import Policy, Recipients, sentences
 from gatepost.services.labels import LabelService, NewLabel, create_label
+from gatepost.services.mcp_access import count_sends_left
 from gatepost.settings import load
 from gatepost.store.account_changes import NOTIFICATION, read_change
 from gatepost.store.account_log import list_entries
@@ -99,6 +100,9 @@ async def test_one_switch_stops_all_assistants(stage: Stage) -> None:
             await work
 
 
+SEND_4 = replace(SEND, sends_per_hour=4)
+
+
 async def test_a_rotated_key_keeps_its_policy_its_reads_and_what_was_handed_over(stage: Stage) -> None:
     assistant = await make_assistant(stage, replace(SEND, no_crossing=True))
     ana, bea = await assistant.contact(ANA), await assistant.contact(BEA)
@@ -116,6 +120,23 @@ async def test_a_rotated_key_keeps_its_policy_its_reads_and_what_was_handed_over
     without = await make_assistant(stage, None)
     rotated = await keys.rotate_key(stage.db, stage.channel_id, without.key_id, now=NOW)
     assert (await mcp_policies.get_policy(stage.db, stage.channel_id, rotated.key.id)).stored == StoredPolicy()
+
+
+async def test_what_a_rotated_key_has_sent_counts_for_the_new_one_and_back(stage: Stage) -> None:
+    old = await make_assistant(stage, replace(SEND, sends_per_hour=4, sends_per_conversation=3, unanswered=2))
+    for phone in (ANA, BEA):
+        await old.contact(phone)
+    old.later(minutes=1)
+    assert await old.result(ANA) == "sent"
+    rotated = await keys.rotate_key(stage.db, stage.channel_id, old.key_id, now=NOW)
+    again = await keys.rotate_key(stage.db, stage.channel_id, rotated.key.id, now=NOW)
+    new = Assistant(stage, replace(old.caller, principal=replace(old.caller.principal, id=again.key.id)))
+    assert await count_sends_left(stage.db, new.caller, SEND_4, NOW) == 3
+    assert await new.result(ANA, "two") == "sent"
+    assert [await one.result(ANA, "three") for one in (new, old)] == ["refused unanswered"] * 2
+    assert [await one.result(BEA, "one") for one in (new, old)] == ["sent"] * 2
+    stranger = await make_assistant(stage, SEND_4)
+    assert [await one.result(BEA, "five") for one in (new, old, stranger)] == [*["refused sends_per_hour"] * 2, "sent"]
 
 
 async def nothing() -> None:

@@ -7,6 +7,7 @@ from uuid import UUID, uuid4
 
 import msgspec
 import pytest
+from msgspec import UNSET
 
 from gatepost.model import ids
 from gatepost.model.account_log import OPERATOR, new_entry
@@ -16,7 +17,7 @@ from gatepost.model.mcp_verdict import PolicyRefused
 from gatepost.networks.base import Network
 from gatepost.services import assistant_changes as changes
 from gatepost.services.labels import LabelService, NewLabel, create_label
-from gatepost.services.mcp_access import check_reading, count_sends_left
+from gatepost.services.mcp_access import check_reading, count_sends_left, read_policy_in_force
 from gatepost.store.channels import ChannelConfig
 from gatepost.store.contacts.changes import delete_contact, merge_contacts
 from gatepost.store.mcp.handovers import list_handovers
@@ -271,15 +272,42 @@ async def test_reading_marks_are_shown_after_the_commit(stage: Stage) -> None:
     assert (again.outcome, again.read_shown, len(recorded)) == ("dry_run", False, 1)
 
 
+async def test_a_note_is_no_way_from_one_conversation_to_another(stage: Stage) -> None:
+    assistant, ana, conversation = await started(stage, replace(SEND, no_crossing=True))
+    bea = await assistant.contact(BEA)
+
+    async def note(text: str | None, status: Any = UNSET) -> str:
+        call = assistant.call("update_conversation")
+        try:
+            done = await changes.update_conversation(stage.db, assistant.caller, call, conversation, status, text)
+        except PolicyRefused as refused:
+            return refused.rule
+        return done.outcome
+
+    await assistant.read(ana)
+    assert await note("Likes tea") == "done"
+    await assistant.read(bea)
+    assert await note("Bea's card is 4111") == "no_crossing"
+    assert await note("Bea's card is 4111", "closed") == "no_crossing"
+    assert {row["status"] for row in await stage.rows("conversations")} == {"open"}  # all or nothing
+    assert await note(None) == "done"
+    assistant.later(minutes=61)
+    assert await note("Likes tea") == "done"
+    await assistant.read(bea)
+    await assistant.allow(SEND)
+    assert await note("Bea, too") == "done"
+
+
 # -- reading -----------------------------------------------------------------------------------------------------------
 
 
 async def test_reading_stops_with_the_policy(stage: Stage) -> None:
     assistant, _, _ = await started(stage, replace(SEND, sends_per_hour=2))
-    policy = await check_reading(stage.db, assistant.caller, NOW)
+    key = (stage.channel_id, assistant.key_id)
+    policy = check_reading(await read_policy_in_force(stage.db, key), NOW)
     assert (policy.mode, policy.sends_per_hour) == ("send", 2)
     with pytest.raises(PolicyRefused) as refused:
-        await check_reading(stage.db, assistant.caller, NOW, files=True)
+        check_reading(await read_policy_in_force(stage.db, key), NOW, files=True)
     assert refused.value.rule == "files"
     await assistant.send(ANA)
     assert await count_sends_left(stage.db, assistant.caller, policy, NOW) == 1
@@ -288,7 +316,7 @@ async def test_reading_stops_with_the_policy(stage: Stage) -> None:
     assert await count_sends_left(stage.db, assistant.caller, Policy(mode="read"), NOW) == 0
     await assistant.allow(Policy(ends_at=NOW))
     with pytest.raises(PolicyRefused):
-        await check_reading(stage.db, assistant.caller, NOW)
+        check_reading(await read_policy_in_force(stage.db, key), NOW)
 
 
 async def test_many_reads_at_once_are_all_recorded(stage: Stage) -> None:

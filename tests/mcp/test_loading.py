@@ -5,8 +5,8 @@ import sys
 
 START = """
 import sys, gatepost.app, gatepost.cli.root
-from gatepost.api.app import _framework
-_framework(1_000_000, False, figures=True)
+from gatepost.api.app import make_router
+make_router(1_000_000, False, figures=True)
 print(*sorted({"mcp", "mcp_types", "httpx2", "sse_starlette"} & set(sys.modules)))
 """
 

@@ -86,7 +86,8 @@ async def shop(parted_database_url: str) -> AsyncIterator[Shop]:
         "management": {"review_delay": 0.0},
         "callbacks": {"connections": 1},
     }
-    async with running_gateway(parted_database_url, sandbox=msgspec.convert(network, SandboxSettings)) as one:
+    options: Any = {"sandbox": msgspec.convert(network, SandboxSettings), "security__key_cache_seconds": 0.0}
+    async with running_gateway(parted_database_url, **options) as one:
         channel = await one.new_channel(one.account_id, "15550007777", NUMBER, limits=FAST_NETWORK, waba_id=WABA)
         one.key, one.channel = await one.new_key(channel.id), ids.format_id("ch", channel.id)
         template = (await one.call("POST", "/api/v1/templates", TEMPLATE)).json()["data"]["id"]

@@ -79,6 +79,29 @@ async def test_header_and_body_differ(gateway: Gateway) -> None:
     assert answer.status == 400, answer.body
 
 
+async def test_a_plain_call_is_answered_as_the_sdk_does_it(gateway: Gateway) -> None:
+    key = await mcp_key(gateway)
+    for name, more in (
+        ("list_labels", {"arguments": {}}),
+        ("list_labels", {}),
+        ("find_orders", {"arguments": None}),
+        ("read_conversation", {"arguments": {"conversation": f"cv_{ID}"}}),
+        ("read_conversation", {"arguments": {"nonsense": 1}}),
+    ):
+        plain = await post(gateway, key, rpc("tools/call", name=name, **more))
+        checked = await post(gateway, key, rpc("tools/call", name=name, **more, other=1))  # which the SDK handles
+        assert plain.json() == checked.json(), name
+        assert plain.headers.keys() == checked.headers.keys()
+        assert plain.json()["result"]["resultType"] == "complete"
+    wrong: Any
+    for wrong in ([], "x", 5):
+        answer = await post(gateway, key, rpc("tools/call", name="list_labels", arguments=wrong))
+        assert answer.json()["error"]["code"] == INVALID_PARAMS, wrong
+    meta = ENVELOPE | {"io.modelcontextprotocol/clientInfo": {"name": 5}}
+    body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "list_labels", "_meta": meta}}
+    assert (await post(gateway, key, body)).json()["error"]["code"] == INVALID_PARAMS
+
+
 async def test_an_unknown_revision(gateway: Gateway) -> None:
     key = await mcp_key(gateway)
     meta = ENVELOPE | {"io.modelcontextprotocol/protocolVersion": "2099-01-01"}

@@ -135,12 +135,10 @@ async def test_templates(gateway: Gateway) -> None:
         [listed] = (await mine.ask("list_templates", query="welc"))["templates"]
         assert (listed["id"], listed["status"], listed["variables"]) == (made, "PENDING", ["1"])
         assert (await mine.ask("list_templates", status="approved"))["templates"] == []
-        assert (await mine.ask("preview_template", template=made))[
-            "body"
-        ] == "Hello Ana, your order has left our house."
-        assert (await mine.ask("preview_template", template=made, variables=["Bo"]))[
-            "body"
-        ] == "Hello Bo, your order has left our house."
+        assert listed["body"] == {"untrusted": True, "text": body["text"]}
+        for values, name in (({}, "Ana"), ({"variables": ["Bo"]}, "Bo")):
+            shown = await mine.ask("preview_template", template=made, **values)
+            assert shown["body"] == {"untrusted": True, "text": f"Hello {name}, your order has left our house."}
         error = await mine.fail("preview_template", template=made, variables=["Bo", "x"])
         assert error["code"] == "template_variables_mismatch"
         resource = await mine.client.read_resource(f"gatepost://templates/{made}")

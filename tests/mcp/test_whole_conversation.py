@@ -105,7 +105,7 @@ async def test_from_the_first_question_to_the_hand_over(shop: Gateway, transport
         assert "send_template" in failed["instead"]
         template = await approved(mine)
         shown = await mine.ask("preview_template", template=template, variables=["Ana", "4711"])
-        assert "4711" in shown["body"]
+        assert "4711" in shown["body"]["text"]
         values = {"template": template, "variables": ["Ana", "4711"]}
         assert (await mine.ask("send_template", conversation=conversation, **values))["outcome"] == "sent"
 

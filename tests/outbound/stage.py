@@ -174,7 +174,7 @@ class Stage:
         if hasattr(self, "sender"):
             self.sender.wake()
 
-    def _on_commit(self, channel_id: UUID, *, sending: bool) -> None:
+    def _on_commit(self, channel_id: UUID, *, sending: bool, tasks: bool = True) -> None:
         self.commits.append((channel_id, sending))
         if sending:
             self.wake()

@@ -8,7 +8,7 @@ import pytest
 from gatepost.store.channel_head import lock_head
 from gatepost.store.contacts.changes import merge_contacts
 from gatepost.store.contacts.rows import merge_contact_rows
-from gatepost.store.messages.send import Intent, IntentResult, mark_sending
+from gatepost.store.messages.intents import Intent, IntentResult, mark_sending
 from tests.outbound.stage import NOW, Stage
 from tests.store.test_deleted_endpoints import until_waiting
 

@@ -13,7 +13,7 @@ from gatepost.networks.base import Outgoing, Receipt, SendAccepted, SendUnknown
 from gatepost.store.channel_head import LogEnd, StaleOwner, claim_channel, read_log_ends, release_channel
 from gatepost.store.deliveries.retry import schedule_work
 from gatepost.store.messages.cancel import cancel_message
-from gatepost.store.messages.send import Intent, mark_sending
+from gatepost.store.messages.intents import Intent, mark_sending
 from tests.conftest import run_apart
 from tests.outbound.stage import FAST, Stage
 from tests.patience import PATIENCE

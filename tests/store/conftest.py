@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from gatepost.outbound.accept import RecentRecipients
 from gatepost.store.embedded import place
 from tests.conftest import PostgresServer, scratch_folder
 from tests.outbound.conftest import common_url, db, stage
@@ -32,6 +33,12 @@ async def explained(
     """Yield a copy of each of them that records plans."""
     async with explained_copy(postgres_server, filled[request.param]) as found:
         yield found
+
+
+@pytest.fixture(params=["general", "plain"])
+def each_path(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Accept every message by the general path, or try the statement for plain messages first."""
+    monkeypatch.setattr(RecentRecipients, "__contains__", lambda _recent, _recipient: request.param == "plain")
 
 
 @pytest.fixture(scope="session")

@@ -149,10 +149,11 @@ async def explained_database(
         connection_class=kind,
         reset=pool._leave_as_is,
     )
+    db = Database(made)
     try:
-        yield Database(made), ExplainingConnection.seen
+        yield db, ExplainingConnection.seen
     finally:
-        await made.close()
+        await db.close()
 
 
 @contextmanager

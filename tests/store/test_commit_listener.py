@@ -20,7 +20,8 @@ from gatepost.store.endpoints import EndpointChange, EndpointNotice, EndpointSta
 from gatepost.store.idempotency import NEVER
 from gatepost.store.messages.amend import amend_own
 from gatepost.store.messages.cancel import cancel_messages
-from gatepost.store.messages.send import Intent, SendResult, mark_results, mark_sending
+from gatepost.store.messages.intents import Intent, mark_sending
+from gatepost.store.messages.send import SendResult, mark_results
 from gatepost.store.numbers import save_number
 from gatepost.store.pool import Database
 from tests.outbound.stage import NOW, Stage, make_stage

@@ -11,12 +11,14 @@ from gatepost.model import ids
 from gatepost.model.delivery import DeliveryState
 from gatepost.model.endpoint import HealthCounters
 from gatepost.model.event.endpoints import EndpointPaused
+from gatepost.store.channel_head import Lease
+from gatepost.store.deliveries.attempt_record import AttemptRecord
 from gatepost.store.deliveries.queue import DeliveryCursor, next_retry, read_pending, read_retries, save_cursors
 from gatepost.store.deliveries.record import (
-    AttemptRecord,
     OrderedWait,
     OrphanedRetry,
     record_attempts,
+    record_together,
     release_ordered_waits,
 )
 from gatepost.store.deliveries.retry import forget_lost_retries
@@ -98,6 +100,16 @@ async def move_lines(s: Scene) -> None:
     assert [d.event_id for d in found.due] == due[1:2]
 
 
+async def succeed_at_once(s: Scene) -> None:
+    """First attempts succeed, of this channel alone and of several."""
+    db, channel_id, lease = s.stage.db, s.stage.channel_id, s.stage.lease
+    due = [d.event_id for d in await read_pending(db, channel_id, ENDPOINT, ids.floor_id(NOW), 10)]
+    assert len(due) >= 4
+    done = [attempt(id_, DeliveryState.DELIVERED, retried=False) for id_ in due]
+    await record_attempts(db, lease, done[:2], NOW)
+    assert await record_together(db, {lease: done[2:], Lease(UUID(int=9), 1): done[2:]}, NOW) == {lease}
+
+
 async def look_ahead(s: Scene) -> None:
     db, channel_id = s.stage.db, s.stage.channel_id
     assert (await next_retry(db, channel_id, ENDPOINT, [ids.new_id(NOW)], [UUID(int=5)])).waiting
@@ -128,7 +140,7 @@ async def keep_up(s: Scene) -> None:
 
 
 Work = Callable[[Scene], Awaitable[None]]
-WORKS: list[Work] = [move_lines, look_ahead, leave_lines, change_state, keep_up]
+WORKS: list[Work] = [move_lines, look_ahead, leave_lines, change_state, keep_up, succeed_at_once]
 
 
 @pytest.mark.parametrize("work", WORKS, ids=lambda work: work.__name__)
@@ -141,3 +153,15 @@ def test_conversations_are_read_only_by_their_key(observed: Observed, work: Work
                 assert node["Node Type"] in ("Index Scan", "Index Only Scan", "Tid Scan"), (node, plan.query)
                 read = (node["Actual Rows"] + node.get("Rows Removed by Filter", 0)) * node["Actual Loops"]
                 assert read <= 50, f"{node} {plan.query}"
+
+
+def test_first_successes_read_only_their_own_deliveries(observed: Observed) -> None:
+    recorded = [plan for plan in observed[succeed_at_once.__name__] if "delivery_attempts" in plan.query]
+    assert len(recorded) == 2
+    for plan in recorded:
+        for node in plan.nodes():
+            if node.get("Relation Name", "").startswith("deliveries") and "Scan" in node["Node Type"]:
+                assert node["Node Type"] == "Index Scan", (node, plan.query)
+                read = (node["Actual Rows"] + node.get("Rows Removed by Filter", 0)) * node["Actual Loops"]
+                assert read <= 10, f"{node} {plan.query}"
+                assert "event_id = ANY" in node["Index Cond"], f"{node} {plan.query}"

@@ -14,21 +14,26 @@ import pytest
 from gatepost.model import ids
 from gatepost.model.delivery import DeliveryState
 from gatepost.model.message import State
+from gatepost.model.send_request import SendRequest
 from gatepost.networks.base import Incoming, Person, StatusUpdate
-from gatepost.store.channel_head import save_pace
+from gatepost.store.channel_head import save_pace, save_paces
+from gatepost.store.deliveries.attempt_record import AttemptRecord
 from gatepost.store.deliveries.log import list_attempts
 from gatepost.store.deliveries.queue import next_retry, read_pending, read_retries
-from gatepost.store.deliveries.record import AttemptRecord, record_attempts
+from gatepost.store.deliveries.record import record_attempts
 from gatepost.store.embedded import admin_dsn
 from gatepost.store.events import read_feed_page
+from gatepost.store.messages.accept import Submission
+from gatepost.store.messages.accept_plain import accept_plain
 from gatepost.store.messages.cancel import CancelCursor, CancelSelection, cancel_message, cancel_messages, find_waiting
 from gatepost.store.messages.history import get_message, read_trace
-from gatepost.store.messages.queue import count_ahead, read_wait_facts, save_unknown_until
+from gatepost.store.messages.intents import Intent, mark_sending, mark_sending_together
+from gatepost.store.messages.queue import count_ahead, read_marks_and_queue, read_wait_facts, save_unknown_until
+from gatepost.store.messages.receive import ReportBatch, StatusReport, receive_together
 from gatepost.store.messages.send import (
-    Intent,
     SendResult,
     mark_results,
-    mark_sending,
+    mark_results_together,
     read_queue,
     read_scheduled,
     read_states,
@@ -124,7 +129,21 @@ async def add_endpoint(url: str, channel_id: UUID) -> None:
 
 
 async def accept(s: Scene) -> None:
+    assert (s.stage.channel_id, PHONE) in s.stage.acceptor._recent
     await s.stage.accept(PHONE, "one more")
+
+
+async def accept_strangers(s: Scene) -> None:
+    await s.stage.accept("5511999996666", "the first")
+
+
+async def accept_on_several(s: Scene) -> None:
+    batches: dict[UUID, list[Submission]] = {}
+    for stage in (s.stage, await make_stage(s.stage.db)):
+        await stage.accept(PHONE)
+        message = stage.acceptor._check(stage.caller, SendRequest(PHONE, "Hi"), None)
+        batches[stage.channel_id] = [msgspec.structs.replace(message, window=window) for window in (False, True) * 5]
+    assert len(await accept_plain(s.stage.db, batches, NOW)) == 2
 
 
 async def read_the_queue(s: Scene) -> None:
@@ -132,6 +151,8 @@ async def read_the_queue(s: Scene) -> None:
     for bulk in (False, True):
         found = await read_queue(s.stage.db, s.stage.channel_id, bulk=bulk, after=after, limit=500)
         assert len(found) == (0 if bulk else 10)
+    _, found = await read_marks_and_queue(s.stage.db, s.stage.channel_id, [], after=after, limit=500)
+    assert len(found) == 10
 
 
 async def send(s: Scene) -> None:
@@ -141,6 +162,19 @@ async def send(s: Scene) -> None:
     results = [SendResult(id_, 1, State.SENT, f"wamid.{id_.hex}.1") for id_ in s.waiting]
     await mark_results(s.stage.db, s.stage.lease, s.stage.ref, results, now)
     assert set((await read_states(s.stage.db, s.stage.channel_id, s.waiting)).values()) == {State.SENT}
+
+
+async def write_together(s: Scene) -> None:
+    """As for several channels at once."""
+    await s.stage.take_over()
+    db, lease, now = s.stage.db, s.stage.lease, s.stage.clock.now()
+    found = await s.stage.accept_many([PHONE] * 3)
+    assert await mark_sending_together(db, {lease: [Intent(id_, 1, True) for id_ in found]}, now)
+    results = [SendResult(id_, 1, State.SENT, f"wamid.{id_.hex}.1") for id_ in found]
+    assert await mark_results_together(db, {lease: (s.stage.ref, results)}, now)
+    reports = [StatusReport(f"wamid.{id_.hex}.1", State.READ, id_, None) for id_ in found]
+    assert await receive_together(db, {s.stage.channel_id: (s.stage.ref, ReportBatch(reports))}, now)
+    assert await save_paces(db, {lease: (found[0], "{}")})
 
 
 async def schedule(s: Scene) -> None:
@@ -269,11 +303,14 @@ Work = Callable[[Scene], Awaitable[None]]
 BY_ID: list[Work] = [
     read_the_queue,
     accept,
+    accept_strangers,
+    accept_on_several,
     look,
     hear_people,
     schedule,
     cancel_many,
     send,
+    write_together,
     cancel,
     hear_statuses,
     deliver,
@@ -325,7 +362,9 @@ def test_files_are_found_by_their_keys(observed: Observed) -> None:
         assert node["Actual Rows"] + node.get("Rows Removed by Filter", 0) <= 3, node
 
 
-@pytest.mark.parametrize("work", [accept, hear_people, send, *WITH_PEOPLE], ids=lambda work: work.__name__)
+@pytest.mark.parametrize(
+    "work", [accept, accept_on_several, hear_people, send, *WITH_PEOPLE], ids=lambda work: work.__name__
+)
 def test_people_are_found_by_their_keys(observed: Observed, work: Work) -> None:
     """Nothing that a channel has many of is read but by its channel and its own key."""
     for plan in observed[work.__name__]:

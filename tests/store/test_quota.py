@@ -25,6 +25,7 @@ from tests.for_each import for_each
 from tests.outbound.stage import NOW, Stage, check_no_link
 from tests.patience import PATIENCE
 
+pytestmark = pytest.mark.usefixtures("each_path")
 MONTH = date(2026, 11, 1)
 PHONE = "5511999998888"
 

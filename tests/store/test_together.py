@@ -12,6 +12,8 @@ from tests.outbound.stage import Stage
 from tests.patience import PATIENCE
 from tests.store.test_quota import acceptor, more_channels, send, used, written
 
+pytestmark = pytest.mark.usefixtures("each_path")
+
 
 class Writer:
     """Notes what it is asked to write, and does what the test says."""
@@ -92,6 +94,41 @@ async def test_a_key_that_takes_long_by_itself_does_not_hold_up_the_others_that_
     assert [await futures["b"], await late] == [10, 70]  # in their order
     await batch.drain()
     assert batch.waiting == 0
+
+
+async def test_with_patience_other_keys_gather_while_a_batch_is_written() -> None:
+    writer = Writer()
+    batch: Batch[str, int, int] = Batch(writer.one, workers=4, together=writer.several, patience=PATIENCE)
+    first = batch.enqueue("a", 1)
+    writer.hold = asyncio.Event()
+    while not writer.calls:
+        await asyncio.sleep(0)
+    others = [batch.enqueue(key, 2) for key in "bcd"]
+    await asyncio.sleep(0)
+    writer.hold.set()
+    assert await asyncio.gather(first, *others) == [10, 20, 20, 20]
+    assert writer.calls == [{"a": [1]}, {"b": [2], "c": [2], "d": [2]}]
+    await batch.drain()
+
+
+async def test_patience_ends_when_a_batch_takes_long() -> None:
+    writer, release = Writer(), asyncio.Event()
+
+    async def one(key: str, items: Sequence[int]) -> list[int | Exception]:
+        if key == "a":
+            await release.wait()
+        return await writer.one(key, items)
+
+    batch: Batch[str, int, int] = Batch(one, workers=4, together=writer.several, patience=0.001)
+    held = batch.enqueue("a", 1)
+    await asyncio.sleep(0)
+    async with asyncio.timeout(PATIENCE):
+        assert await batch.enqueue("b", 2) == 20
+        assert list(await asyncio.gather(batch.enqueue("c", 3), batch.enqueue("d", 4))) == [30, 40]
+    assert not held.done()
+    release.set()
+    assert await held == 10
+    await batch.drain()
 
 
 async def test_an_item_that_spoils_it_for_all_fails_alone() -> None:

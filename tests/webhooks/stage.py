@@ -67,7 +67,7 @@ class Stage:
         for one in self.deliverers.values():
             one.wake()
 
-    def _on_commit(self, channel_id: UUID, *, sending: bool) -> None:
+    def _on_commit(self, channel_id: UUID, *, sending: bool, tasks: bool = True) -> None:
         self.wake()
 
     # -- users --------------------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ admitted ─► AccessRecheck in the state of the ASGI scope
 The authenticators cache their look-ups (`security.key_cache_seconds`), so most checks take microseconds.
 """
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 from typing import Any, TypeVar
 
 from gatepost.model.errors import GatepostError, Unavailable
@@ -46,7 +46,7 @@ def checked_body(scope: AsgiScope, receive: Callable[[], Awaitable[Any]]) -> Cal
     return checked
 
 
-async def checked_parts(scope: AsgiScope, parts: AsyncIterator[T]) -> AsyncIterator[T]:
+async def checked_parts(scope: AsgiScope, parts: AsyncIterator[T]) -> AsyncGenerator[T, None]:
     """Yield the parts of a response while its key is valid.
 
     When access ends, the error is thrown into `parts`, which may yield some last parts; otherwise the response ends

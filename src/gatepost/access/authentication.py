@@ -41,13 +41,20 @@ class Authenticator:
 
     async def check(self, authorization: str | None, scope: str) -> Caller:
         """Return the caller of a request without counting it, or raise why it is rejected."""
-        caller = await self._callers.get(key_hash(_bearer(authorization)))
+        key = _bearer(authorization)
+        found = self._callers.peek(key_hash(key))
+        caller = found if found is not None else await self._look_up(key)
         now = self._clock.now()
         caller = check_key(caller, now)
         check_access(caller, now)
         check_scope(caller, scope)
         self._used[caller.principal.id] = now
         return caller
+
+    async def _look_up(self, key: str) -> Caller | None:
+        if not is_key(key):
+            raise NotAuthenticated("This API key is mistyped or incomplete. Copy it again.")
+        return await self._callers.get(key_hash(key))
 
     async def note_use(self) -> None:
         """Store which keys were used since the last call."""
@@ -63,6 +70,4 @@ def _bearer(header: str | None) -> str:
     key = key.strip()
     if scheme.lower() != "bearer" or not key.startswith(KEY_PREFIX):
         raise NotAuthenticated("The Authorization header must be 'Bearer <key>', and keys begin with gpk_.")
-    if not is_key(key):
-        raise NotAuthenticated("This API key is mistyped or incomplete. Copy it again.")
     return key

@@ -3,6 +3,7 @@
 import time
 from uuid import UUID
 
+from gatepost.access.shared_dues import SharedDues
 from gatepost.model.account import Principal
 from gatepost.model.errors import LimitReached, LimitState
 from gatepost.outbound.pace import space_evenly
@@ -15,15 +16,15 @@ Headers = tuple[tuple[bytes, bytes], ...]
 
 
 class RateLimit:
-    """Counts the requests of each principal."""
+    """Counts the requests of each principal, in this process or in all processes of a gateway."""
 
-    def __init__(self, rate: float, burst: int) -> None:
+    def __init__(self, rate: float, burst: int, shared: SharedDues | None = None) -> None:
         self._rate = rate
         self._burst = burst
         self._window = max(1, round(burst / rate))
         self._policy = (b"ratelimit-policy", b'"api";q=%d;w=%d' % (burst, self._window))
         self._headers: dict[int, Headers] = {}
-        self._due: dict[UUID, float] = {}  # by principal
+        self._due: dict[UUID, float] | SharedDues = {} if shared is None else shared  # by principal
 
     def take(self, principal: Principal) -> Headers:
         """Count a request, and return the headers that say what is left."""
@@ -36,7 +37,7 @@ class RateLimit:
                 retry_after=wait,
                 limit=LimitState("api", self._burst, self._window, 0, int(due - now) + 1),
             )
-        if len(self._due) > _MAX_RATED:
+        if len(self._due) > _MAX_RATED and isinstance(self._due, dict):
             self._due = {key: at for key, at in self._due.items() if at > now}
         self._due[principal.id] = due
         used = int((due - now) * self._rate + _ROUND_UP)

@@ -1,7 +1,7 @@
 """A limit of failed sign-ins, by address and by e-mail address.
 
 A try counts from its start, so that many at once are not more than the limit, and stops counting when it succeeds.
-The counts are in the memory of each process: with several nodes, the limits apply to each of them.
+The counts are in memory. The processes of a gateway share them; with several nodes, the limits apply to each node.
 """
 
 from collections.abc import Hashable, Iterator
@@ -21,6 +21,8 @@ class SignInThrottle:
     def __init__(self, clock: Clock) -> None:
         self._by_email = (SlidingLimit(PER_EMAIL_MINUTE, clock), SlidingLimit(PER_EMAIL_HOUR, clock, 60 * MINUTE))
         self._by_address = SlidingLimit(PER_ADDRESS_MINUTE, clock)
+        minute, hour = self._by_email
+        self.limits = {"sign-ins by e-mail, minute": minute, "hour": hour, "sign-ins by address": self._by_address}
 
     @contextmanager
     def trying(self, email: str, address: str | None) -> Iterator[None]:

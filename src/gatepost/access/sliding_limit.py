@@ -1,7 +1,7 @@
 """A limit of actions in a sliding window of time."""
 
 from collections import deque
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 
 from gatepost.clock import Clock
 
@@ -17,9 +17,27 @@ class SlidingLimit:
         self.seconds = seconds
         self._clock = clock
         self._times: dict[Hashable, deque[float]] = {}
+        self._tell: Callable[[Hashable, bool], None] | None = None
+
+    def share(self, tell: Callable[[Hashable, bool], None]) -> None:
+        """Call a function with each action that is counted (False) or given back (True): other processes `note` it."""
+        self._tell = tell
+
+    def note(self, actor: Hashable, given_back: bool) -> None:
+        """Count an action of another process, or stop counting it."""
+        if given_back:
+            self._remove(actor)
+        else:
+            self._count(actor, always=True)
 
     def take(self, actor: Hashable, *, always: bool = False) -> float:
         """Count an action and return 0, or return the seconds to wait. `always` counts it in both cases."""
+        wait = self._count(actor, always=always)
+        if not wait and self._tell is not None:
+            self._tell(actor, False)
+        return wait
+
+    def _count(self, actor: Hashable, *, always: bool) -> float:
         now = self._clock.monotonic()
         times = self._times.pop(actor, None) or deque(maxlen=self.limit)
         full = len(times) == self.limit and now - times[0] < self.seconds
@@ -32,6 +50,11 @@ class SlidingLimit:
 
     def give_back(self, actor: Hashable) -> None:
         """Stop counting the last action of an actor."""
+        self._remove(actor)
+        if self._tell is not None:
+            self._tell(actor, True)
+
+    def _remove(self, actor: Hashable) -> None:
         times = self._times.get(actor)
         if times:
             times.pop()

@@ -19,7 +19,13 @@ class TimedCache(Generic[K, V]):
         self._cached: dict[K, tuple[float, V]] = {}
         self._loading: dict[K, asyncio.Task[V]] = {}
 
+    def peek(self, key: K) -> V | None:
+        """Return a cached value without looking it up; None if there is none."""
+        found = self._cached.get(key)
+        return found[1] if found is not None and found[0] > time.monotonic() else None
+
     async def get(self, key: K) -> V:
+        """Return the value of a key, cached or looked up."""
         found = self._cached.get(key)
         if found is not None and found[0] > time.monotonic():
             return found[1]

@@ -11,6 +11,7 @@ class WrongCredentials:
 
     def __init__(self, per_minute: int, clock: Clock) -> None:
         self._limit = SlidingLimit(per_minute, clock) if per_minute else None
+        self.limits = {"wrong credentials": self._limit} if self._limit else {}
 
     def count(self, address: str | None) -> None:
         """Count a wrong request of an address, and reject it if there were too many."""

@@ -3,8 +3,6 @@
 from typing import Annotated, Any
 
 import msgspec
-from litestar import Request
-from litestar.params import FromPath
 from msgspec import UNSET, Meta, UnsetType
 
 from gatepost.admin import channels as admin
@@ -13,6 +11,7 @@ from gatepost.admin.checks import check_name, read_id
 from gatepost.admin.credentials import check_usable
 from gatepost.admin.limits import NAMES, check_limits
 from gatepost.api.admission import own_origin, read_headers
+from gatepost.api.asgi import Request
 from gatepost.api.channel import decode_headroom
 from gatepost.api.context import ApiContext, Context, CurrentUser
 from gatepost.api.contract.account import UNREAD_MAX, AccountChannel, ChannelOverview
@@ -27,7 +26,7 @@ from gatepost.store.channels import ChannelChange, ChannelConfig, list_activity,
 from gatepost.store.links import LinkRow, list_links
 
 PATH = "/api/v1/account/channels"
-ONE = PATH + "/{channel_id:str}"
+ONE = PATH + "/{channel_id}"
 _CREDENTIALS = ("token", "app_secret", "waba_id")
 
 
@@ -55,7 +54,7 @@ async def list_account_channels(gateway: Context, user: CurrentUser) -> Page[Cha
 
 @get(ONE, access="session", summary="Get a channel of the account")
 async def get_account_channel(
-    channel_id: FromPath[str], request: Request[Any, Any, Any], gateway: Context, user: CurrentUser
+    channel_id: str, request: Request, gateway: Context, user: CurrentUser
 ) -> Reply[ChannelOverview]:
     """One channel. An owner also sees the callback URL and the verify token of an official number."""
     row = await own_channel(gateway, user, channel_id)
@@ -74,7 +73,7 @@ async def get_account_channel(
     example={"name": "The bakery", "limits": {"throughput": 20}},
 )
 async def change_account_channel(
-    channel_id: FromPath[str], body: ChannelSettings, gateway: Context, user: CurrentUser
+    channel_id: str, body: ChannelSettings, gateway: Context, user: CurrentUser
 ) -> AccountChannel:
     """Changes what is given, and keeps the rest. New credentials of an official number are tested first."""
     id_, limits = read_id("ch", channel_id), check_limits(body.limits)
@@ -100,7 +99,7 @@ async def _with_credentials(
 
 
 @delete(ONE, access="session", role="owner", summary="Delete a channel of the account", message="Channel deleted")
-async def delete_account_channel(channel_id: FromPath[str], gateway: Context, user: CurrentUser) -> None:
+async def delete_account_channel(channel_id: str, gateway: Context, user: CurrentUser) -> None:
     """Deletes a channel with its keys, webhooks, contacts and queued messages."""
     id_, now = read_id("ch", channel_id), gateway.clock.now()
     await admin.delete_channel(gateway.db, user.account_id, id_, actor=user.actor, now=now)
@@ -150,6 +149,6 @@ def _sandbox_of(gateway: ApiContext, row: ChannelConfig) -> str | UnsetType:
     return UNSET if elsewhere else gateway.sandbox_url or UNSET
 
 
-def base_url(gateway: ApiContext, request: Request[Any, Any, Any]) -> str:
+def base_url(gateway: ApiContext, request: Request) -> str:
     """Return the public URL of the gateway; without one, the origin that the request was sent to."""
     return gateway.public_url or own_origin(gateway, request.scope, read_headers(request.scope))

@@ -5,7 +5,6 @@ from typing import Annotated, Any
 from uuid import UUID
 
 import msgspec
-from litestar.params import FromPath
 from msgspec import Meta
 
 from gatepost.admin import keys as admin
@@ -23,7 +22,7 @@ from gatepost.store.keys import list_keys
 from gatepost.store.refused_requests import list_refused
 
 _PATH = ONE + "/keys"
-_ONE = _PATH + "/{key_id:str}"
+_ONE = _PATH + "/{key_id}"
 _OVERLAP_MAX = int(admin.OVERLAP_MAX.total_seconds())
 Expiry = Annotated[datetime, Meta(description="When the key expires; without it, never.")]
 
@@ -52,7 +51,7 @@ class RefusedQuery(Paged, frozen=True, kw_only=True):
 
 
 @get(_PATH, access="session", summary="List the keys of a channel")
-async def list_account_keys(channel_id: FromPath[str], gateway: Context, user: CurrentUser) -> Page[ApiKey]:
+async def list_account_keys(channel_id: str, gateway: Context, user: CurrentUser) -> Page[ApiKey]:
     """All keys of the channel, the oldest first, including revoked and expired ones."""
     channel = await own_channel(gateway, user, channel_id)
     return Page([ApiKey.of(row) for row in await list_keys(gateway.db, channel.id)])
@@ -60,7 +59,7 @@ async def list_account_keys(channel_id: FromPath[str], gateway: Context, user: C
 
 @get(_PATH + "/refused", access="session", summary="List refused requests")
 async def list_refused_requests(
-    channel_id: FromPath[str], query: RefusedQuery, gateway: Context, user: CurrentUser
+    channel_id: str, query: RefusedQuery, gateway: Context, user: CurrentUser
 ) -> Page[RefusedRequest]:
     """Requests with keys of the channel that got an error in the last day, the newest first, without their bodies.
     They appear here after at most 5 seconds."""
@@ -87,7 +86,7 @@ async def list_refused_requests(
     example={"name": "Online shop", "scopes": ["send", "read"]},
 )
 async def create_account_key(
-    channel_id: FromPath[str], body: KeyRequest, once: CreateOnce, gateway: Context, user: CurrentUser
+    channel_id: str, body: KeyRequest, once: CreateOnce, gateway: Context, user: CurrentUser
 ) -> Created[NewApiKey]:
     """Creates a key of the channel. Only this response contains it."""
     channel, fields = await own_channel(gateway, user, channel_id), msgspec.structs.asdict(body)
@@ -109,8 +108,8 @@ async def create_account_key(
     example={"overlap": 86_400},
 )
 async def rotate_account_key(
-    channel_id: FromPath[str],
-    key_id: FromPath[str],
+    channel_id: str,
+    key_id: str,
     body: KeyRotation,
     once: CreateOnce,
     gateway: Context,
@@ -132,9 +131,7 @@ async def rotate_account_key(
 
 
 @delete(_ONE, access="session", role="owner", summary="Revoke a key", message="Key revoked")
-async def revoke_account_key(
-    channel_id: FromPath[str], key_id: FromPath[str], gateway: Context, user: CurrentUser
-) -> ApiKey:
+async def revoke_account_key(channel_id: str, key_id: str, gateway: Context, user: CurrentUser) -> ApiKey:
     """Revokes a key: it stops working within a second. It stays in the list."""
     channel, now = await own_channel(gateway, user, channel_id), gateway.clock.now()
     return ApiKey.of(await admin.revoke_key(gateway.db, channel.id, read_id("key", key_id), now, actor=user.actor))

@@ -26,11 +26,11 @@ data: {"user": {"id": "usr_…", "name": "Ana"}, "channel": …, "conversation":
 from collections.abc import AsyncIterator
 from datetime import timedelta
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated
 
-from litestar import Request
 from msgspec import Meta
 
+from gatepost.api.asgi import Request
 from gatepost.api.context import ApiContext, Context, CurrentUser
 from gatepost.api.events import old_cursor
 from gatepost.api.query import SECONDS, Query
@@ -77,7 +77,7 @@ class AccountStreamParameters(Query, frozen=True, kw_only=True):
     binary=(KIND,),
 )
 async def stream_account(
-    query: AccountStreamParameters, request: Request[Any, Any, Any], gateway: Context, user: CurrentUser
+    query: AccountStreamParameters, request: Request, gateway: Context, user: CurrentUser
 ) -> StreamResponse:
     """The events of all channels as they happen, as server-sent events; `Last-Event-ID` or `after` is the last `id`.
 

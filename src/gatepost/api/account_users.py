@@ -1,16 +1,15 @@
 """The people of an account: list, invite, change the role, remove."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
-from litestar import Request
-from litestar.params import FromPath
 from msgspec import Meta
 
 from gatepost.admin import one_time_links as links
 from gatepost.admin import users as admin
 from gatepost.admin.checks import NAME_MAX, read_id
 from gatepost.api.account_channels import base_url
+from gatepost.api.asgi import Request
 from gatepost.api.context import Context, CurrentUser
 from gatepost.api.contract.account import AccountUser, UserLink
 from gatepost.api.idempotency import CreateOnce
@@ -19,7 +18,7 @@ from gatepost.api.route import delete, get, patch, post
 from gatepost.model.session import ROLES
 
 _PATH = "/api/v1/account/users"
-_ONE = _PATH + "/{user_id:str}"
+_ONE = _PATH + "/{user_id}"
 RoleName = Annotated[str, Meta(description=f"One of {', '.join(ROLES)}.")]
 
 
@@ -53,7 +52,7 @@ async def list_account_users(gateway: Context, user: CurrentUser) -> Page[Accoun
     example={"email": "ben@example.com", "role": "agent"},
 )
 async def invite_account_user(
-    body: Invitation, once: CreateOnce, request: Request[Any, Any, Any], gateway: Context, user: CurrentUser
+    body: Invitation, once: CreateOnce, request: Request, gateway: Context, user: CurrentUser
 ) -> Created[UserLink]:
     """Creates a person without a password, and a one-time link to set one. Only this response contains the link."""
     fields, base = msgspec.structs.asdict(body), base_url(gateway, request)
@@ -74,9 +73,7 @@ async def invite_account_user(
     errors=("last_owner",),
     example={"role": "reader"},
 )
-async def change_account_user(
-    user_id: FromPath[str], body: RoleChange, gateway: Context, user: CurrentUser
-) -> AccountUser:
+async def change_account_user(user_id: str, body: RoleChange, gateway: Context, user: CurrentUser) -> AccountUser:
     """Changes the role of a person, also in open sessions. The last owner stays one."""
     id_, now = read_id("usr", user_id), gateway.clock.now()
     changed = await admin.change_role(gateway.db, user.account_id, id_, body.role, actor=user.actor, now=now)
@@ -85,7 +82,7 @@ async def change_account_user(
 
 
 @delete(_ONE, access="session", role="owner", summary="Remove a user", message="User removed", errors=("last_owner",))
-async def delete_account_user(user_id: FromPath[str], gateway: Context, user: CurrentUser) -> None:
+async def delete_account_user(user_id: str, gateway: Context, user: CurrentUser) -> None:
     """Removes a person and ends all sessions of the person. The last owner stays."""
     id_, now = read_id("usr", user_id), gateway.clock.now()
     await admin.delete_user(gateway.db, user.account_id, id_, actor=user.actor, now=now)
@@ -94,7 +91,7 @@ async def delete_account_user(user_id: FromPath[str], gateway: Context, user: Cu
 
 @post(_ONE + "/reset-link", access="session", role="owner", summary="Create a reset link", message="Link created")
 async def create_account_reset_link(
-    user_id: FromPath[str], once: CreateOnce, request: Request[Any, Any, Any], gateway: Context, user: CurrentUser
+    user_id: str, once: CreateOnce, request: Request, gateway: Context, user: CurrentUser
 ) -> Created[UserLink]:
     """Creates a one-time link to set a new password; one who has none yet is invited again. Earlier links end."""
     id_, base, now = read_id("usr", user_id), base_url(gateway, request), gateway.clock.now()

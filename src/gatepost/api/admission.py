@@ -4,13 +4,13 @@ from functools import partial
 from urllib.parse import parse_qs
 
 import msgspec
-from litestar.types import HTTPScope
 
 from gatepost.access.access_recheck import AccessRecheck
 from gatepost.access.origin import check_origin, origin_of
 from gatepost.access.rate_limit import Headers
 from gatepost.access.session_authentication import SessionRequest
 from gatepost.admin.sign_in import Visit
+from gatepost.api.asgi import Scope
 from gatepost.api.context import ApiContext
 from gatepost.model.account import Caller, Principal
 from gatepost.model.errors import BadRequest, Forbidden
@@ -27,9 +27,7 @@ class Admission(msgspec.Struct, frozen=True):
     recheck: AccessRecheck
 
 
-async def admit_request(
-    gateway: ApiContext, scope: HTTPScope, headers: dict[bytes, str], rule: AccessRule
-) -> Admission:
+async def admit_request(gateway: ApiContext, scope: Scope, headers: dict[bytes, str], rule: AccessRule) -> Admission:
     """Return who sends a request, or raise why it is rejected."""
     authorization, token = headers.get(b"authorization"), gateway.cookie.token_in(headers.get(b"cookie"))
     if token is not None:
@@ -52,7 +50,7 @@ async def _admit_session(gateway: ApiContext, request: SessionRequest, rule: Acc
 
 
 def _session_request(
-    gateway: ApiContext, scope: HTTPScope, headers: dict[bytes, str], token: str, rule: AccessRule
+    gateway: ApiContext, scope: Scope, headers: dict[bytes, str], token: str, rule: AccessRule
 ) -> SessionRequest:
     channel = headers.get(b"gatepost-channel")
     if channel is None and rule.channel_in_query and scope["method"] in ("GET", "HEAD"):
@@ -68,22 +66,22 @@ def _session_request(
     )
 
 
-def read_headers(scope: HTTPScope) -> dict[bytes, str]:
+def read_headers(scope: Scope) -> dict[bytes, str]:
     return {name: value.decode("latin-1") for name, value in scope["headers"]}
 
 
-def client_address(gateway: ApiContext, scope: HTTPScope, headers: dict[bytes, str]) -> str | None:
+def client_address(gateway: ApiContext, scope: Scope, headers: dict[bytes, str]) -> str | None:
     """Return the address of the client, as trusted proxies report it."""
     client = scope.get("client")
     return gateway.proxies.client_of(client[0] if client else None, headers.get(b"x-forwarded-for"))
 
 
-def own_origin(gateway: ApiContext, scope: HTTPScope, headers: dict[bytes, str]) -> str:
+def own_origin(gateway: ApiContext, scope: Scope, headers: dict[bytes, str]) -> str:
     """Return the origin of the gateway: of its public address, or the one that the request was sent to."""
     return gateway.origin or origin_of(f"{scope['scheme']}://{headers.get(b'host', '')}")
 
 
-def read_visit(gateway: ApiContext, scope: HTTPScope) -> Visit:
+def read_visit(gateway: ApiContext, scope: Scope) -> Visit:
     """Return from where a person signs in. A page of another site may not sign people in."""
     headers = read_headers(scope)
     if b"origin" in headers:

@@ -1,16 +1,7 @@
 """The REST API as one ASGI app: routes, authentication, and errors."""
 
 from functools import cache
-from typing import Any
 
-from litestar import Litestar, Request, Response, Router
-from litestar.connection import ASGIConnection
-from litestar.di import Provide
-from litestar.handlers import BaseRouteHandler
-from litestar.types import Scope
-
-from gatepost.access.access_recheck import remember_access
-from gatepost.access.costly import is_costly
 from gatepost.api import (
     account,
     account_channels,
@@ -55,17 +46,13 @@ from gatepost.api import (
     webhook_test,
     webhooks,
 )
-from gatepost.api.admission import admit_request, read_headers
 from gatepost.api.context import ApiContext
 from gatepost.api.deprecations import DEPRECATIONS, check_deprecations
 from gatepost.api.dispatcher import Dispatcher
-from gatepost.api.errors import answer_error, name_methods
-from gatepost.api.openapi.routes import list_operations
-from gatepost.api.suggestions import KnownRoutes
-from gatepost.model.account import Caller
-from gatepost.model.session import AccessRule, SignedInUser
+from gatepost.api.route import Route
+from gatepost.api.router import Router
 
-ROUTES: list[Any] = [
+ROUTES: list[Route] = [
     history.list_messages,
     history.export_messages,
     batch.send_batch,
@@ -195,9 +182,9 @@ ROUTES: list[Any] = [
     one_time_links.get_link,
     one_time_links.use_link,
 ]
-HEALTH: list[Any] = [health.healthz, health.readyz]
-FIGURES: list[Any] = [metrics.show_metrics]  # for the operator: not in the reference
-REFERENCE: list[Any] = [
+HEALTH: list[Route] = [health.healthz, health.readyz]
+FIGURES: list[Route] = [metrics.show_metrics]  # for the operator: not in the reference
+REFERENCE: list[Route] = [
     reference.show_openapi,
     reference.show_docs,
     reference.show_docs_style,
@@ -210,74 +197,15 @@ REFERENCE: list[Any] = [
 
 def create_app(gateway: ApiContext, *, public_only: bool = False) -> Dispatcher:
     """Return the ASGI app of a process."""
-    app = _framework(gateway.body_limit, public_only, figures=bool(gateway.figures.token))
-    check_deprecations(DEPRECATIONS, {operation.key for operation in app.state.operations})
-    return Dispatcher(app, gateway, hot=not public_only)
+    router = make_router(gateway.body_limit, public_only, figures=bool(gateway.figures.token))
+    if DEPRECATIONS:
+        check_deprecations(DEPRECATIONS, {operation.key for operation in router.operations})
+    return Dispatcher(router, gateway, hot=not public_only)
 
 
 @cache
-def _framework(body_limit: int, public_only: bool, *, figures: bool) -> Litestar:
-    """Return the framework with all routes. It is slow to create, and cached: each request carries its own gateway."""
+def make_router(body_limit: int, public_only: bool, *, figures: bool) -> Router:
+    """Return the router with all routes. It can be shared: each request carries its own gateway."""
     operator = [*HEALTH, *FIGURES] if figures else HEALTH  # without a token the route does not exist
     customers = [] if public_only else [*docs_pages.ROUTES, *REFERENCE, *ROUTES]
-    app = Litestar(
-        [
-            Router("/", route_handlers=[*operator, *customers], guards=[admit]),
-        ],
-        request_max_body_size=body_limit,
-        dependencies={
-            "gateway": Provide(_gateway, sync_to_thread=False),
-            "caller": Provide(_caller, sync_to_thread=False),
-            "user": Provide(_user, sync_to_thread=False),
-        },
-        before_request=answer_options,
-        exception_handlers={Exception: answer_error},
-        openapi_config=None,
-        logging_config=None,
-    )
-    app.state.operations = list_operations([*ROUTES, *REFERENCE, *HEALTH])
-    app.state.known_routes = KnownRoutes.of((operation.method, operation.path) for operation in app.state.operations)
-    app.state.methods = {route.path_format: name_methods(route.methods) for route in app.routes}
-    return app
-
-
-async def answer_options(request: Request[Any, Any, Any]) -> Response[None] | None:
-    """Answer OPTIONS. The framework's own response names only the first method that was registered for a path."""
-    if request.method != "OPTIONS":
-        return None
-    return Response(None, status_code=204, headers={"Allow": request.app.state.methods[request.scope["path_template"]]})
-
-
-async def admit(connection: "ASGIConnection[Any, Any, Any, Any]", handler: BaseRouteHandler) -> None:
-    """Authenticate a request, unless its route is public, and check what the route requires."""
-    scope: Any = connection.scope
-    if scope["state"].get("head"):  # the route is found as GET: restore the method
-        scope["method"] = "HEAD"
-    rule: AccessRule | None = handler.opt.get("access")
-    if rule is not None and scope["method"] != "OPTIONS":  # which only names the methods
-        gateway, state = _gateway(scope), scope["state"]
-        admitted = await admit_request(gateway, scope, read_headers(scope), rule)
-        state.update(left=admitted.left, access=rule)
-        if admitted.caller is not None:
-            state["caller"] = admitted.caller
-        if admitted.user is not None:
-            state["user"] = admitted.user
-        remember_access(scope, admitted.recheck)
-        if is_costly(handler.opt.get("costly"), connection.query_params):
-            gateway.costly.begin(admitted.principal)
-            state["costly"] = admitted.principal.id  # ended in `dispatcher.py`
-
-
-def _gateway(scope: Scope) -> ApiContext:
-    gateway: ApiContext = scope["state"]["gateway"]
-    return gateway
-
-
-def _caller(scope: Scope) -> Caller:
-    caller: Caller = scope["state"]["caller"]
-    return caller
-
-
-def _user(scope: Scope) -> SignedInUser:
-    user: SignedInUser = scope["state"]["user"]
-    return user
+    return Router([*operator, *customers], [*ROUTES, *REFERENCE, *HEALTH], body_limit)

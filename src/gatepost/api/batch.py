@@ -5,9 +5,9 @@ from typing import Annotated, Any
 from uuid import UUID
 
 import msgspec
-from litestar import Request
 from msgspec import Meta
 
+from gatepost.api.asgi import Request
 from gatepost.api.context import Context, CurrentCaller
 from gatepost.api.contract.messages import BatchResult
 from gatepost.api.errors import error_answer
@@ -56,7 +56,7 @@ _batch = msgspec.json.Decoder(BatchRequest)
     example={"messages": [example_send("text"), example_send("text") | {"body": "And another"}]},
     keeps={"batch_id": "data.batch_id"},
 )
-async def send_batch(request: Request[Any, Any, Any], gateway: Context, caller: CurrentCaller) -> Reply[BatchResult]:
+async def send_batch(request: Request, gateway: Context, caller: CurrentCaller) -> Reply[BatchResult]:
     """Accepts up to 1,000 messages in one commit. One that is rejected does not affect the others."""
     check_json(request.headers.get("content-type"))
     body = await request.body()

@@ -1,13 +1,13 @@
 """The caller's own channel: its kind, capabilities and limits; and linking its phone."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import msgspec
-from litestar import Request, Response
 from msgspec import Meta
 
 from gatepost.access.access_recheck import recheck_access
 from gatepost.admin.channels import get_channel
+from gatepost.api.asgi import Request, Response
 from gatepost.api.context import ApiContext, Context, CurrentCaller
 from gatepost.api.contract.channel import (
     Channel,
@@ -84,8 +84,8 @@ async def connect_channel(gateway: Context, caller: CurrentCaller) -> Connecting
     folder="linking",
 )
 async def show_qr(
-    query: CodeQuery, request: Request[Any, Any, Any], gateway: Context, caller: CurrentCaller
-) -> Reply[Code] | Response[bytes]:
+    query: CodeQuery, request: Request, gateway: Context, caller: CurrentCaller
+) -> Reply[Code] | Response:
     """The current code to scan with the phone, as text or as a picture."""
     wait = 0.0 if request.method == "HEAD" else _WAIT
     code = await link.current_code(gateway.db, gateway.clock, await _config(gateway, caller), wait)
@@ -107,7 +107,7 @@ async def show_qr(
     folder="linking",
 )
 async def make_pairing_code(
-    body: PairingRequest, request: Request[Any, Any, Any], gateway: Context, caller: CurrentCaller
+    body: PairingRequest, request: Request, gateway: Context, caller: CurrentCaller
 ) -> Reply[PairingCode]:
     """A code of eight characters to type on the phone instead of scanning."""
     config = await _config(gateway, caller)

@@ -1,10 +1,9 @@
 """Creates channels of the account. The credentials of an official number are tested before they are stored."""
 
-from typing import Annotated, Any
+from typing import Annotated
 from uuid import UUID
 
 import msgspec
-from litestar import Request
 from msgspec import Meta
 
 from gatepost.admin import channels as admin
@@ -13,6 +12,7 @@ from gatepost.admin.channels import ChannelRequest, CloudNumber
 from gatepost.admin.credentials import check_usable
 from gatepost.admin.limits import NAMES
 from gatepost.api.account_channels import PATH, base_url, callback_of
+from gatepost.api.asgi import Request
 from gatepost.api.context import ApiContext, Context, CurrentUser
 from gatepost.api.contract.account import AccountChannel
 from gatepost.api.credential_test import AppSecret, PhoneNumberId, Token, WabaId, run_test
@@ -55,7 +55,7 @@ class NewChannel(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
     example={"kind": "qr", "name": "The bakery", "phone": "15550001111"},
 )
 async def create_account_channel(
-    body: NewChannel, once: CreateOnce, request: Request[Any, Any, Any], gateway: Context, user: CurrentUser
+    body: NewChannel, once: CreateOnce, request: Request, gateway: Context, user: CurrentUser
 ) -> Created[AccountChannel]:
     """Creates a channel. The credentials of an official number are tested first, and are never returned."""
     base = base_url(gateway, request)

@@ -11,8 +11,9 @@ from typing import Any
 from urllib.parse import urlencode
 
 import msgspec
-from litestar import Request, Response
 
+from gatepost.api.account_channels import base_url
+from gatepost.api.asgi import Request, Response
 from gatepost.api.collection_scripts import scripts
 from gatepost.api.context import Context, CurrentCaller
 from gatepost.api.openapi.parameters import EXAMPLES
@@ -34,11 +35,11 @@ _DESCRIPTION = (
 
 
 @get("/api/v1/collection", scope="read", summary="Get the request collection", binary=("application/json",))
-async def get_collection(request: Request[Any, Any, Any], gateway: Context, caller: CurrentCaller) -> Response[bytes]:
+async def get_collection(request: Request, gateway: Context, caller: CurrentCaller) -> Response:
     """A Postman collection with the caller's own key and a working example of every route."""
     key = request.headers.get("authorization", "").partition(" ")[2].strip()  # empty for a session
-    base_url = gateway.public_url or str(request.base_url).rstrip("/")
-    made = build_collection(request.app.state.operations, base_url, key, caller.kind, gateway.clock.now() + _LATER)
+    operations, url = request.state["router"].operations, base_url(gateway, request)
+    made = build_collection(operations, url, key, caller.kind, gateway.clock.now() + _LATER)
     return Response(msgspec.json.encode(made), media_type="application/json", headers=_HEADERS)
 
 

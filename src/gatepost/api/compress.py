@@ -13,7 +13,7 @@ import asyncio
 import zlib
 from typing import Any
 
-from litestar.types import HTTPScope, Message, Send
+from gatepost.api.asgi import Message, Scope, Send
 
 LEAST = 1400  # bytes: a response that fits into one packet gains nothing
 _LEVEL = 4  # most of the gain in half of the time
@@ -53,7 +53,7 @@ def _weighed(part: str) -> tuple[str, float]:
 class GzipSender:
     """An ASGI `send` that compresses one response."""
 
-    def __init__(self, scope: HTTPScope, send: Send) -> None:
+    def __init__(self, scope: Scope, send: Send) -> None:
         self._scope = scope
         self._send = send
         self._start: Any = None

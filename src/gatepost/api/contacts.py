@@ -1,14 +1,13 @@
 """Contacts: list and search, create, get, change, delete, merge, check, import, export."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 from uuid import UUID
 
-from litestar import Request
-from litestar.params import FromPath
 from msgspec import Meta
 
 from gatepost.access.costly import ALWAYS
 from gatepost.admin.channels import get_channel
+from gatepost.api.asgi import Request
 from gatepost.api.context import ApiContext, Context, CurrentCaller
 from gatepost.api.contract.contacts import Checked, Contact
 from gatepost.api.idempotency import REPLAYED, BodyHash, CreateOnce, read_key
@@ -40,7 +39,7 @@ from gatepost.store.contacts.read import ContactFilter, ContactRow, SearchPositi
 from gatepost.store.idempotency import IdempotentRequest, Replay
 
 _PATH = "/api/v1/contacts"
-_ONE = _PATH + "/{contact_id:str}"
+_ONE = _PATH + "/{contact_id}"
 _WORDS_MAX = 64
 _NDJSON = "application/x-ndjson"
 
@@ -117,7 +116,7 @@ async def create_contact(
 
 
 @get(_ONE, scope="read", summary="Get a contact")
-async def get_contact(contact_id: FromPath[str], gateway: Context, caller: CurrentCaller) -> Contact:
+async def get_contact(contact_id: str, gateway: Context, caller: CurrentCaller) -> Contact:
     """One contact with its labels."""
     contacts = _contacts(gateway, caller)
     return await _show(contacts, await contacts.access(contact_id))
@@ -132,9 +131,7 @@ async def get_contact(contact_id: FromPath[str], gateway: Context, caller: Curre
     errors=("wrong_state",),
     example={"name": "Anna B. Lee", "custom": {"city": "Porto"}},
 )
-async def change_contact(
-    contact_id: FromPath[str], body: ContactChange, gateway: Context, caller: CurrentCaller
-) -> Contact:
+async def change_contact(contact_id: str, body: ContactChange, gateway: Context, caller: CurrentCaller) -> Contact:
     """Sets the name, some custom fields, or whether the person opted out of marketing."""
     contacts = _contacts(gateway, caller)
     return await _show(contacts, await contacts.change(contact_id, body))
@@ -148,7 +145,7 @@ async def change_contact(
     errors=("wrong_state",),
     uses={"contact_id": "spare_id"},
 )
-async def delete_contact(contact_id: FromPath[str], gateway: Context, caller: CurrentCaller) -> None:
+async def delete_contact(contact_id: str, gateway: Context, caller: CurrentCaller) -> None:
     """Deletes a contact, its labels and the settings of its conversation. Messages are kept under the number."""
     await _contacts(gateway, caller).delete(contact_id)
 
@@ -161,9 +158,7 @@ async def delete_contact(contact_id: FromPath[str], gateway: Context, caller: Cu
     errors=("wrong_state",),
     example={"with": "{{other_id}}"},
 )
-async def merge_contact(
-    contact_id: FromPath[str], body: MergeRequest, gateway: Context, caller: CurrentCaller
-) -> Contact:
+async def merge_contact(contact_id: str, body: MergeRequest, gateway: Context, caller: CurrentCaller) -> Contact:
     """Merges another contact into this one, with its messages, orders, labels and phone numbers."""
     contacts = _contacts(gateway, caller)
     return await _show(contacts, await contacts.merge(contact_id, body.other))
@@ -206,7 +201,7 @@ async def check_contacts(body: CheckRequest, gateway: Context, caller: CurrentCa
     upload_type="text/csv",
     binary=(_NDJSON,),
 )
-async def import_contacts(request: Request[Any, Any, Any], gateway: Context, caller: CurrentCaller) -> StreamResponse:
+async def import_contacts(request: Request, gateway: Context, caller: CurrentCaller) -> StreamResponse:
     """Imports a CSV table, and reports the result of each line."""
     key, chunks = read_key(request, b""), BodyHash((await open_upload(request)).chunks)
     table = await open_table(aiter(chunks))

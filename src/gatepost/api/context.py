@@ -6,7 +6,6 @@ from typing import Any
 from uuid import UUID
 
 import msgspec
-from litestar.di import NamedDependency
 
 from gatepost.access.authentication import Authenticator
 from gatepost.access.client_address import TrustedProxies
@@ -100,6 +99,6 @@ class ApiContext(msgspec.Struct, frozen=True):
 
 
 # The parameter types of handlers that need the context, the caller on a channel, or the person who is signed in.
-Context = NamedDependency[ApiContext]
-CurrentCaller = NamedDependency[Caller]
-CurrentUser = NamedDependency[SignedInUser]
+Context = ApiContext
+CurrentCaller = Caller
+CurrentUser = SignedInUser

@@ -5,7 +5,6 @@ from typing import Annotated, Literal
 from uuid import UUID
 
 import msgspec
-from litestar.params import FromPath
 from msgspec import Meta
 
 from gatepost.admin.channels import get_channel
@@ -34,7 +33,7 @@ from gatepost.store.conversations.counts import count_conversations
 from gatepost.store.conversations.inbox import InboxFilter, WrittenBetween, list_conversations
 
 _PATH = "/api/v1/conversations"
-_ONE = _PATH + "/{conversation_id:str}"
+_ONE = _PATH + "/{conversation_id}"
 
 
 CLOSING_HOURS = 4
@@ -128,7 +127,7 @@ async def count_all(query: CountQuery, gateway: Context, caller: CurrentCaller) 
 
 
 @get(_ONE, scope="read", summary="Get a conversation")
-async def get_conversation(conversation_id: FromPath[str], gateway: Context, caller: CurrentCaller) -> Conversation:
+async def get_conversation(conversation_id: str, gateway: Context, caller: CurrentCaller) -> Conversation:
     """One conversation with its contact, labels and newest message."""
     found = await service.access_conversation(gateway.db, caller.channel_id, conversation_id)
     return _conversation(found, gateway, caller)
@@ -143,7 +142,7 @@ async def get_conversation(conversation_id: FromPath[str], gateway: Context, cal
     example={"status": "closed", "assignee": "Anna", "note": "Wants it on Friday"},
 )
 async def change_conversation(
-    conversation_id: FromPath[str], body: ConversationChange, gateway: Context, caller: CurrentCaller
+    conversation_id: str, body: ConversationChange, gateway: Context, caller: CurrentCaller
 ) -> Conversation:
     """Sets status, archived, muted, assignee or note."""
     now = gateway.clock.now()
@@ -153,9 +152,7 @@ async def change_conversation(
 
 
 @get(_ONE + "/messages", scope="read", summary="List a conversation's messages")
-async def list_messages(
-    conversation_id: FromPath[str], query: Paged, gateway: Context, caller: CurrentCaller
-) -> Page[Message]:
+async def list_messages(conversation_id: str, query: Paged, gateway: Context, caller: CurrentCaller) -> Page[Message]:
     """The sent and received messages of a conversation, the newest first."""
     before, now = read_cursor(query.cursor, UUID), gateway.clock.now()
     page = await service.list_history(gateway.db, caller.channel_id, conversation_id, before, query.limit, now)
@@ -164,7 +161,7 @@ async def list_messages(
 
 
 @post(_ONE + "/read", scope="send", summary="Mark a conversation as read")
-async def post_read(conversation_id: FromPath[str], gateway: Context, caller: CurrentCaller) -> Reply[ReadConversation]:
+async def post_read(conversation_id: str, gateway: Context, caller: CurrentCaller) -> Reply[ReadConversation]:
     """Marks all messages of a conversation as read. If the channel is connected, the contact sees that, too."""
     channel, now = await get_channel(gateway.db, caller.account_id, caller.channel_id), gateway.clock.now()
     shown = await service.read_conversation(gateway.db, gateway.speak, channel, conversation_id, now)
@@ -183,7 +180,7 @@ async def post_read(conversation_id: FromPath[str], gateway: Context, caller: Cu
     needs=("incoming_id",),
     after=CONNECTED,
 )
-async def post_typing(conversation_id: FromPath[str], gateway: Context, caller: CurrentCaller) -> None:
+async def post_typing(conversation_id: str, gateway: Context, caller: CurrentCaller) -> None:
     """Shows the contact that a reply is being typed."""
     channel = await get_channel(gateway.db, caller.account_id, caller.channel_id)
     await show_typing(gateway.db, gateway.speak, channel, conversation_id, gateway.clock.now())

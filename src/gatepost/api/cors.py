@@ -8,8 +8,7 @@ Pages send the API key in a header. Sessions are for the gateway's own pages: co
 
 from collections.abc import Iterable
 
-from litestar.types import HTTPScope
-
+from gatepost.api.asgi import Scope
 from gatepost.api.json_body import HttpAnswer
 
 Headers = tuple[tuple[bytes, bytes], ...]
@@ -35,19 +34,19 @@ class CorsPolicy:
     def __init__(self, known: Iterable[str]) -> None:
         self._known = frozenset(origin.encode() for origin in known)
 
-    def headers(self, scope: HTTPScope) -> Headers:
+    def headers(self, scope: Scope) -> Headers:
         """Return the headers of a response. They vary by origin, so that caches do not mix up origins."""
         origin = _find(scope, b"origin")
         if origin not in self._known or origin is None:
             return (_VARY,)
         return _VARY, (b"access-control-allow-origin", origin), _EXPOSED
 
-    def preflight(self, scope: HTTPScope) -> HttpAnswer | None:
+    def preflight(self, scope: Scope) -> HttpAnswer | None:
         """Return the response to a preflight request; None if it is none, or from a forbidden origin."""
         if scope["method"] != "OPTIONS" or _find(scope, b"access-control-request-method") is None:
             return None
         return HttpAnswer(204, b"", headers=_ALLOWED) if _find(scope, b"origin") in self._known else None
 
 
-def _find(scope: HTTPScope, wanted: bytes) -> bytes | None:
+def _find(scope: Scope, wanted: bytes) -> bytes | None:
     return next((value for name, value in scope["headers"] if name == wanted), None)

@@ -4,7 +4,6 @@ from typing import Annotated
 from uuid import UUID
 
 import msgspec
-from litestar.params import FromPath
 from msgspec import Meta
 
 from gatepost.api.context import Context, CurrentCaller
@@ -18,7 +17,7 @@ from gatepost.model.errors import GatepostError, invalid_field
 from gatepost.services import deliveries as service
 
 _PATH = "/api/v1/deliveries"
-_ONE = _PATH + "/{delivery_id:str}"
+_ONE = _PATH + "/{delivery_id}"
 _LOGGED = WaitUntil("/api/v1/deliveries?endpoint={{endpoint_id}}", "data.length > 0")
 _SETTLED = WaitUntil("/api/v1/deliveries/{{delivery_id}}", 'data.status !== "pending"')
 
@@ -77,7 +76,7 @@ async def list_deliveries(query: DeliveryQuery, gateway: Context, caller: Curren
 
 
 @get(_ONE, scope="read", summary="Get a delivery", folder="webhooks")
-async def get_delivery(delivery_id: FromPath[str], gateway: Context, caller: CurrentCaller) -> WholeDelivery:
+async def get_delivery(delivery_id: str, gateway: Context, caller: CurrentCaller) -> WholeDelivery:
     """One delivery with its attempts: request, response, latency and error of each."""
     row = await service.access_delivery(gateway.db, caller.channel_id, delivery_id)
     attempts, bodies = await service.attempts_of(gateway.db, caller.channel_id, row)
@@ -93,7 +92,7 @@ async def get_delivery(delivery_id: FromPath[str], gateway: Context, caller: Cur
     after=_SETTLED,
     folder="webhooks",
 )
-async def retry_delivery(delivery_id: FromPath[str], gateway: Context, caller: CurrentCaller) -> Delivery:
+async def retry_delivery(delivery_id: str, gateway: Context, caller: CurrentCaller) -> Delivery:
     """Retries a delivery now, whatever its status, and restarts its retry schedule."""
     now = gateway.clock.now()
     return Delivery.of(await service.retry_one(gateway.db, caller.channel_id, delivery_id, now), now)

@@ -11,8 +11,8 @@ from uuid import UUID
 
 import msgspec
 import structlog
-from litestar.types import HTTPScope
 
+from gatepost.api.asgi import Scope
 from gatepost.clock import Clock
 from gatepost.model import ids, times
 from gatepost.model.account import Caller
@@ -63,7 +63,7 @@ class Deprecations:
         self._clock = clock
         self._logged: dict[tuple[str, UUID], datetime] = {}
 
-    def headers(self, scope: HTTPScope) -> Headers:
+    def headers(self, scope: Scope) -> Headers:
         """Return the headers for the response to a request; none if its route is not deprecated."""
         method = "GET" if scope["method"] == "HEAD" else scope["method"]
         route = f"{method} {scope.get('path_template') or scope['path']}"

@@ -1,7 +1,7 @@
-"""The ASGI entry point: gives every request an id, and passes it to a hot route or to the framework.
+"""The ASGI entry point: gives every request an id, and passes it to a hot route or to the router.
 
 It adds headers to every response: the request's id, the rate limit of the key, CORS (`cors.py`) and deprecations
-(`deprecations.py`). Responses of the framework, which may be large, are compressed (`compress.py`). HEAD is handled as
+(`deprecations.py`). Responses of the router, which may be large, are compressed (`compress.py`). HEAD is handled as
 GET, without the body.
 """
 
@@ -10,11 +10,9 @@ import os
 from typing import Any, cast
 
 import structlog
-from litestar.enums import ScopeType
-from litestar.exceptions import LitestarException
-from litestar.types import ASGIApp, HTTPScope, Message, Receive, Scope, Send
 
 from gatepost.access.access_recheck import checked_body
+from gatepost.api.asgi import ASGIApp, Message, Receive, Scope, Send
 from gatepost.api.compress import GzipSender
 from gatepost.api.context import ApiContext
 from gatepost.api.cors import CorsPolicy
@@ -45,7 +43,7 @@ class Dispatcher:
         self._numbers = itertools.count(1)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != ScopeType.HTTP:
+        if scope["type"] != "http":
             return  # no lifespan events: `app.py` starts and stops the parts of the process
         if scope["method"] == "HEAD":  # a copy: the server must still see HEAD in its own scope
             scope, send = _as_get(scope), _without_body(send)
@@ -58,24 +56,30 @@ class Dispatcher:
         elif self._hot and scope["path"] == MCP:
             await self._serve_mcp(request_id, scope, receive, send)
         elif handler is None:
-            await self._lead_to_framework(request_id, scope, receive, send)
+            await self._pass_to_router(request_id, scope, receive, send)
         else:
-            await self._answer(handler, request_id, scope, receive, send)
+            answer = await self.answer_hot(handler, request_id, scope, receive)
+            await send_answer(send, answer, request_id, () if self._plain else self._more(scope))
 
     def new_request_id(self) -> str:
         """Return the id of a new request."""
         return f"{self._process}{next(self._numbers):08x}"
 
-    async def _answer(self, handler: Handler, request_id: str, scope: HTTPScope, receive: Receive, send: Send) -> None:
+    def direct_route(self, path: str) -> Handler | None:
+        """Return the handler for POST to a hot route if its answer has no further headers; otherwise None."""
+        return hot_route("POST", path) if self._hot and self._plain else None
+
+    async def answer_hot(self, handler: Handler, request_id: str, scope: Scope, receive: Receive) -> HttpAnswer:
+        """Return the answer of a hot route, which may be an error, and count it."""
         try:
             answer = await handler(self._gateway, scope, receive)
         except Exception as error:
             answer = error_answer(error, request_id, scope["path"])
             note_refusal(self._gateway, scope, answer, request_id)
         self._gateway.figures.metrics.answered(answer.status)
-        await send_answer(send, answer, request_id, () if self._plain else self._more(scope))
+        return answer
 
-    async def _serve_mcp(self, request_id: str, scope: HTTPScope, receive: Receive, send: Send) -> None:
+    async def _serve_mcp(self, request_id: str, scope: Scope, receive: Receive, send: Send) -> None:
         header, begun = (b"x-request-id", request_id.encode()), False
 
         async def tagged(message: Message) -> None:
@@ -95,7 +99,7 @@ class Dispatcher:
                 self._gateway.figures.metrics.answered(answer.status)
                 await send_answer(send, answer, request_id, self._more(scope))
 
-    async def _lead_to_framework(self, request_id: str, scope: HTTPScope, receive: Receive, send: Send) -> None:
+    async def _pass_to_router(self, request_id: str, scope: Scope, receive: Receive, send: Send) -> None:
         scope.setdefault("state", {}).update(request_id=request_id, gateway=self._gateway)
         header, packing = (b"x-request-id", request_id.encode()), GzipSender(scope, send)
 
@@ -108,33 +112,30 @@ class Dispatcher:
 
         try:
             await self._app(scope, checked_body(scope, receive), tagged)
-        except LitestarException as error:
+        except Exception as error:
             _log_cut_off(error, request_id, safe_path(scope["path"]))
         finally:
             costly = scope["state"].get("costly")
             if costly is not None:
                 self._gateway.costly.end(costly)
 
-    def _more(self, scope: HTTPScope) -> Headers:
+    def _more(self, scope: Scope) -> Headers:
         """Return the headers of CORS and deprecations, if any."""
         deprecated = self._deprecations.headers(scope) if self._deprecations else ()
         return (*deprecated, *self._origins.headers(scope)) if self._origins else deprecated
 
 
-def _log_cut_off(error: LitestarException, request_id: str, path: str) -> None:
+def _log_cut_off(error: Exception, request_id: str, path: str) -> None:
     """Log an error that ended a response after its start. The client sees that the response is incomplete."""
-    cause: BaseException | None = error.__cause__
-    while isinstance(cause, BaseExceptionGroup):
-        cause = cause.exceptions[0]
-    if isinstance(cause, GatepostError):
-        log.warning("answer cut off", path=path, request_id=request_id, reason=cause.message)
+    if isinstance(error, GatepostError):
+        log.warning("answer cut off", path=path, request_id=request_id, reason=error.message)
     else:
-        log.error("answer cut off", path=path, request_id=request_id, exc_info=cause or error)
+        log.error("answer cut off", path=path, request_id=request_id, exc_info=error)
 
 
-def _as_get(scope: HTTPScope) -> HTTPScope:
+def _as_get(scope: Scope) -> Scope:
     changed: Any = {**scope, "method": "GET", "state": {**scope.get("state", {}), "head": True}}
-    return cast("HTTPScope", changed)
+    return cast("Scope", changed)
 
 
 def _without_body(send: Send) -> Send:
@@ -145,6 +146,7 @@ def _without_body(send: Send) -> Send:
 
 
 async def send_answer(send: Send, answer: HttpAnswer, request_id: str, more: Headers = ()) -> None:
+    """Send an answer as ASGI events."""
     content = ((b"content-type", answer.kind), (b"content-length", b"%d" % len(answer.body)))
     headers = [
         *(content if answer.status != 204 else ()),

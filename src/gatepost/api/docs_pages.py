@@ -6,11 +6,13 @@ from html import escape
 from importlib import resources
 from pathlib import Path
 from posixpath import dirname, join, normpath
+from typing import TYPE_CHECKING
 
-from litestar import Response, get
-from litestar.params import FromPath
-from markdown_it import MarkdownIt
-from markdown_it.token import Token
+from gatepost.api.asgi import Response
+from gatepost.api.route import get
+
+if TYPE_CHECKING:
+    from markdown_it.token import Token
 
 SECTIONS = {
     "tutorial": "Tutorial",
@@ -46,21 +48,21 @@ _PAGE = """<!doctype html>
 _MISSING = '<h1>Page not found</h1><p>There is no such page. Start at the <a href="/docs/index">index</a>.</p>'
 
 
-@get("/docs/docs.css", opt={"public": True})
-async def show_style() -> Response[bytes]:
+@get("/docs/docs.css", summary="Get the style sheet of the documentation")
+async def show_style() -> Response:
     """Return the style sheet of the documentation."""
     content = resources.files("gatepost.api").joinpath("docs_page", "docs.css").read_bytes()
     return Response(content, media_type="text/css", headers=HEADERS)
 
 
-@get("/docs/{page:str}", opt={"public": True})
-async def show_page(page: FromPath[str]) -> Response[bytes]:
+@get("/docs/{page}", summary="Read a page of the documentation")
+async def show_page(page: str) -> Response:
     """Return a page that is in no section, such as the index."""
     return _answer(page)
 
 
-@get("/docs/{section:str}/{page:str}", opt={"public": True})
-async def show_section_page(section: FromPath[str], page: FromPath[str]) -> Response[bytes]:
+@get("/docs/{section}/{page}", summary="Read a page of a section")
+async def show_section_page(section: str, page: str) -> Response:
     """Return a page of a section."""
     return _answer(f"{section}/{page}")
 
@@ -68,7 +70,7 @@ async def show_section_page(section: FromPath[str], page: FromPath[str]) -> Resp
 ROUTES = [show_style, show_page, show_section_page]
 
 
-def _answer(name: str) -> Response[bytes]:
+def _answer(name: str) -> Response:
     """Return a page as HTML or, when the name ends in `.md`, its Markdown; or a picture."""
     if name in _pictures():
         return Response(_pictures()[name].read_bytes(), media_type="image/png", headers=HEADERS)
@@ -101,6 +103,8 @@ def page_files() -> dict[str, Path]:
 
 @cache
 def _html(name: str) -> bytes:
+    from markdown_it import MarkdownIt  # noqa: PLC0415  (few processes ever show a page)
+
     markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
     tokens = markdown.parse(page_files()[name].read_text())
     _add_anchors(tokens)
@@ -135,13 +139,13 @@ def anchor(heading: str) -> str:
     return re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
 
 
-def _add_anchors(tokens: list[Token]) -> None:
+def _add_anchors(tokens: "list[Token]") -> None:
     for i, token in enumerate(tokens):
         if token.type == "heading_open":
             token.attrSet("id", anchor(tokens[i + 1].content))
 
 
-def _resolve_links(name: str, tokens: list[Token]) -> None:
+def _resolve_links(name: str, tokens: "list[Token]") -> None:
     """Make links between pages absolute. A link to a file outside the documentation becomes plain text."""
     outside = False
     for token in tokens:

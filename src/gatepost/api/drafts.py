@@ -4,7 +4,6 @@ from typing import Annotated
 from uuid import UUID
 
 import msgspec
-from litestar.params import FromPath
 from msgspec import Meta
 
 from gatepost.api.context import Context, CurrentCaller
@@ -24,7 +23,7 @@ from gatepost.store.drafts import DraftFilter
 from gatepost.store.drafts import list_drafts as read_drafts
 
 _PATH = "/api/v1/drafts"
-_ONE = _PATH + "/{draft_id:str}"
+_ONE = _PATH + "/{draft_id}"
 _EXAMPLE = {"message": example_send("text"), "comment": "The customer asked for a date."}
 _SHAPE = ("invalid_phone", "unsupported_on_channel")  # what can be wrong with a message at any time
 Comment = Annotated[
@@ -103,7 +102,7 @@ async def create_draft(body: DraftRequest, once: CreateOnce, gateway: Context, c
 
 
 @get(_ONE, scope="read", summary="Get a draft")
-async def get_draft(draft_id: FromPath[str], gateway: Context, caller: CurrentCaller) -> Draft:
+async def get_draft(draft_id: str, gateway: Context, caller: CurrentCaller) -> Draft:
     """One draft."""
     return Draft.of(await service.access_draft(gateway.db, caller.channel_id, draft_id, gateway.clock.now()))
 
@@ -116,7 +115,7 @@ async def get_draft(draft_id: FromPath[str], gateway: Context, caller: CurrentCa
     errors=(*_SHAPE, "wrong_state"),
     example={"message": example_send("text") | {"body": "It will be there on Friday."}},
 )
-async def edit_draft(draft_id: FromPath[str], body: DraftChange, gateway: Context, caller: CurrentCaller) -> Draft:
+async def edit_draft(draft_id: str, body: DraftChange, gateway: Context, caller: CurrentCaller) -> Draft:
     """Replaces the message of a draft that waits. The recipient cannot be changed."""
     now, revision = gateway.clock.now(), body.revision
     return Draft.of(await service.edit_draft(gateway.db, caller, draft_id, body.message, now, revision=revision))
@@ -130,9 +129,7 @@ async def edit_draft(draft_id: FromPath[str], body: DraftChange, gateway: Contex
     errors=(*SENDING, "conversation_changed", "wrong_state"),
     example={"anyway": True},
 )
-async def approve_draft(
-    draft_id: FromPath[str], body: DraftConfirmation, gateway: Context, caller: CurrentCaller
-) -> Draft:
+async def approve_draft(draft_id: str, body: DraftConfirmation, gateway: Context, caller: CurrentCaller) -> Draft:
     """Sends the message of a draft in the name of the caller.
 
     Everything that a send checks is checked now. If it cannot be sent, or the person has written since, the draft
@@ -154,7 +151,7 @@ async def approve_draft(
     example={"comment": "We do not promise a date."},
     uses={"draft_id": "refused_draft_id"},
 )
-async def refuse_draft(draft_id: FromPath[str], body: DraftRefusal, gateway: Context, caller: CurrentCaller) -> Draft:
+async def refuse_draft(draft_id: str, body: DraftRefusal, gateway: Context, caller: CurrentCaller) -> Draft:
     """Refuses a draft. Its author can read the comment."""
     now = gateway.clock.now()
     return Draft.of(await service.refuse_draft(gateway.db, caller, draft_id, body.comment, now))

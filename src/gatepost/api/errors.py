@@ -2,17 +2,14 @@
 
 import math
 from collections.abc import Iterable
-from typing import Any
 
 import msgspec
 import structlog
-from litestar import MediaType, Request, Response
-from litestar.exceptions import HTTPException
 
+from gatepost.api.asgi import NoRoute, Request, Response, WrongMethod
 from gatepost.api.contract.failure import Failure
 from gatepost.api.json_body import HttpAnswer
 from gatepost.api.refusals import note_refusal, safe_path
-from gatepost.api.suggestions import KnownRoutes
 from gatepost.model.errors import (
     BadRequest,
     Conflict,
@@ -54,42 +51,29 @@ _STATUS: dict[type[GatepostError], int] = {
     Unavailable: 503,
     NetworkAway: 503,
 }
-_FRAMEWORK = {
-    400: ("malformed_json", "The request cannot be read."),
-    404: ("not_found", "There is nothing at this address. The routes are listed at /docs."),
-    405: ("method_not_allowed", "This address does not take that method."),
-    413: ("body_too_large", "The body is larger than this gateway takes."),
-}
-_MISSED = {404, 405}  # statuses for which a similar route is suggested
 _encode = msgspec.json.Encoder().encode
 
 
-def answer_error(request: Request[Any, Any, Any], error: Exception) -> Response[bytes]:
-    """Return the error response for an exception in the framework."""
-    near = _near(request) if isinstance(error, HTTPException) and error.status_code in _MISSED else None
-    scope, request_id = request.scope, request.scope["state"].get("request_id", "")
+def answer_error(request: Request, error: Exception, near: str | None = None) -> Response:
+    """Return the error response for an exception in a route. `near` is the route that was probably meant."""
+    scope, request_id = request.scope, request.state.get("request_id", "")
     answer = error_answer(error, request_id, scope["path"], near)
-    note_refusal(scope["state"]["gateway"], scope, answer, request_id)
+    note_refusal(request.state["gateway"], scope, answer, request_id)
     headers = {name.decode(): value.decode() for name, value in answer.headers}
-    return Response(answer.body, status_code=answer.status, headers=headers, media_type=MediaType.JSON)
-
-
-def _near(request: Request[Any, Any, Any]) -> str | None:
-    routes: KnownRoutes = request.app.state.known_routes
-    return routes.near(request.method, request.scope["path"])
+    return Response(answer.body, status_code=answer.status, headers=headers)
 
 
 def error_answer(error: Exception, request_id: str, path: str, near: str | None = None) -> HttpAnswer:
     """Return the error response for an exception. `near` is the route that was probably meant."""
     if isinstance(error, GatepostError) and type(error) in _STATUS:
         return _answer(_STATUS[type(error)], error, request_id)
-    if isinstance(error, HTTPException) and error.status_code in _FRAMEWORK:
-        code, message = _FRAMEWORK[error.status_code]
-        message = f"{message} Did you mean {near}?" if near else message
-        more = dict(error.headers or {})
-        if "allow" in more:
-            more["allow"] = name_methods(more["allow"].split(", "))
-        return _answer(error.status_code, GatepostError(message, code), request_id, more)
+    meant = f" Did you mean {near}?" if near else ""
+    if isinstance(error, NoRoute):
+        missing = f"There is nothing at this address. The routes are listed at /docs.{meant}"
+        return _answer(404, GatepostError(missing, "not_found"), request_id)
+    if isinstance(error, WrongMethod):
+        wrong = GatepostError(f"This address does not take that method.{meant}", "method_not_allowed")
+        return _answer(405, wrong, request_id, {"allow": error.allow})
     log.error("request failed", path=safe_path(path), request_id=request_id, exc_info=error)
     sorry = GatepostError("Something went wrong on our side. Nothing is known to have changed.", "internal_error")
     return _answer(500, sorry, request_id)

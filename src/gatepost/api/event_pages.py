@@ -6,9 +6,8 @@ from html import escape
 from typing import Any
 
 import msgspec
-from litestar import Response
-from litestar.params import FromPath
 
+from gatepost.api.asgi import Response
 from gatepost.api.reference import PAGE_HEADERS
 from gatepost.api.route import get
 from gatepost.model.errors import NotFound
@@ -39,13 +38,13 @@ _HEAD = """<!doctype html>
 
 
 @get("/docs/events", summary="Read what events look like", binary=("text/html; charset=utf-8",))
-async def show_events_page() -> Response[bytes]:
+async def show_events_page() -> Response:
     """Every type of event with its actions, their fields and an example, as a page."""
     return Response(_page(tuple(NETWORK_KINDS)), media_type="text/html", headers=PAGE_HEADERS)
 
 
-@get("/docs/events/{schema_name:str}", summary="Get the schema of an event type", binary=("application/schema+json",))
-async def show_event_schema(schema_name: FromPath[str]) -> Response[bytes]:
+@get("/docs/events/{schema_name}", summary="Get the schema of an event type", binary=("application/schema+json",))
+async def show_event_schema(schema_name: str) -> Response:
     """The JSON Schema (2020-12) of one type with all its actions, such as `message_notification.json`."""
     type_ = schema_name.removesuffix(".json")
     if type_ not in ALL_TYPES or not schema_name.endswith(".json"):

@@ -5,14 +5,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated
 from uuid import UUID
 
 import msgspec
-from litestar import Request
 from msgspec import Meta
 
 from gatepost.access.access_recheck import recheck_access
+from gatepost.api.asgi import Request
 from gatepost.api.context import ApiContext, Context, CurrentCaller
 from gatepost.api.contract.events import Event
 from gatepost.api.query import SECONDS, Limit, Query
@@ -60,9 +60,7 @@ class StreamParameters(Query, frozen=True, kw_only=True):
 
 
 @get(_PATH, scope="read", summary="Read the event feed", errors=("overloaded",))
-async def list_events(
-    query: FeedParameters, request: Request[Any, Any, Any], gateway: Context, caller: CurrentCaller
-) -> Page[Event]:
+async def list_events(query: FeedParameters, request: Request, gateway: Context, caller: CurrentCaller) -> Page[Event]:
     """Events after a cursor, the oldest first. `paging.next` is the next cursor, even if there is no new event."""
     start = FeedQuery(caller.channel_id, _cursor("'after'", query.after) or ids.ZERO, _types(query.types))
     page = await read_feed_page(gateway.db, start.channel_id, start.after, start.types, query.limit)
@@ -84,7 +82,7 @@ async def list_events(
     binary=(KIND,),
 )
 async def stream_events(
-    query: StreamParameters, request: Request[Any, Any, Any], gateway: Context, caller: CurrentCaller
+    query: StreamParameters, request: Request, gateway: Context, caller: CurrentCaller
 ) -> StreamResponse:
     """Events as they happen, as server-sent events; `Last-Event-ID` or `after` names the last one that you have.
 
@@ -99,7 +97,7 @@ async def stream_events(
 
 
 async def _wait_for_page(
-    request: Request[Any, Any, Any], gateway: ApiContext, feed: FeedQuery, watcher: EventWaiter, limit: int, wait: int
+    request: Request, gateway: ApiContext, feed: FeedQuery, watcher: EventWaiter, limit: int, wait: int
 ) -> FeedPage:
     """Return the next events, if the client is still connected and its key still valid."""
     with _ending_with(request, watcher):
@@ -109,7 +107,7 @@ async def _wait_for_page(
 
 
 @contextmanager
-def _ending_with(request: Request[Any, Any, Any], watcher: EventWaiter) -> Iterator[None]:
+def _ending_with(request: Request, watcher: EventWaiter) -> Iterator[None]:
     """End the wait when the client disconnects: it would count against the limit of its key."""
 
     async def heed() -> None:

@@ -2,8 +2,6 @@
 
 from uuid import UUID
 
-from litestar.params import FromPath
-
 from gatepost.api.context import Context, CurrentCaller
 from gatepost.api.contract.mcp import HandOver
 from gatepost.api.route import delete, get
@@ -12,11 +10,11 @@ from gatepost.store.mcp.handovers import delete_handovers, list_handovers
 from gatepost.store.messages.history import has_conversation
 from gatepost.store.pool import Database
 
-_PATH = "/api/v1/conversations/{conversation_id:str}/hand-over"
+_PATH = "/api/v1/conversations/{conversation_id}/hand-over"
 
 
 @get(_PATH, scope="read", summary="Get the hand-over of a conversation", folder="conversations")
-async def get_hand_over(conversation_id: FromPath[str], gateway: Context, caller: CurrentCaller) -> HandOver:
+async def get_hand_over(conversation_id: str, gateway: Context, caller: CurrentCaller) -> HandOver:
     """The assistants that gave the conversation to a person, and why. Their keys write nothing to it."""
     return await _read(gateway.db, caller.channel_id, conversation_id)
 
@@ -29,7 +27,7 @@ async def get_hand_over(conversation_id: FromPath[str], gateway: Context, caller
     message="The conversation is given back",
     folder="conversations",
 )
-async def end_hand_over(conversation_id: FromPath[str], gateway: Context, caller: CurrentCaller) -> HandOver:
+async def end_hand_over(conversation_id: str, gateway: Context, caller: CurrentCaller) -> HandOver:
     """Lets all assistants write to the conversation again. It is no error if none had given it to a person."""
     before = await _read(gateway.db, caller.channel_id, conversation_id)
     if before.handed_over:

@@ -1,4 +1,4 @@
-"""The two routes with the highest load. They bypass the framework, which takes more time than their own work.
+"""The two routes with the highest load. They bypass the router (`docs/decisions/hot-routes.md`).
 
 They share authentication and errors with all other routes. `dispatcher.py` passes requests to them.
 """
@@ -8,11 +8,10 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import msgspec
-from litestar.exceptions import MethodNotAllowedException
-from litestar.types import HTTPScope, Receive
 
 from gatepost.api.admission import admit_request, read_headers
-from gatepost.api.callbacks import PREFIX, find_callback, is_callback, receive_callback, verify_callback
+from gatepost.api.asgi import Receive, Scope, WrongMethod
+from gatepost.api.callbacks import find_callback, is_callback, receive_callback, verify_callback
 from gatepost.api.context import ApiContext
 from gatepost.api.errors import name_methods
 from gatepost.api.json_body import HttpAnswer, check_json, decode
@@ -24,38 +23,38 @@ from gatepost.store.idempotency import idempotency_key
 
 SEND = "/api/v1/message/send"
 _JSON, _TEXT = b"application/json", b"text/plain; charset=utf-8"
-_PROMPT = 0.5  # seconds: if a body takes longer, its key is checked again
+PROMPT = 0.5  # seconds: if a body takes longer, its key is checked again
 _REPLAYED = ((b"idempotent-replayed", b"true"),)
 _SEND_RULE = AccessRule("send")
 _send_request = msgspec.json.Decoder(SendRequest)
 
-Handler = Callable[[ApiContext, HTTPScope, Receive], Awaitable[HttpAnswer]]
+Handler = Callable[[ApiContext, Scope, Receive], Awaitable[HttpAnswer]]
 
 
 def hot_route(method: str, path: str) -> Handler | None:
-    """Return the handler of a hot route; None for a route of the framework."""
+    """Return the handler of a hot route; None for a route of the router."""
     if path == SEND:
         sending: Handler = _SENDING.get(method, wrong_method)
         return sending
-    if path.startswith(PREFIX) and is_callback(path):
+    if is_callback(path):
         calling: Handler = _CALLING.get(method, wrong_method)
         return calling
     return None
 
 
-async def wrong_method(_gateway: ApiContext, scope: HTTPScope, _receive: Receive) -> HttpAnswer:
-    raise MethodNotAllowedException(headers={"allow": _methods(scope)})
+async def wrong_method(_gateway: ApiContext, scope: Scope, _receive: Receive) -> HttpAnswer:
+    raise WrongMethod(_methods(scope))
 
 
-async def answer_options(_gateway: ApiContext, scope: HTTPScope, _receive: Receive) -> HttpAnswer:
+async def answer_options(_gateway: ApiContext, scope: Scope, _receive: Receive) -> HttpAnswer:
     return HttpAnswer(204, b"", headers=((b"allow", _methods(scope).encode()),))
 
 
-def _methods(scope: HTTPScope) -> str:
+def _methods(scope: Scope) -> str:
     return name_methods(_SENDING if scope["path"] == SEND else _CALLING)
 
 
-async def send_message(gateway: ApiContext, scope: HTTPScope, receive: Receive) -> HttpAnswer:
+async def send_message(gateway: ApiContext, scope: Scope, receive: Receive) -> HttpAnswer:
     """Accepts a message for sending. The response is sent after the message is stored."""
     headers = read_headers(scope)
     admitted = await admit_request(gateway, scope, headers, _SEND_RULE)
@@ -65,14 +64,14 @@ async def send_message(gateway: ApiContext, scope: HTTPScope, receive: Receive) 
     check_json(headers.get(b"content-type"))
     admitted_at = time.monotonic()
     body = await read_all(headers, receive, gateway.body_limit)
-    if time.monotonic() - admitted_at > _PROMPT:
+    if time.monotonic() - admitted_at > PROMPT:
         await admitted.recheck()
     key = idempotency_key(headers.get(b"idempotency-key"), body, ROUTE)
     accepted = await gateway.acceptor.accept(caller, decode(body, _send_request), key)
     return HttpAnswer(200, accepted.answer, _JSON, (*left, *_REPLAYED) if accepted.replayed else left)
 
 
-async def take_callback(gateway: ApiContext, scope: HTTPScope, receive: Receive) -> HttpAnswer:
+async def take_callback(gateway: ApiContext, scope: Scope, receive: Receive) -> HttpAnswer:
     """Receives signed updates of the official network. The response is sent after they are stored."""
     headers, path = read_headers(scope), scope["path"]
     config = await find_callback(gateway, path, headers)
@@ -82,7 +81,7 @@ async def take_callback(gateway: ApiContext, scope: HTTPScope, receive: Receive)
     return HttpAnswer(200, b"", _TEXT)
 
 
-async def shake_hands(gateway: ApiContext, scope: HTTPScope, _receive: Receive) -> HttpAnswer:
+async def shake_hands(gateway: ApiContext, scope: Scope, _receive: Receive) -> HttpAnswer:
     """Answers the network's check of the callback URL."""
     challenge = await verify_callback(gateway, scope["path"], scope["query_string"])
     return HttpAnswer(200, challenge.encode(), _TEXT)

@@ -6,9 +6,9 @@ from typing import Any, TypeVar
 from uuid import UUID
 
 import msgspec
-from litestar import Request
 
 from gatepost.admin.vault import Vault
+from gatepost.api.asgi import Request
 from gatepost.api.context import ApiContext
 from gatepost.api.responses import SECRET, Created, Encoded, envelope
 from gatepost.model.account import Caller
@@ -23,7 +23,7 @@ REPLAYED = {"Idempotent-Replayed": "true"}
 class CreateOnce:
     """A request that creates a resource, executed once per Idempotency-Key. Handlers get it as `once`."""
 
-    def __init__(self, request: Request[Any, Any, Any], body: bytes, message: str) -> None:
+    def __init__(self, request: Request, body: bytes, message: str) -> None:
         self._request = request
         self._body = body
         self._message = message
@@ -55,7 +55,7 @@ class CreateOnce:
         return Encoded(before.answer, self._headers | REPLAYED)
 
 
-def read_key(request: Request[Any, Any, Any], body: bytes) -> IdempotencyKey | None:
+def read_key(request: Request, body: bytes) -> IdempotencyKey | None:
     """Return the request's idempotency key. It applies to one method and path; others may use the same key."""
     route = f"{request.method} {request.scope['path']}"
     return idempotency_key(request.headers.get("idempotency-key"), body, route)

@@ -1,10 +1,10 @@
 """Reads JSON bodies, with errors that name the invalid field."""
 
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import msgspec
-from litestar import Request
 
+from gatepost.api.asgi import Request
 from gatepost.api.body_problems import invalid_body, malformed
 from gatepost.model.errors import WrongMediaType
 
@@ -20,7 +20,7 @@ class HttpAnswer(msgspec.Struct, frozen=True):
     headers: tuple[tuple[bytes, bytes], ...] = ()
 
 
-async def read_body(request: Request[Any, Any, Any], decoder: "msgspec.json.Decoder[T]") -> tuple[T, bytes]:
+async def read_body(request: Request, decoder: "msgspec.json.Decoder[T]") -> tuple[T, bytes]:
     """Return the decoded body of a request, and its bytes."""
     check_json(request.headers.get("content-type"))
     body = await request.body()

@@ -1,7 +1,5 @@
 """Labels: list, create, get, change, delete; put on conversations and contacts, and taken off."""
 
-from litestar.params import FromPath
-
 from gatepost.api.context import ApiContext, Context, CurrentCaller
 from gatepost.api.contract.labels import Label
 from gatepost.api.idempotency import CreateOnce
@@ -14,9 +12,9 @@ from gatepost.store.labels import CONTACT, CONVERSATION
 from gatepost.store.labels import list_labels as read_labels
 
 _PATH = "/api/v1/labels"
-_ONE = _PATH + "/{label_id:str}"
-_ON_CONVERSATION = "/api/v1/conversations/{conversation_id:str}/labels/{label_id:str}"
-_ON_CONTACT = "/api/v1/contacts/{contact_id:str}/labels/{label_id:str}"
+_ONE = _PATH + "/{label_id}"
+_ON_CONVERSATION = "/api/v1/conversations/{conversation_id}/labels/{label_id}"
+_ON_CONTACT = "/api/v1/contacts/{contact_id}/labels/{label_id}"
 
 
 @get(_PATH, scope="read", summary="List labels")
@@ -42,7 +40,7 @@ async def create_label(body: NewLabel, once: CreateOnce, gateway: Context, calle
 
 
 @get(_ONE, scope="read", summary="Get a label")
-async def get_label(label_id: FromPath[str], gateway: Context, caller: CurrentCaller) -> Label:
+async def get_label(label_id: str, gateway: Context, caller: CurrentCaller) -> Label:
     """One label."""
     return Label.of(await service.access_label(gateway.db, caller.channel_id, label_id))
 
@@ -55,13 +53,13 @@ async def get_label(label_id: FromPath[str], gateway: Context, caller: CurrentCa
     errors=("wrong_state",),
     example={"color": "#0b6e4f"},
 )
-async def change_label(label_id: FromPath[str], body: LabelChange, gateway: Context, caller: CurrentCaller) -> Label:
+async def change_label(label_id: str, body: LabelChange, gateway: Context, caller: CurrentCaller) -> Label:
     """Changes the name or the color of a label."""
     return Label.of(await service.change_label(_labels(gateway, caller), label_id, body))
 
 
 @delete(_ONE, scope="manage", summary="Delete a label", message="Label deleted", turn=1)
-async def delete_label(label_id: FromPath[str], gateway: Context, caller: CurrentCaller) -> None:
+async def delete_label(label_id: str, gateway: Context, caller: CurrentCaller) -> None:
     """Deletes a label, and removes it from all contacts and conversations."""
     await service.delete_label(_labels(gateway, caller), label_id)
 
@@ -74,9 +72,7 @@ async def delete_label(label_id: FromPath[str], gateway: Context, caller: Curren
     message="The label is on the conversation",
     folder="labels",
 )
-async def label_conversation(
-    conversation_id: FromPath[str], label_id: FromPath[str], gateway: Context, caller: CurrentCaller
-) -> None:
+async def label_conversation(conversation_id: str, label_id: str, gateway: Context, caller: CurrentCaller) -> None:
     """Adds a label to a conversation. It is no error if the conversation has it already."""
     await service.put_label(_labels(gateway, caller), CONVERSATION, conversation_id, label_id)
 
@@ -89,9 +85,7 @@ async def label_conversation(
     message="The label is off the conversation",
     folder="labels",
 )
-async def unlabel_conversation(
-    conversation_id: FromPath[str], label_id: FromPath[str], gateway: Context, caller: CurrentCaller
-) -> None:
+async def unlabel_conversation(conversation_id: str, label_id: str, gateway: Context, caller: CurrentCaller) -> None:
     """Removes a label from a conversation. It is no error if the conversation does not have it."""
     await service.take_label(_labels(gateway, caller), CONVERSATION, conversation_id, label_id)
 
@@ -104,9 +98,7 @@ async def unlabel_conversation(
     message="The label is on the contact",
     folder="labels",
 )
-async def label_contact(
-    contact_id: FromPath[str], label_id: FromPath[str], gateway: Context, caller: CurrentCaller
-) -> None:
+async def label_contact(contact_id: str, label_id: str, gateway: Context, caller: CurrentCaller) -> None:
     """Adds a label to a contact. It is no error if the contact has it already."""
     await service.put_label(_labels(gateway, caller), CONTACT, contact_id, label_id)
 
@@ -119,9 +111,7 @@ async def label_contact(
     message="The label is off the contact",
     folder="labels",
 )
-async def unlabel_contact(
-    contact_id: FromPath[str], label_id: FromPath[str], gateway: Context, caller: CurrentCaller
-) -> None:
+async def unlabel_contact(contact_id: str, label_id: str, gateway: Context, caller: CurrentCaller) -> None:
     """Removes a label from a contact. It is no error if the contact does not have it."""
     await service.take_label(_labels(gateway, caller), CONTACT, contact_id, label_id)
 

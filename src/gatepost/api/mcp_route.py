@@ -5,16 +5,15 @@ Host, Origin ─► method ─► API key with the scope `mcp` ─► size ─�
 Errors up to there have the shape of all errors of the API. A session is not enough: an assistant has its own key.
 """
 
+import time
 from typing import Any
 from urllib.parse import urlsplit
 
-from litestar.exceptions import MethodNotAllowedException
-from litestar.types import HTTPScope, Receive, Send
-
 from gatepost.access.origin import origin_of
 from gatepost.api.admission import client_address, read_headers
+from gatepost.api.asgi import Receive, Scope, Send, WrongMethod
 from gatepost.api.context import ApiContext
-from gatepost.api.hot_routes import read_all
+from gatepost.api.hot_routes import PROMPT, read_all
 from gatepost.api.json_body import check_json
 from gatepost.model.errors import BadRequest, Forbidden
 from gatepost.model.mcp_call import REQUEST_MAX
@@ -25,20 +24,22 @@ VALUES_MAX = 20_000  # in the JSON of a body: the SDK reads each of them on the 
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
-async def serve_mcp(gateway: ApiContext, scope: HTTPScope, receive: Receive, send: Send) -> None:
+async def serve_mcp(gateway: ApiContext, scope: Scope, receive: Receive, send: Send) -> None:
     """Answer a request to the MCP server, or raise why it is rejected."""
     headers = read_headers(scope)
     check_host(gateway.public_url, headers.get(b"host", ""), headers.get(b"origin"))
     if scope["method"] != "POST":  # no event streams and no sessions: each request has one answer
-        raise MethodNotAllowedException(headers={"allow": "POST"})
+        raise WrongMethod("POST")
     authorization, address = headers.get(b"authorization"), client_address(gateway, scope, headers)
     caller, left = await gateway.gate.admit(authorization, SCOPE, address)
     scope.setdefault("state", {}).update(caller=caller, left=left)
     check_json(headers.get(b"content-type"))
+    admitted_at = time.monotonic()
     body = await read_all(headers, receive, REQUEST_MAX)
     check_values(body)
     scope["state"]["size"] = len(body)
-    await gateway.gate.check(authorization, SCOPE)  # the body may have taken long
+    if time.monotonic() - admitted_at > PROMPT:
+        await gateway.gate.check(authorization, SCOPE)
     await gateway.mcp(scope, _replay(body, receive), send)
 
 

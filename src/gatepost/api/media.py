@@ -1,14 +1,13 @@
 """Files: upload, get, download, delete."""
 
 from collections.abc import Callable
-from typing import Annotated, Any
+from typing import Annotated
 from urllib.parse import quote
 
-from litestar import Request, Response
-from litestar.params import FromPath
 from msgspec import Meta
 
 from gatepost.access.costly import ALWAYS
+from gatepost.api.asgi import Request, Response
 from gatepost.api.byte_ranges import ByteRange, read_range
 from gatepost.api.context import ApiContext, Context, CurrentCaller
 from gatepost.api.contract.media import Media
@@ -68,7 +67,7 @@ class UploadQuery(Query, frozen=True, kw_only=True):
     status=201,
 )
 async def upload_media(
-    query: UploadQuery, request: Request[Any, Any, Any], once: CreateOnce, gateway: Context, caller: CurrentCaller
+    query: UploadQuery, request: Request, once: CreateOnce, gateway: Context, caller: CurrentCaller
 ) -> Encoded[Media]:
     """Stores a file. It can be sent by its id any number of times, until it is deleted or expires."""
     key = idempotency_key(request.headers.get("idempotency-key"), b"", _PATH)
@@ -103,23 +102,21 @@ def _new_file(
     )
 
 
-@get(_PATH + "/{media_id:str}", scope="read", summary="Get a file's details")
-async def get_media(media_id: FromPath[str], gateway: Context, caller: CurrentCaller) -> Media:
+@get(_PATH + "/{media_id}", scope="read", summary="Get a file's details")
+async def get_media(media_id: str, gateway: Context, caller: CurrentCaller) -> Media:
     """The type, size and checksum of a file, and whether an incoming file has been fetched."""
     return Media.of(await gateway.media.access(caller.channel_id, media_id))
 
 
 @get(
-    _PATH + "/{media_id:str}/content",
+    _PATH + "/{media_id}/content",
     scope="read",
     summary="Download a file",
     binary=("*/*",),
     errors=("wrong_state", "range_not_satisfiable", "storage_unavailable"),
     extra={206: None, 304: None},
 )
-async def get_content(
-    media_id: FromPath[str], request: Request[Any, Any, Any], gateway: Context, caller: CurrentCaller
-) -> Response[Any]:
+async def get_content(media_id: str, request: Request, gateway: Context, caller: CurrentCaller) -> Response:
     """The content of a file, or one range of it."""
     media = await gateway.media.access(caller.channel_id, media_id)
     size = check_ready(media, gateway.clock.now())
@@ -131,13 +128,13 @@ async def get_content(
 
 
 @delete(
-    _PATH + "/{media_id:str}",
+    _PATH + "/{media_id}",
     scope="send",
     summary="Delete a file",
     message="File deleted",
     errors=("storage_unavailable",),
 )
-async def delete_media(media_id: FromPath[str], gateway: Context, caller: CurrentCaller) -> None:
+async def delete_media(media_id: str, gateway: Context, caller: CurrentCaller) -> None:
     """Deletes a file. Queued messages with this file will fail."""
     await gateway.media.delete(caller.channel_id, media_id)
 
@@ -146,12 +143,12 @@ def _etag(media: MediaRow) -> str:
     return f'"{media.sha256}"'
 
 
-def _known_already(request: Request[Any, Any, Any], media: MediaRow) -> bool:
+def _known_already(request: Request, media: MediaRow) -> bool:
     known = [tag.strip().removeprefix("W/") for tag in request.headers.get("if-none-match", "").split(",")]
     return _etag(media) in known or known == ["*"]
 
 
-def _wanted_range(request: Request[Any, Any, Any], media: MediaRow) -> str | None:
+def _wanted_range(request: Request, media: MediaRow) -> str | None:
     """A range of another version of the file is no range of this one."""
     condition = request.headers.get("if-range")
     return request.headers.get("range") if condition in (None, _etag(media)) else None

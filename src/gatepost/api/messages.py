@@ -1,7 +1,5 @@
 """Messages: get, trace, cancel, edit, delete, mark as read. Sending is in `hot_routes.py`."""
 
-from litestar.params import FromPath
-
 from gatepost.admin.channels import get_channel
 from gatepost.api.context import ApiContext, Context, CurrentCaller
 from gatepost.api.contract.messages import Message, Trace
@@ -16,7 +14,7 @@ from gatepost.services.messages import access_message
 from gatepost.services.read_receipts import show_read
 from gatepost.store.messages.history import read_trace
 
-_ONE = "/api/v1/messages/{message_id:str}"
+_ONE = "/api/v1/messages/{message_id}"
 _SENT = WaitUntil("/api/v1/messages/{{message_id}}", '["SENT", "DELIVERED", "READ"].includes(data.status)')
 
 
@@ -26,14 +24,14 @@ _SENT = WaitUntil("/api/v1/messages/{{message_id}}", '["SENT", "DELIVERED", "REA
     summary="Get a message",
     keeps={"conversation_id": "data.conversation.id", "contact_id": "data.contact.id"},
 )
-async def get_message(message_id: FromPath[str], gateway: Context, caller: CurrentCaller) -> Message:
+async def get_message(message_id: str, gateway: Context, caller: CurrentCaller) -> Message:
     """One message with its current status."""
     row, now = await access_message(gateway.db, caller.channel_id, message_id), gateway.clock.now()
     return Message.of(row, now, await explain_wait(gateway.db, caller.channel_id, row, now))
 
 
 @get(_ONE + "/trace", scope="read", summary="Trace a message")
-async def get_trace(message_id: FromPath[str], gateway: Context, caller: CurrentCaller) -> Trace:
+async def get_trace(message_id: str, gateway: Context, caller: CurrentCaller) -> Trace:
     """Every step from acceptance to each webhook attempt, with times and reasons."""
     row, now = await access_message(gateway.db, caller.channel_id, message_id), gateway.clock.now()
     wait = await explain_wait(gateway.db, caller.channel_id, row, now)
@@ -48,7 +46,7 @@ async def get_trace(message_id: FromPath[str], gateway: Context, caller: Current
     errors=("wrong_state", "overloaded"),
     uses={"message_id": "scheduled_id"},
 )
-async def post_cancel(message_id: FromPath[str], gateway: Context, caller: CurrentCaller) -> Message:
+async def post_cancel(message_id: str, gateway: Context, caller: CurrentCaller) -> Message:
     """Cancels a message that has not been sent yet."""
     row = await access_message(gateway.db, caller.channel_id, message_id)
     await cancel_message(gateway.db, caller, row, gateway.clock.now())
@@ -65,9 +63,7 @@ async def post_cancel(message_id: FromPath[str], gateway: Context, caller: Curre
     after=_SENT,
     only="qr",
 )
-async def patch_message(
-    message_id: FromPath[str], body: MessageChange, gateway: Context, caller: CurrentCaller
-) -> Message:
+async def patch_message(message_id: str, body: MessageChange, gateway: Context, caller: CurrentCaller) -> Message:
     """Changes a text that was sent, also on the recipient's phone."""
     row = await access_message(gateway.db, caller.channel_id, message_id)
     channel = await get_channel(gateway.db, caller.account_id, caller.channel_id)
@@ -84,7 +80,7 @@ async def patch_message(
     after=_SENT,
     only="qr",
 )
-async def remove_message(message_id: FromPath[str], gateway: Context, caller: CurrentCaller) -> Message:
+async def remove_message(message_id: str, gateway: Context, caller: CurrentCaller) -> Message:
     """Deletes a message for everyone."""
     row = await access_message(gateway.db, caller.channel_id, message_id)
     channel = await get_channel(gateway.db, caller.account_id, caller.channel_id)
@@ -100,7 +96,7 @@ async def remove_message(message_id: FromPath[str], gateway: Context, caller: Cu
     errors=NETWORK,
     uses={"message_id": "incoming_id"},
 )
-async def post_read(message_id: FromPath[str], gateway: Context, caller: CurrentCaller) -> Message:
+async def post_read(message_id: str, gateway: Context, caller: CurrentCaller) -> Message:
     """Shows the sender that their message was read."""
     row = await access_message(gateway.db, caller.channel_id, message_id)
     channel = await get_channel(gateway.db, caller.account_id, caller.channel_id)

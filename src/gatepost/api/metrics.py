@@ -1,17 +1,16 @@
 """The figures of this process, for the operator's Prometheus. Without a token the route does not exist (`app.py`)."""
 
 import hmac
-from typing import Any
 
-from litestar import Request, Response, get
-
+from gatepost.api.asgi import Request, Response
 from gatepost.api.context import Context
+from gatepost.api.route import get
 from gatepost.metrics import CONTENT_TYPE
 from gatepost.model.errors import NotAuthenticated, NotFound
 
 
-@get("/metrics", opt={"public": True}, summary="Figures for Prometheus")
-async def show_metrics(request: Request[Any, Any, Any], gateway: Context) -> Response[bytes]:
+@get("/metrics", summary="Figures for Prometheus")
+async def show_metrics(request: Request, gateway: Context) -> Response:
     """Counters and gauges of this process."""
     check_reader(request.headers.get("authorization", ""), gateway.figures.token)
     return Response(await gateway.figures.show(), headers={"cache-control": "no-store"}, media_type=CONTENT_TYPE)

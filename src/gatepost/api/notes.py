@@ -2,8 +2,6 @@
 
 from uuid import UUID
 
-from litestar.params import FromPath
-
 from gatepost.api.context import Context, CurrentCaller
 from gatepost.api.contract.notes import Note
 from gatepost.api.idempotency import CreateOnce
@@ -14,13 +12,11 @@ from gatepost.api.route import delete, get, post
 from gatepost.services import notes as service
 from gatepost.services.notes import NewNote
 
-_PATH = "/api/v1/conversations/{conversation_id:str}/notes"
+_PATH = "/api/v1/conversations/{conversation_id}/notes"
 
 
 @get(_PATH, scope="read", summary="List a conversation's notes")
-async def list_notes(
-    conversation_id: FromPath[str], query: Paged, gateway: Context, caller: CurrentCaller
-) -> Page[Note]:
+async def list_notes(conversation_id: str, query: Paged, gateway: Context, caller: CurrentCaller) -> Page[Note]:
     """The notes of a conversation, the newest first."""
     before = read_cursor(query.cursor, UUID)
     rows = await service.list_notes(gateway.db, caller.channel_id, conversation_id, before, query.limit)
@@ -37,7 +33,7 @@ async def list_notes(
     keeps={"note_id": "data.id"},
 )
 async def add_note(
-    conversation_id: FromPath[str], body: NewNote, once: CreateOnce, gateway: Context, caller: CurrentCaller
+    conversation_id: str, body: NewNote, once: CreateOnce, gateway: Context, caller: CurrentCaller
 ) -> Created[Note]:
     """Adds a note to a conversation, with the user or key that wrote it. The contact never sees it."""
     now = gateway.clock.now()
@@ -46,9 +42,7 @@ async def add_note(
     )
 
 
-@delete(_PATH + "/{note_id:str}", scope="send", summary="Delete a note", message="Note deleted", turn=1)
-async def delete_note(
-    conversation_id: FromPath[str], note_id: FromPath[str], gateway: Context, caller: CurrentCaller
-) -> None:
+@delete(_PATH + "/{note_id}", scope="send", summary="Delete a note", message="Note deleted", turn=1)
+async def delete_note(conversation_id: str, note_id: str, gateway: Context, caller: CurrentCaller) -> None:
     """Deletes a note. The note of another user or key needs the scope `manage`."""
     await service.delete_note(gateway.db, caller, conversation_id, note_id)

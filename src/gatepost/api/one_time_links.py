@@ -1,10 +1,8 @@
 """One-time links: an invitation, or a reset of a password."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
-from litestar import Request
-from litestar.params import FromPath
 from msgspec import Meta
 
 from gatepost.admin import one_time_links as service
@@ -12,6 +10,7 @@ from gatepost.admin.checks import NAME_MAX
 from gatepost.admin.passwords import PASSWORD_MAX
 from gatepost.admin.sign_in import begin_session, find_user
 from gatepost.api.admission import client_address, read_headers, read_visit
+from gatepost.api.asgi import Request
 from gatepost.api.context import ApiContext, Context
 from gatepost.api.contract.session import OneTimeLink, Session
 from gatepost.api.responses import SECRET, Created, Reply
@@ -20,7 +19,7 @@ from gatepost.api.session import begin
 from gatepost.model.errors import NotFound
 from gatepost.store.one_time_links import OneTimeLink as LinkRow
 
-_ONE = "/api/v1/one-time-links/{token:str}"
+_ONE = "/api/v1/one-time-links/{token}"
 
 
 class LinkUse(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -31,7 +30,7 @@ class LinkUse(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 @get(_ONE, summary="Look at a one-time link", errors=("link_not_valid", "rate_limited"))
-async def get_link(token: FromPath[str], request: Request[Any, Any, Any], gateway: Context) -> Reply[OneTimeLink]:
+async def get_link(token: str, request: Request, gateway: Context) -> Reply[OneTimeLink]:
     """What the link is for. It stays valid."""
     return Reply(OneTimeLink.of(await _read(gateway, request, token)), headers=SECRET)
 
@@ -44,9 +43,7 @@ async def get_link(token: FromPath[str], request: Request[Any, Any, Any], gatewa
     example={"password": "correct horse battery", "name": "Ana Maria"},
     extra={200: None},
 )
-async def use_link(
-    token: FromPath[str], body: LinkUse, request: Request[Any, Any, Any], gateway: Context
-) -> Created[Session]:
+async def use_link(token: str, body: LinkUse, request: Request, gateway: Context) -> Created[Session]:
     """Sets the password and signs in, with status 201. If two-factor authentication is on, the status is 200 without
     a session: sign in with the password and a code."""
     visit, now = read_visit(gateway, request.scope), gateway.clock.now()
@@ -58,7 +55,7 @@ async def use_link(
     return await begin(gateway, await begin_session(gateway.db, user, visit, now))
 
 
-async def _read(gateway: ApiContext, request: Request[Any, Any, Any], token: str) -> LinkRow:
+async def _read(gateway: ApiContext, request: Request, token: str) -> LinkRow:
     try:
         return await service.read_link(gateway.db, token, gateway.clock.now())
     except NotFound:

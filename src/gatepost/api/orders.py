@@ -3,7 +3,6 @@
 from typing import Annotated, Literal
 from uuid import UUID
 
-from litestar.params import FromPath
 from msgspec import Meta
 
 from gatepost.api.context import ApiContext, Context, CurrentCaller
@@ -23,7 +22,7 @@ from gatepost.store.contacts.read import find_people
 from gatepost.store.orders import OrderFilter, list_orders
 
 _PATH = "/api/v1/orders"
-_ONE = _PATH + "/{order_id:str}"
+_ONE = _PATH + "/{order_id}"
 Status = Annotated[Literal[STATUSES], Meta(description="Only items with this status.")]  # type: ignore[valid-type]
 
 
@@ -46,7 +45,7 @@ async def list_all(query: OrderQuery, gateway: Context, caller: CurrentCaller) -
 
 
 @get(_ONE, scope="read", summary="Get an order")
-async def get_order(order_id: FromPath[str], gateway: Context, caller: CurrentCaller) -> Order:
+async def get_order(order_id: str, gateway: Context, caller: CurrentCaller) -> Order:
     """One order with its items."""
     return Order.of(await service.access_order(gateway.db, caller.channel_id, order_id))
 
@@ -60,7 +59,7 @@ async def get_order(order_id: FromPath[str], gateway: Context, caller: CurrentCa
     errors=("wrong_state",),
     example={"status": "confirmed"},
 )
-async def change_order(order_id: FromPath[str], body: OrderChange, gateway: Context, caller: CurrentCaller) -> Order:
+async def change_order(order_id: str, body: OrderChange, gateway: Context, caller: CurrentCaller) -> Order:
     """Sets the status of an order."""
     now = gateway.clock.now()
     return Order.of(await service.change_order(gateway.db, caller.ref, caller.channel_id, order_id, body, now))

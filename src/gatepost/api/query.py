@@ -1,12 +1,11 @@
 """Query parameters: one struct per route, from which requests are parsed and the API reference is derived."""
 
 import types
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Generic, Literal, TypeVar, Union, get_args, get_origin
 from uuid import UUID
 
 import msgspec
-from litestar.datastructures import MultiDict
 from msgspec import Meta
 
 from gatepost.model import ids
@@ -100,19 +99,19 @@ class QueryReader(Generic[T]):
             for field in msgspec.structs.fields(type_)
         }
 
-    def read(self, given: "MultiDict[Any]", ignored: Sequence[str] = ()) -> T:
+    def read(self, given: Mapping[str, Sequence[str]], ignored: Sequence[str] = ()) -> T:
         """Return the parameters. Unknown ones are rejected: a misspelt filter must not return everything."""
         values = {}
-        for name in given:
+        for name, texts in given.items():
             if name in ignored:
                 continue
             parameter = self.parameters.get(name)
             if parameter is None:
                 known = ", ".join(self.parameters)
                 raise invalid_field(plain(name), f"is not a parameter of this request; there are: {known}")
-            if len(given.getall(name)) > 1:
+            if len(texts) > 1:
                 raise invalid_field(name, "is given twice")
-            values[parameter.attribute] = parameter.read(given[name])
+            values[parameter.attribute] = parameter.read(texts[0])
         return self._type(**values)
 
 

@@ -2,8 +2,6 @@
 
 from uuid import UUID
 
-from litestar.params import FromPath
-
 from gatepost.admin.endpoints import get_endpoint
 from gatepost.api.context import ApiContext, Context, CurrentCaller
 from gatepost.api.contract.deliveries import Recovery
@@ -20,7 +18,7 @@ from gatepost.services.recoveries import RecoverRequest
 from gatepost.store.deliveries.recover import list_recoveries
 from gatepost.store.endpoints import Endpoint
 
-_WEBHOOK = "/api/v1/webhooks/{endpoint_id:str}"
+_WEBHOOK = "/api/v1/webhooks/{endpoint_id}"
 
 
 @post(
@@ -33,7 +31,7 @@ _WEBHOOK = "/api/v1/webhooks/{endpoint_id:str}"
     keeps={"recovery_id": "data.id"},
 )
 async def recover_webhook(
-    endpoint_id: FromPath[str], body: RecoverRequest, once: CreateOnce, gateway: Context, caller: CurrentCaller
+    endpoint_id: str, body: RecoverRequest, once: CreateOnce, gateway: Context, caller: CurrentCaller
 ) -> Created[Recovery]:
     """Delivers, in the background, the events since a time that were not delivered."""
     endpoint, now = await _endpoint(gateway, caller, endpoint_id), gateway.clock.now()
@@ -41,17 +39,15 @@ async def recover_webhook(
 
 
 @get(_WEBHOOK + "/recoveries", scope="read", summary="List recoveries")
-async def list_all(endpoint_id: FromPath[str], query: Paged, gateway: Context, caller: CurrentCaller) -> Page[Recovery]:
+async def list_all(endpoint_id: str, query: Paged, gateway: Context, caller: CurrentCaller) -> Page[Recovery]:
     """The recoveries of an endpoint, the newest first."""
     endpoint, before = await _endpoint(gateway, caller, endpoint_id), read_cursor(query.cursor, UUID)
     rows = await list_recoveries(gateway.db, caller.channel_id, endpoint.id, before, query.limit)
     return Page([Recovery.of(row) for row in rows], show_cursor(rows[-1].id) if len(rows) == query.limit else None)
 
 
-@get(_WEBHOOK + "/recoveries/{recovery_id:str}", scope="read", summary="Get a recovery")
-async def get_recovery(
-    endpoint_id: FromPath[str], recovery_id: FromPath[str], gateway: Context, caller: CurrentCaller
-) -> Recovery:
+@get(_WEBHOOK + "/recoveries/{recovery_id}", scope="read", summary="Get a recovery")
+async def get_recovery(endpoint_id: str, recovery_id: str, gateway: Context, caller: CurrentCaller) -> Recovery:
     """The progress of a recovery."""
     endpoint = await _endpoint(gateway, caller, endpoint_id)
     return Recovery.of(await service.access_recovery(gateway.db, caller.channel_id, endpoint.id, recovery_id))

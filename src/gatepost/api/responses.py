@@ -14,7 +14,8 @@ from collections.abc import Mapping
 from typing import Any, Generic, TypeVar
 
 import msgspec
-from litestar import MediaType, Response
+
+from gatepost.api.asgi import Response
 
 T = TypeVar("T")
 _encode = msgspec.json.Encoder().encode
@@ -55,13 +56,13 @@ class _Paging(msgspec.Struct, frozen=True):
     previous: str | msgspec.UnsetType | None
 
 
-def respond(result: Any, message: str, status: int) -> Response[Any]:
+def respond(result: Any, message: str, status: int) -> Response:
     """Return the HTTP response for a handler's return value."""
     if isinstance(result, Response):
         return result
     headers: Mapping[str, str] = {}
     if isinstance(result, Encoded):
-        return Response(result.body, status_code=status, headers=result.headers, media_type=MediaType.JSON)
+        return Response(result.body, status_code=status, headers=result.headers)
     if isinstance(result, Page):
         body = envelope(result.items, result.message, _Paging(result.next, result.previous))
     elif isinstance(result, Reply):
@@ -69,7 +70,7 @@ def respond(result: Any, message: str, status: int) -> Response[Any]:
         body = envelope(result.data, result.message or message, success=status < 400)
     else:
         body = envelope(result, message)
-    return Response(body, status_code=status, headers=headers, media_type=MediaType.JSON)
+    return Response(body, status_code=status, headers=headers)
 
 
 def envelope(data: Any, message: str = "OK", paging: Any = msgspec.UNSET, *, success: bool = True) -> bytes:

@@ -1,9 +1,8 @@
 """Signing in and out, and what a signed-in person changes about themselves."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
-from litestar import Request
 from msgspec import Meta
 
 from gatepost.admin import sign_in as service
@@ -11,6 +10,7 @@ from gatepost.admin import totp
 from gatepost.admin.passwords import PASSWORD_MAX
 from gatepost.admin.users import EMAIL_MAX
 from gatepost.api.admission import client_address, read_headers, read_visit
+from gatepost.api.asgi import Request
 from gatepost.api.context import ApiContext, Context, CurrentUser
 from gatepost.api.contract.session import EndedSessions, RecoveryCodes, Session, TotpSetup
 from gatepost.api.query import Query
@@ -67,7 +67,7 @@ class SignOut(Query, frozen=True, kw_only=True):
     errors=("invalid_credentials", "code_required", "invalid_code", "wrong_origin", "rate_limited", "overloaded"),
     example={"email": "ana@example.com", "password": "correct horse battery"},
 )
-async def sign_in(body: SignIn, request: Request[Any, Any, Any], gateway: Context) -> Created[Session]:
+async def sign_in(body: SignIn, request: Request, gateway: Context) -> Created[Session]:
     """Begins a session and sets its cookie. The token of an earlier session is never taken over."""
     visit, now = read_visit(gateway, request.scope), gateway.clock.now()
     with gateway.sign_ins.trying(body.email, visit.address):
@@ -78,7 +78,7 @@ async def sign_in(body: SignIn, request: Request[Any, Any, Any], gateway: Contex
 
 
 @get(_PATH, access="session", while_suspended=True, summary="Get the session")
-async def get_session(request: Request[Any, Any, Any], gateway: Context, user: CurrentUser) -> Reply[Session]:
+async def get_session(request: Request, gateway: Context, user: CurrentUser) -> Reply[Session]:
     """Who is signed in, and the CSRF token that changes need."""
     return Reply(Session.of(user, _token(request, gateway), gateway.clock.now()), headers=SECRET)
 
@@ -101,7 +101,7 @@ async def sign_out(query: SignOut, gateway: Context, user: CurrentUser) -> Reply
     example={"current_password": "correct horse battery", "new_password": "staple of the new horse"},
 )
 async def change_password(
-    body: PasswordChange, request: Request[Any, Any, Any], gateway: Context, user: CurrentUser
+    body: PasswordChange, request: Request, gateway: Context, user: CurrentUser
 ) -> Reply[Session]:
     """Ends the other sessions of the user, and gives this one a new token and a new CSRF token."""
     with gateway.sign_ins.trying(user.email, _address(request, gateway)):
@@ -119,9 +119,7 @@ async def change_password(
     errors=(*_PROVEN, "wrong_state"),
     example={"password": "correct horse battery"},
 )
-async def begin_totp(
-    body: PasswordCheck, request: Request[Any, Any, Any], gateway: Context, user: CurrentUser
-) -> Reply[TotpSetup]:
+async def begin_totp(body: PasswordCheck, request: Request, gateway: Context, user: CurrentUser) -> Reply[TotpSetup]:
     """Returns a secret for an authenticator app. It has no effect until it is confirmed with a code."""
     stored = await _proven(request, gateway, user, body.password)
     made = await totp.begin_totp(gateway.db, gateway.vault, stored)
@@ -155,7 +153,7 @@ async def confirm_totp(body: TotpCode, gateway: Context, user: CurrentUser) -> R
     example={"password": "correct horse battery"},
 )
 async def replace_recovery_codes(
-    body: PasswordCheck, request: Request[Any, Any, Any], gateway: Context, user: CurrentUser
+    body: PasswordCheck, request: Request, gateway: Context, user: CurrentUser
 ) -> Reply[RecoveryCodes]:
     """Returns ten new recovery codes this once; the old ones become invalid."""
     stored = await _proven(request, gateway, user, body.password)
@@ -172,9 +170,7 @@ async def replace_recovery_codes(
     errors=(*_PROVEN, "wrong_state"),
     example={"password": "correct horse battery"},
 )
-async def remove_totp(
-    body: PasswordCheck, request: Request[Any, Any, Any], gateway: Context, user: CurrentUser
-) -> None:
+async def remove_totp(body: PasswordCheck, request: Request, gateway: Context, user: CurrentUser) -> None:
     """Removes the secret and the recovery codes."""
     stored = await _proven(request, gateway, user, body.password)
     await totp.remove_totp(gateway.db, stored, actor=user.actor, now=gateway.clock.now())
@@ -196,15 +192,15 @@ async def continued(gateway: ApiContext, token: str) -> Reply[Session]:
     return Reply(Session.of(user, token, now), headers=SECRET | {"Set-Cookie": cookie})
 
 
-async def _proven(request: Request[Any, Any, Any], gateway: ApiContext, user: SignedInUser, password: str) -> User:
+async def _proven(request: Request, gateway: ApiContext, user: SignedInUser, password: str) -> User:
     """Return the stored user of a session if the password is correct."""
     with gateway.sign_ins.trying(user.email, _address(request, gateway)):
         return await service.check_own_password(gateway.db, gateway.failures, user, password, gateway.clock.now())
 
 
-def _address(request: Request[Any, Any, Any], gateway: ApiContext) -> str | None:
+def _address(request: Request, gateway: ApiContext) -> str | None:
     return client_address(gateway, request.scope, read_headers(request.scope))
 
 
-def _token(request: Request[Any, Any, Any], gateway: ApiContext) -> str:
+def _token(request: Request, gateway: ApiContext) -> str:
     return gateway.cookie.token_in(request.headers.get("cookie")) or ""

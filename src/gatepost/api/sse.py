@@ -15,7 +15,6 @@ from collections.abc import AsyncIterator, Callable
 from typing import Annotated
 from uuid import UUID
 
-from litestar.background_tasks import BackgroundTask
 from msgspec import Meta
 
 from gatepost.api.context import ApiContext
@@ -49,7 +48,7 @@ def event_stream(
     """Return the response of a stream. `end` ends it after some seconds; `close` removes it, also if it never began."""
     if seconds:
         asyncio.get_running_loop().call_later(seconds, end)
-    return StreamResponse(parts, media_type=KIND, headers=_HEADERS, background=BackgroundTask(close))
+    return StreamResponse(parts, media_type=KIND, headers=_HEADERS, on_end=close)
 
 
 def opening(last_id: str, note: str) -> bytes:

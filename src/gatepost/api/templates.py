@@ -3,7 +3,6 @@
 from typing import Annotated, Any
 from uuid import UUID
 
-from litestar.params import FromPath
 from msgspec import Meta
 
 from gatepost.admin.channels import get_channel
@@ -25,7 +24,7 @@ from gatepost.store.idempotency import IdempotentRequest
 from gatepost.store.templates import StoredTemplate, Synced, TemplateFilter, list_templates
 
 _PATH = "/api/v1/templates"
-_ONE = _PATH + "/{template_id:str}"
+_ONE = _PATH + "/{template_id}"
 _BODY: dict[str, Any] = {
     "type": "BODY",
     "text": "Hello {{1}}, your order {{2}} has left our house today.",
@@ -102,7 +101,7 @@ async def check_template(body: NewTemplate, gateway: Context, caller: CurrentCal
 
 
 @get(_ONE, scope="read", summary="Get a template", only="official")
-async def get_template(template_id: FromPath[str], gateway: Context, caller: CurrentCaller) -> TemplateShown:
+async def get_template(template_id: str, gateway: Context, caller: CurrentCaller) -> TemplateShown:
     """One template with its current status."""
     return TemplateShown.of(await service.access_template(gateway.db, caller.channel_id, template_id))
 
@@ -118,14 +117,14 @@ async def get_template(template_id: FromPath[str], gateway: Context, caller: Cur
     only="official",
 )
 async def edit_template(
-    template_id: FromPath[str], body: TemplateChange, gateway: Context, caller: CurrentCaller
+    template_id: str, body: TemplateChange, gateway: Context, caller: CurrentCaller
 ) -> TemplateShown:
     """Changes a template, which the network then reviews again."""
     return TemplateShown.of(await service.edit_template(await _templates(gateway, caller), template_id, body))
 
 
 @delete(_ONE, scope="manage", summary="Delete a template", message="Template deleted", errors=NETWORK, only="official")
-async def delete_template(template_id: FromPath[str], gateway: Context, caller: CurrentCaller) -> None:
+async def delete_template(template_id: str, gateway: Context, caller: CurrentCaller) -> None:
     """Deletes a template in one language, in the gateway and on the network."""
     await service.delete_template(await _templates(gateway, caller), template_id)
 
@@ -151,9 +150,7 @@ async def sync_templates(gateway: Context, caller: CurrentCaller) -> Synced:
     example={"variables": ["Ana", "4711"]},
     only="official",
 )
-async def preview_template(
-    template_id: FromPath[str], body: PreviewRequest, gateway: Context, caller: CurrentCaller
-) -> Preview:
+async def preview_template(template_id: str, body: PreviewRequest, gateway: Context, caller: CurrentCaller) -> Preview:
     """The template with its variables filled in."""
     template = await service.access_template(gateway.db, caller.channel_id, template_id)
     return service.preview_template(template, body)

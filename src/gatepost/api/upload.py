@@ -8,8 +8,6 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import msgspec
-from litestar import Request
-from litestar.exceptions import InternalServerException
 from multipart import (  # type: ignore[import-untyped]
     MultipartError,
     MultipartSegment,
@@ -17,6 +15,7 @@ from multipart import (  # type: ignore[import-untyped]
     parse_options_header,
 )
 
+from gatepost.api.asgi import Request
 from gatepost.model.errors import BadRequest, invalid_field
 from gatepost.model.file import too_large
 
@@ -43,7 +42,7 @@ class Upload(msgspec.Struct, frozen=True):
             raise too_large(limit, f"A file of type {self.mime_type}")
 
 
-async def open_upload(request: Request[Any, Any, Any], filename: str | None = None) -> Upload:
+async def open_upload(request: Request, filename: str | None = None) -> Upload:
     """Read the request up to the first byte of the file."""
     kind, options = parse_options_header(request.headers.get("content-type") or "")
     length = request.content_length or 0
@@ -55,16 +54,15 @@ async def open_upload(request: Request[Any, Any, Any], filename: str | None = No
     return Upload(named, fields.get("filename") or segment.filename, length - _SLACK, length, _file(events))
 
 
-async def _chunks(request: Request[Any, Any, Any]) -> AsyncIterator[bytes]:
+async def _chunks(request: Request) -> AsyncIterator[bytes]:
     try:
         async for chunk in request.stream():
-            if chunk:
-                yield chunk
-    except InternalServerException:  # the framework's error for a client that disconnected
+            yield chunk
+    except BadRequest:
         raise _broken("it broke off") from None
 
 
-async def _events(request: Request[Any, Any, Any], boundary: str) -> AsyncIterator[Event]:
+async def _events(request: Request, boundary: str) -> AsyncIterator[Event]:
     try:
         with PushMultipartParser(boundary, max_segment_count=_PARTS, strict=True) as parser:
             async for chunk in _chunks(request):

@@ -5,7 +5,6 @@ from datetime import timedelta
 from typing import Annotated
 
 import msgspec
-from litestar.params import FromPath
 
 from gatepost.admin import endpoints as admin
 from gatepost.admin.signing import DEFAULT_OVERLAP, OVERLAP_MAX
@@ -45,7 +44,7 @@ _EXAMPLE = {
 
 
 @post(
-    PATH + "/{endpoint_id:str}/rotate-secret",
+    PATH + "/{endpoint_id}/rotate-secret",
     scope="manage",
     summary="Rotate the secret",
     message="Secret rotated",
@@ -53,7 +52,7 @@ _EXAMPLE = {
     example={"overlap": 3600},
 )
 async def rotate_secret(
-    endpoint_id: FromPath[str], body: RotateSecret, gateway: Context, caller: CurrentCaller
+    endpoint_id: str, body: RotateSecret, gateway: Context, caller: CurrentCaller
 ) -> Reply[NewWebhook]:
     """Creates a signing secret, which only this response contains. Old secrets keep signing during the overlap."""
     overlap, id_, now = timedelta(seconds=body.overlap), read_endpoint_id(endpoint_id), gateway.clock.now()
@@ -64,14 +63,14 @@ async def rotate_secret(
 
 
 @post(
-    PATH + "/{endpoint_id:str}/verify",
+    PATH + "/{endpoint_id}/verify",
     scope="read",
     summary="Verify a delivery",
     message="Genuine",
     example=_EXAMPLE,
 )
 async def verify_delivery(
-    endpoint_id: FromPath[str], body: VerifyDelivery, gateway: Context, caller: CurrentCaller
+    endpoint_id: str, body: VerifyDelivery, gateway: Context, caller: CurrentCaller
 ) -> Reply[Verdict]:
     """Checks whether headers and body are a genuine delivery to this endpoint, and returns the reason if not."""
     endpoint = await admin.get_endpoint(gateway.db, caller.channel_id, read_endpoint_id(endpoint_id))

@@ -3,7 +3,6 @@
 from typing import Annotated
 
 import msgspec
-from litestar.params import FromPath
 
 from gatepost.access.sliding_limit import MINUTE, SlidingLimit
 from gatepost.admin import endpoints as admin
@@ -31,16 +30,14 @@ class TrialRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 @post(
-    PATH + "/{endpoint_id:str}/test",
+    PATH + "/{endpoint_id}/test",
     scope="manage",
     summary="Send a test event",
     message="Delivered",
     example={"type": "message_notification"},
     operation_id="webhook_trial_try_webhook",
 )
-async def try_webhook(
-    endpoint_id: FromPath[str], body: TrialRequest, gateway: Context, caller: CurrentCaller
-) -> Reply[Trial]:
+async def try_webhook(endpoint_id: str, body: TrialRequest, gateway: Context, caller: CurrentCaller) -> Reply[Trial]:
     """Sends a signed example event to the endpoint, even if it is paused or disabled, and returns the attempt."""
     endpoint = await admin.get_endpoint(gateway.db, caller.channel_id, read_endpoint_id(endpoint_id))
     type_ = choose_type(body.type, endpoint.events)

@@ -3,7 +3,6 @@
 from typing import Annotated
 from uuid import UUID
 
-from litestar.params import FromPath
 from msgspec import Meta
 
 from gatepost.admin import endpoints as admin
@@ -68,24 +67,22 @@ async def list_webhooks(gateway: Context, caller: CurrentCaller) -> Page[Webhook
     return Page([_webhook(gateway, row, caller) for row in rows])
 
 
-@get(PATH + "/{endpoint_id:str}", scope="read", summary="Get a webhook endpoint")
-async def get_webhook(endpoint_id: FromPath[str], gateway: Context, caller: CurrentCaller) -> Webhook:
+@get(PATH + "/{endpoint_id}", scope="read", summary="Get a webhook endpoint")
+async def get_webhook(endpoint_id: str, gateway: Context, caller: CurrentCaller) -> Webhook:
     """One endpoint."""
     row = await admin.get_endpoint(gateway.db, caller.channel_id, read_endpoint_id(endpoint_id))
     return _webhook(gateway, row, caller)
 
 
 @patch(
-    PATH + "/{endpoint_id:str}",
+    PATH + "/{endpoint_id}",
     scope="manage",
     summary="Change a webhook endpoint",
     message="Webhook changed",
     errors=("forbidden_url",),
     example={"active": False},
 )
-async def change_webhook(
-    endpoint_id: FromPath[str], body: ChangeEndpoint, gateway: Context, caller: CurrentCaller
-) -> Webhook:
+async def change_webhook(endpoint_id: str, body: ChangeEndpoint, gateway: Context, caller: CurrentCaller) -> Webhook:
     """Changes the URL, event types, headers or delivery options of an endpoint, or enables or disables it."""
     if body.url is not None:
         await _check_url(gateway.guard, body.url, caller)
@@ -93,15 +90,15 @@ async def change_webhook(
     return _webhook(gateway, await _change_endpoint(gateway, before, body), caller)
 
 
-@delete(PATH + "/{endpoint_id:str}", scope="manage", summary="Delete a webhook endpoint", message="Webhook deleted")
-async def delete_webhook(endpoint_id: FromPath[str], gateway: Context, caller: CurrentCaller) -> None:
+@delete(PATH + "/{endpoint_id}", scope="manage", summary="Delete a webhook endpoint", message="Webhook deleted")
+async def delete_webhook(endpoint_id: str, gateway: Context, caller: CurrentCaller) -> None:
     """Deletes an endpoint. Its deliveries stay in the log."""
     await admin.delete_endpoint(gateway.db, caller.channel_id, read_endpoint_id(endpoint_id))
 
 
-@get(PATH + "/{endpoint_id:str}/attempts", scope="read", summary="List delivery attempts")
+@get(PATH + "/{endpoint_id}/attempts", scope="read", summary="List delivery attempts")
 async def list_webhook_attempts(
-    endpoint_id: FromPath[str], query: Paged, gateway: Context, caller: CurrentCaller
+    endpoint_id: str, query: Paged, gateway: Context, caller: CurrentCaller
 ) -> Page[Attempt]:
     """Every attempt with its request, response and latency, the newest event first."""
     endpoint = await admin.get_endpoint(gateway.db, caller.channel_id, read_endpoint_id(endpoint_id))
@@ -111,10 +108,8 @@ async def list_webhook_attempts(
     return Page([Attempt.of(row) for row in rows], following)
 
 
-@get(PATH + "/{endpoint_id:str}/figures", scope="read", summary="Get an endpoint's figures by hour")
-async def list_webhook_figures(
-    endpoint_id: FromPath[str], gateway: Context, caller: CurrentCaller
-) -> Page[WebhookHour]:
+@get(PATH + "/{endpoint_id}/figures", scope="read", summary="Get an endpoint's figures by hour")
+async def list_webhook_figures(endpoint_id: str, gateway: Context, caller: CurrentCaller) -> Page[WebhookHour]:
     """Attempts and latencies of the last 24 hours, by the hour of the event, the oldest first."""
     endpoint = await admin.get_endpoint(gateway.db, caller.channel_id, read_endpoint_id(endpoint_id))
     rows = await read_hour_figures(gateway.db, caller.channel_id, endpoint.id, gateway.clock.now())

@@ -64,7 +64,7 @@ async def export(
 async def _messages(
     session: CommandSession, channel_id: UUID, kind: str, filters: dict[str, str]
 ) -> AsyncIterator[bytes]:
-    from gatepost.api.history import as_ndjson  # imports the web framework
+    from gatepost.api.history import as_ndjson  # imports the API
 
     query = await resolve(session.db, channel_id, read_history_query(filters))
     render: Render = as_csv if kind == "csv" else as_ndjson

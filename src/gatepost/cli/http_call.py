@@ -1,6 +1,7 @@
 """HTTP calls to a server on this machine or near it."""
 
 import json
+from http.client import HTTPException
 from typing import Any
 from urllib import error as url_errors
 from urllib import request
@@ -27,7 +28,10 @@ def call(
     method: str | None = None,
     timeout: float = _TIMEOUT,
 ) -> Any:
-    """Send a request with a JSON body, and return the JSON response; an error response raises HttpError."""
+    """Send a request with a JSON body, and return the JSON response.
+
+    An error response raises HttpError; no response, or an incomplete one, another OSError.
+    """
     content = None if body is None else json.dumps(body).encode()
     sent = {"Content-Type": "application/json", **(headers or {})}
     try:
@@ -36,3 +40,5 @@ def call(
     except url_errors.HTTPError as error:
         with error:
             raise HttpError(url, error.code, error.read(100_000)) from None
+    except HTTPException as error:  # the server ended in the middle of its response
+        raise ConnectionError(f"The response of {url} broke off: {error!r}") from None

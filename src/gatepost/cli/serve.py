@@ -15,7 +15,10 @@ from gatepost.cli.output import CommandResult, failing
 from gatepost.logs import configure_logs
 from gatepost.model.errors import invalid_field
 from gatepost.privileges import drop_privileges
-from gatepost.settings import Settings
+from gatepost.processes.port import SharedPort
+from gatepost.processes.shares import default_processes
+from gatepost.settings import MOST_PROCESSES, Settings
+from gatepost.start_errors import CannotGoOn, CannotStart
 from gatepost.store.migrate import check
 
 group = new_group()
@@ -25,6 +28,15 @@ ROLES = ("all", "api", "worker")
 
 Host = Annotated[str | None, typer.Option(help="Address to listen on.", show_default="127.0.0.1")]
 Port = Annotated[int | None, typer.Option(min=0, max=65_535, help="Port to listen on.", show_default="8080")]
+Processes = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        max=MOST_PROCESSES,
+        help="Processes that share the port and the channels.",
+        show_default="one per two cores, at most 8",
+    ),
+]
 
 
 @group.command("serve")
@@ -33,16 +45,19 @@ def serve(
     role: Annotated[str, typer.Option(help="api handles requests, worker sends and delivers, all does both.")] = "all",
     host: Host = None,
     port: Port = None,
+    processes: Processes = None,
     data: Data = None,
     database_url: DatabaseUrl = None,
     config: Config = None,
 ) -> None:
     """Run the gateway until it is stopped."""
     with failing():
-        settings = load_settings(data, database_url, config, {"server.host": host, "server.port": port})
+        given = {"server.host": host, "server.port": port, "server.processes": processes}
+        settings = load_settings(data, database_url, config, given)
         check_role(role)
         check_port(settings.server.host, settings.server.port, "--port")
-        run_gateway(settings, role=role, listener=leave_root(settings))
+        number = settings.server.processes or default_processes()
+        run_gateway(settings, role=role, port=leave_root(settings, number), processes=number)
 
 
 @command(group, "migrate", creates=True)
@@ -53,19 +68,17 @@ async def migrate(session: CommandSession) -> CommandResult:
     return CommandResult(SchemaState(state.version, list(state.pending)))
 
 
-def leave_root(settings: Settings) -> socket.socket | None:
-    """As root: bind the port, which may need root, and drop privileges; return the listener."""
+def leave_root(settings: Settings, processes: int) -> SharedPort | None:
+    """As root: bind the port, which may need root, and drop privileges; return the port."""
     if os.geteuid() != 0:
         return None
-    from gatepost.serving import CannotStart, listen
-
     configure_logs(settings.log.level, settings.log.format)
     try:
-        listener = listen(settings)
+        port = SharedPort(settings.server, processes)
     except CannotStart as error:
         raise OSError(str(error)) from None
     drop_privileges(settings)
-    return listener
+    return port
 
 
 def run_gateway(
@@ -73,16 +86,28 @@ def run_gateway(
     *,
     role: str = "all",
     on_ready: OnReady | None = None,
-    listener: socket.socket | None = None,
+    port: SharedPort | None = None,
+    processes: int = 1,
 ) -> None:
-    """Run the gateway until it stops."""
-    from gatepost.serving import CannotGoOn, CannotStart
-    from gatepost.serving import serve as serve_gateway
-
+    """Run the gateway until it stops, in this process or in several that this one supervises."""
     try:
-        run_loop(serve_gateway(settings, role=role, on_ready=on_ready, bound=listener))
+        run_loop(_serving(settings, port, role, on_ready, processes))
     except (CannotStart, CannotGoOn) as error:
         raise OSError(str(error)) from None
+
+
+def _serving(
+    settings: Settings, port: SharedPort | None, role: str, on_ready: OnReady | None, processes: int
+) -> Coroutine[Any, Any, None]:
+    """Return the work of this process. Only what it needs is imported: the supervisor has no API."""
+    if processes > 1:
+        from gatepost.processes.supervisor import serve_processes
+
+        shared = port or SharedPort(settings.server, processes)
+        return serve_processes(settings, shared, role=role, on_ready=on_ready)
+    from gatepost.serving import serve as serve_gateway
+
+    return serve_gateway(settings, role=role, on_ready=on_ready, bound=port.listener if port else None)
 
 
 def run_loop(work: Coroutine[Any, Any, None]) -> None:

@@ -48,11 +48,13 @@ def up(
         free_port = check_port(HOST, port, "--port (make run PORT=…)")
         check_port(HOST, sandbox_port, "--sandbox-port (make run SANDBOX_PORT=…)")
         places = {"server.host": HOST, "server.port": free_port}
-        listener = leave_root(load_settings(data, database_url, config, places))
+        before = load_settings(data, database_url, config, places)
+        processes = before.server.processes or 1
+        shared = leave_root(before, processes)
         folder = sandbox_folder(load_settings(data, database_url, config).data_folder)
         with running_sandbox(HOST, sandbox_port, folder) as sandbox_url:
             settings = settings_for(sandbox_url, free_port, data, database_url, config)
-            run_gateway(settings, on_ready=_welcome(settings, sandbox_url), listener=listener)
+            run_gateway(settings, on_ready=_welcome(settings, sandbox_url), port=shared, processes=processes)
 
 
 def sandbox_folder(data: Path) -> Path:

@@ -1,6 +1,6 @@
 """Receives the updates of networks: they are stored as rows and events, once, before the network gets its answer."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -16,11 +16,12 @@ from gatepost.model.message import State
 from gatepost.networks.base import Incoming, NetworkError, RemoteMedia, StatusUpdate, Update
 from gatepost.store.batch import Batch
 from gatepost.store.messages.incoming import IncomingFileRow, IncomingMessage
-from gatepost.store.messages.receive import ReportBatch, StatusReport, receive_updates
+from gatepost.store.messages.receive import ReportBatch, StatusReport, receive_together, receive_updates
 from gatepost.store.pool import UNFIT, Database
 
 log = structlog.get_logger("gatepost.receive")
 BATCH = 256  # updates of one commit
+_CHANNELS = 100  # most of one commit
 _LONG = 8 * 1024  # characters of a message that count as one update more
 _STATES = {
     "sent": State.SENT,
@@ -43,7 +44,13 @@ class UpdateReceiver:
         self._db = db
         self._clock = clock
         self._batch: Batch[UUID, _UpdateBatch, None] = Batch(
-            self._write, size=BATCH, limit=queue, linger=linger, weigh=_weigh_batch
+            self._write,
+            size=BATCH,
+            limit=queue,
+            linger=linger,
+            weigh=_weigh_batch,
+            together=self._write_together,
+            keys=_CHANNELS,
         )
 
     async def receive(self, channel_id: UUID, channel: ChannelRef, updates: Sequence[Update]) -> None:
@@ -71,14 +78,29 @@ class UpdateReceiver:
 
     async def _write(self, channel_id: UUID, batches: Sequence[_UpdateBatch]) -> list[Exception | None]:
         now = self._clock.now()
-        updates = [update for batch in batches for update in batch.updates]
-        reports = ReportBatch(
-            statuses=[_report(u) for u in updates if isinstance(u, StatusUpdate) and u.status in _STATES],
-            messages=[_message(u, now, place) for place, u in enumerate(updates) if isinstance(u, Incoming)],
-            news=translate_update(updates, now),
-        )
-        await receive_updates(self._db, batches[-1].channel, channel_id, reports, now)
+        await receive_updates(self._db, batches[-1].channel, channel_id, _reports(batches, now), now)
         return [None] * len(batches)
+
+    async def _write_together(
+        self, several: Mapping[UUID, Sequence[_UpdateBatch]]
+    ) -> dict[UUID, list[Exception | None]]:
+        now = self._clock.now()
+        reports = {id_: (batches[-1].channel, _reports(batches, now)) for id_, batches in several.items()}
+        written = await receive_together(self._db, reports, now)
+        return {channel_id: [None] * len(several[channel_id]) for channel_id in written}
+
+
+def _reports(batches: Sequence[_UpdateBatch], now: datetime) -> ReportBatch:
+    updates = [update for batch in batches for update in batch.updates]
+    found = [u for u in updates if isinstance(u, StatusUpdate)]
+    statuses = [_report(status) for status in found if status.status in _STATES]
+    if len(found) == len(updates) and all(status.reaction is None for status in found):
+        return ReportBatch(statuses)  # most are like this
+    return ReportBatch(
+        statuses=statuses,
+        messages=[_message(u, now, place) for place, u in enumerate(updates) if isinstance(u, Incoming)],
+        news=translate_update(updates, now),
+    )
 
 
 def split_updates(updates: Sequence[Update]) -> Iterator[Sequence[Update]]:

@@ -93,7 +93,8 @@ async def _read(
     call: Call, recorded: McpCall, run: Callable[[Any], Awaitable[Any]], given: Any, *, files: bool = False
 ) -> Presented:
     recorder = call.context.recorder
-    call.policy = await check_reading(call.db, call.caller, call.now, files=files)
+    found = await call.context.policies.get((call.channel_id, call.caller.principal.id))
+    call.policy = check_reading(found, call.now, files=files)
     answer = present(await run(given))
     contact_id = next(iter(call.revealed)) if len(call.revealed) == 1 else None
     revealed = call.revealed | call.revealed_drafts

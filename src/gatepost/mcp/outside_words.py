@@ -9,6 +9,7 @@ cut, and say so.
 
 import re
 import secrets
+from collections.abc import Iterable
 from typing import Annotated, Any
 
 import msgspec
@@ -17,6 +18,7 @@ from msgspec import Meta
 TEXT_MAX = 4_000  # characters of one text
 ANSWER_MAX = 40_000  # characters of all outside texts of an answer; after that, each is cut to the next limit
 SHORT_MAX = 200
+_PLAIN = (bool, int, float, type(None))
 
 # An emoji and the signs around it: only there, a joiner or a variation selector is what people expect.
 _EMOJI = r"\u00a9\u00ae\u203c-\u2bff\u3030\u303d\u3297\u3299\U0001f000-\U0001faff"
@@ -44,9 +46,14 @@ def outside(text: str | None) -> Outside | None:
     return Outside(text, True) if text else None
 
 
+def is_visible(text: str) -> bool:
+    """Return whether a text has only plain characters, so that there is nothing to look for."""
+    return text.isascii() and text.isprintable()
+
+
 def visible(text: str) -> str:
     """Return a text in which invisible, bidirectional, tag and control characters are shown as codes."""
-    if text.isascii() and text.isprintable():
+    if is_visible(text):
         return text
     return _HIDDEN.sub(_code, text.replace("\r\n", "\n"))
 
@@ -87,18 +94,30 @@ class _Writer:
         )
 
     def write(self, value: Any) -> tuple[Any, Any]:
-        """Return a value as it is in the object, and as it is in the text."""
+        """Return a value as it is in the object, and as it is in the text. Objects are changed in place."""
         if isinstance(value, str):
             return (text := visible(value)), text
         if isinstance(value, dict):
             if value.get("untrusted") is True:
                 return self._write_outside(value["text"])
-            pairs = {name: self.write(field) for name, field in value.items()}
-            return {name: pair[0] for name, pair in pairs.items()}, {name: pair[1] for name, pair in pairs.items()}
+            marks = self._write_all(value, value.items())
+            return value, value | marks if marks else value
         if isinstance(value, list | tuple):
-            items = [self.write(item) for item in value]
-            return [item[0] for item in items], [item[1] for item in items]
+            items = list(value)
+            marks = self._write_all(items, enumerate(items))
+            return items, [marks.get(place, item) for place, item in enumerate(items)] if marks else items
         return value, value
+
+    def _write_all(self, container: Any, items: Iterable[tuple[Any, Any]]) -> dict[Any, Any]:
+        """Write the fields of an object, or the items of an array. Return those that are different in the text."""
+        marks = {}
+        for place, item in items:
+            if is_visible(item) if isinstance(item, str) else isinstance(item, _PLAIN):
+                continue  # most values of most answers
+            container[place], marked = self.write(item)
+            if marked is not container[place]:
+                marks[place] = marked
+        return marks
 
     def _write_outside(self, text: str) -> tuple[Any, Any]:
         self.used = True

@@ -7,7 +7,7 @@ import msgspec
 from gatepost.mcp.outside_words import Outside
 
 _DROPPED = ("title", "description")
-_OUTSIDE = {"type": "object", "required": ["untrusted", "text"]}
+_OUTSIDE = {"required": ["untrusted", "text"]}  # an object: the list of tools has to be short
 
 
 def make_schema(struct: type[Any]) -> dict[str, Any]:

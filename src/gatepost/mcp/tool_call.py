@@ -8,11 +8,13 @@ from uuid import UUID
 import msgspec
 
 from gatepost.access.costly import CostlyRequests
+from gatepost.access.timed_cache import TimedCache
 from gatepost.clock import Clock
 from gatepost.model.account import Caller
 from gatepost.model.mcp_call import CallOutcome, McpCall, Transport
 from gatepost.model.mcp_policy import DEFAULT_POLICY, Policy
 from gatepost.outbound.accept import Acceptor
+from gatepost.services.mcp_access import PolicyInForce
 from gatepost.services.mcp_recorder import McpRecorder
 from gatepost.services.media import MediaService
 from gatepost.services.read_receipts import Speak
@@ -27,6 +29,7 @@ class McpContext(msgspec.Struct, frozen=True):
     speak: Speak
     costly: CostlyRequests
     limits: Callable[..., Any]  # of a channel's number
+    policies: TimedCache[tuple[UUID, UUID], PolicyInForce]  # of calls that read, by channel and key
     recorder: McpRecorder
     count: Callable[[str, str], None]  # of calls, by tool and outcome
 

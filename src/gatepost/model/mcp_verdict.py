@@ -128,6 +128,17 @@ def judge_change(policy: Policy, *, stopped: bool, now: datetime) -> PolicyVerdi
     return refusal
 
 
+def judge_note(policy: Policy, *, read_others: bool) -> PolicyVerdict | None:
+    """Return the refusal of a note, which its key can read later; None if it is allowed."""
+    if policy.no_crossing and read_others:
+        return _refuse(
+            "no_crossing",
+            "This key has read another conversation within the last hour, so it may not write a note here.",
+            "Ask a person to write it, or write it an hour after reading the other conversation.",
+        )
+    return None
+
+
 def judge_file(policy: Policy, *, stopped: bool, now: datetime) -> PolicyVerdict | None:
     """Return the refusal of reading the content of a file; None if it is allowed."""
     refusal = judge_call(policy, stopped=stopped, now=now)

@@ -23,6 +23,7 @@ from gatepost.store.idempotency import IdempotencyKey, check_items, nth
 from gatepost.store.mcp.calls import CallRecord, insert_calls
 from gatepost.store.mcp.judge import AssistantPart, AssistantSend, AssistantSends, LinksUnchecked, sent_answer
 from gatepost.store.messages.accept import AcceptResult, Outcome, Submission, accept_messages, accept_together
+from gatepost.store.messages.accept_plain import NotPlain, PlainOutcome, accept_plain, is_plain
 from gatepost.store.messages.approve import ApprovedDraft
 from gatepost.store.pool import Database
 
@@ -30,6 +31,32 @@ ROUTE = "POST /api/v1/message/send"
 BATCH_MAX = 1000
 _TURN = 50  # messages of a batch between which others get a turn
 _LONG = 8 * 1024  # characters of a message that count as one message more
+_RECENT = 50_000  # recipients after which older ones are forgotten
+_CHANNELS = 64  # most channels in one commit of plain messages
+_PATIENCE = 0.01  # seconds that plain messages wait for the commit of other channels
+
+
+class RecentRecipients:
+    """People whom this process has accepted messages to. A hint: others are probably no contacts yet."""
+
+    def __init__(self, limit: int = _RECENT) -> None:
+        self._limit = limit
+        self._young: set[int] = set()  # hashes: what a collision costs is one statement
+        self._old: set[int] = set()
+
+    def add(self, channel_id: UUID, phone: str) -> None:
+        self._young.add(hash((channel_id, phone)))
+        if len(self._young) >= self._limit:
+            self._young, self._old = set(), self._young
+
+    def __contains__(self, recipient: tuple[UUID, str]) -> bool:
+        found = hash(recipient)
+        if found in self._young:
+            return True
+        if found in self._old:
+            self.add(*recipient)
+            return True
+        return False
 
 
 class Acceptor:
@@ -54,13 +81,31 @@ class Acceptor:
         self._batch: Batch[UUID, Submission, AcceptResult] = Batch(
             self._write, limit=queue, weigh=_weigh, together=self._write_together
         )
+        self._plain: Batch[UUID, Submission, AcceptResult] = Batch(
+            self._write_plain,
+            limit=queue,
+            weigh=_weigh,
+            together=self._write_plain_together,
+            keys=_CHANNELS,
+            patience=_PATIENCE,
+        )
+        self._recent = RecentRecipients()
         self._assistants: Batch[UUID, tuple[Submission, AssistantPart], AcceptResult] = Batch(
             self._write_for_assistants, limit=queue
         )
 
     async def accept(self, caller: Caller, request: SendRequest, key: IdempotencyKey | None = None) -> AcceptResult:
         """Accept one send. Return after the commit."""
-        return await self._batch.put(caller.channel_id, await self._prepare(caller, request, key))
+        submission, channel_id = await self._prepare(caller, request, key), caller.channel_id
+        recipient = channel_id, submission.message.phone
+        if recipient in self._recent and is_plain(submission):
+            try:
+                return await self._plain.put(channel_id, submission)
+            except NotPlain:
+                pass
+        accepted = await self._batch.put(channel_id, submission)
+        self._recent.add(*recipient)
+        return accepted
 
     async def approve(self, caller: Caller, request: SendRequest, approval: DraftApproval) -> AcceptResult:
         """Accept the message of a draft, and mark the draft as sent, in one commit."""
@@ -148,12 +193,13 @@ class Acceptor:
         )
 
     async def drain(self) -> None:
+        await self._plain.drain()  # before those that it leaves out
         await self._batch.drain()
         await self._assistants.drain()
 
     @property
     def waiting(self) -> int:
-        return self._batch.waiting + self._assistants.waiting
+        return self._plain.waiting + self._batch.waiting + self._assistants.waiting
 
     async def _write(
         self, channel_id: UUID, submissions: Sequence[Submission], batch_id: UUID | None = None
@@ -161,6 +207,17 @@ class Acceptor:
         outcomes = await accept_messages(self._db, channel_id, submissions, self._clock.now(), batch_id)
         self._note(channel_id, outcomes)
         return outcomes
+
+    async def _write_plain(self, channel_id: UUID, submissions: Sequence[Submission]) -> list[PlainOutcome]:
+        return (await self._write_plain_together({channel_id: submissions}))[channel_id]
+
+    async def _write_plain_together(
+        self, batches: Mapping[UUID, Sequence[Submission]]
+    ) -> dict[UUID, list[PlainOutcome]]:
+        written = await accept_plain(self._db, batches, self._clock.now())
+        for channel_id, outcomes in written.items():
+            self._note(channel_id, outcomes)
+        return written
 
     async def _write_for_assistants(
         self, channel_id: UUID, items: Sequence[tuple[Submission, AssistantPart]]
@@ -176,7 +233,7 @@ class Acceptor:
             self._note(channel_id, outcomes)
         return written
 
-    def _note(self, channel_id: UUID, outcomes: Sequence[Outcome]) -> None:
+    def _note(self, channel_id: UUID, outcomes: Sequence[Outcome | PlainOutcome]) -> None:
         self._count(sum(isinstance(one, AcceptResult) and not one.replayed for one in outcomes))
 
 

@@ -32,7 +32,7 @@ from gatepost.outbound.send_attempt import SendAttempt
 from gatepost.outbound.send_decision import FinalResult
 from gatepost.outbound.sender_state import TICK, SenderState
 from gatepost.outbound.wait_history import WaitCause, WaitCauses, waits_of
-from gatepost.store.channel_head import StaleOwner, save_pace
+from gatepost.store.channel_head import StaleOwner
 from gatepost.store.channels import find_open_conversations
 from gatepost.store.messages.queue import save_unknown_until
 from gatepost.store.messages.send import QueuedMessage, read_states
@@ -59,6 +59,7 @@ class ChannelSender(ChannelTask):
         self._trouble_at: datetime | None = None
         self._tick_at = 0.0
         self._saved: tuple[UUID, str] | None = None
+        self._saving: asyncio.Task[None] | None = None
         self._locked = False
         self._causes = WaitCauses()
 
@@ -132,12 +133,13 @@ class ChannelSender(ChannelTask):
         await super().stop()
         await self.settled()
         if self._alive():
-            await self._save()
+            self._save()
+            await self.settled()
 
     async def settled(self) -> None:
-        """Waits until nothing is in flight."""
-        while self._in_flight:
-            await asyncio.wait(self._in_flight)
+        """Waits until nothing is in flight, and the pace is saved."""
+        while self._in_flight or self._saving:
+            await asyncio.wait([*self._in_flight, *([self._saving] if self._saving else [])])
 
     async def step(self) -> float | None:
         """Does what is due: reads, checks waiting messages, starts sends. Returns when something is due next."""
@@ -155,7 +157,7 @@ class ChannelSender(ChannelTask):
         self._state.limits = await self._promotion.look(self._state.limits, self._clock.now())
         await self._release_from_tier()
         self._expire_due()
-        await self._save()
+        self._save()
 
     async def _resolve_unknown(self) -> None:
         """Removes messages with a lost answer whose outcome is known from a status by now."""
@@ -329,12 +331,21 @@ class ChannelSender(ChannelTask):
             return True
         return bool(self._state.starts.used(self._clock.monotonic()))
 
-    async def _save(self) -> None:
-        """Saves how far sending has come and why it waits."""
+    def _save(self) -> None:
+        """Begins to save how far sending has come and why it waits. Sending does not wait for it."""
         state = (self._reader.floor(), msgspec.json.encode(self._pace_shown()).decode())
-        if state != self._saved:
+        if state != self._saved and self._saving is None:
             self._saved = state
-            await save_pace(self._db, self._lease, *state)
+            self._saving = asyncio.create_task(self._state.recorder.save_pace(self._lease, *state))
+            self._saving.add_done_callback(self._pace_saved)
+
+    def _pace_saved(self, task: "asyncio.Task[None]") -> None:
+        self._saving = None
+        error = None if task.cancelled() else task.exception()
+        if error is not None:
+            self._saved = None  # the next look tries again
+            if not isinstance(error, Unavailable):
+                log.error("pace not saved", channel=self._channel.id, exc_info=error)
 
     def _pace_shown(self) -> dict[str, Any]:
         wall, now = self._clock.now(), self._clock.monotonic()

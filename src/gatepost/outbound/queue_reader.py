@@ -8,7 +8,7 @@ from gatepost.model.ids import ZERO
 from gatepost.model.message import State
 from gatepost.outbound.attachments import link_failed_at
 from gatepost.outbound.sender_state import SenderState
-from gatepost.store.messages.queue import QueueMarks, read_marks, read_queued_states
+from gatepost.store.messages.queue import QueueMarks, read_marks, read_marks_and_queue, read_queued_states
 from gatepost.store.messages.send import QueuedMessage, read_queue, read_scheduled, read_start
 
 _PAGE = 500
@@ -58,14 +58,35 @@ class QueueReader:
     async def _read_new(self) -> None:
         self.more, self._behind = False, set()
         try:
-            marks = await self._look()
-            await self._follow_changes((marks.joined, marks.queue_version))
-            for bulk in (False, True):
-                if marks.last_message_id > self._cursors[bulk]:
-                    await self._read_on(bulk, marks.last_message_id)
+            if not await self._read_all():
+                await self._read_apart()
         except GatepostError:  # the wake-up is used up: none comes for the same messages again
             self.more = True
             raise
+
+    async def _read_all(self) -> bool:
+        """Reads chat and bulk in one statement. Returns False if there is no room, or more than a page."""
+        cursor = self._cursors[False]
+        if self._cursors[True] != cursor or not all(map(self._has_room, (False, True))):
+            return False
+        loaded = self._loaded()
+        marks, found = await read_marks_and_queue(self._db, self._channel_id, loaded, after=cursor, limit=_PAGE)
+        self.next_scheduled = marks.next_scheduled
+        await self._follow_changes((marks.joined, marks.queue_version))
+        if len(found) == _PAGE:
+            return False
+        for message in found:
+            self._add(message)
+        end = max(marks.last_message_id, found[-1].id) if found else max(marks.last_message_id, cursor)
+        self._cursors = {False: end, True: end}
+        return True
+
+    async def _read_apart(self) -> None:
+        marks = await self._look()
+        await self._follow_changes((marks.joined, marks.queue_version))
+        for bulk in (False, True):
+            if marks.last_message_id > self._cursors[bulk]:
+                await self._read_on(bulk, marks.last_message_id)
 
     async def _follow_changes(self, counted: tuple[int, int]) -> None:
         """Applies changes that others made to queued messages: canceled ones, and those with another contact."""
@@ -76,7 +97,7 @@ class QueueReader:
         self._compared = counted
 
     async def _read_on(self, bulk: bool, end: UUID) -> None:
-        while self._waiting(bulk) < self._rules.read_ahead:
+        while self._has_room(bulk):
             rows = await read_queue(self._db, self._channel_id, bulk=bulk, after=self._cursors[bulk], limit=_PAGE)
             for message in rows:
                 self._add(message)
@@ -85,6 +106,9 @@ class QueueReader:
                 return
             self._cursors[bulk] = rows[-1].id
         self._behind.add(bulk)
+
+    def _has_room(self, bulk: bool) -> bool:
+        return self._waiting(bulk) < self._rules.read_ahead
 
     def _waiting(self, bulk: bool) -> int:
         return self._queue.bulk_count if bulk else self._queue.chat_count

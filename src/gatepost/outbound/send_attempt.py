@@ -28,7 +28,8 @@ from gatepost.networks.base import (
 from gatepost.outbound.send_decision import UNKNOWN_OUTCOME, AwaitStatus, BackoffScope, FinalResult, RetrySend, decide
 from gatepost.outbound.sender_state import TICK, SenderState
 from gatepost.store.channel_head import StaleOwner
-from gatepost.store.messages.send import Intent, QueuedMessage, QuotedMessage, SendResult
+from gatepost.store.messages.intents import Intent
+from gatepost.store.messages.send import QueuedMessage, QuotedMessage, SendResult
 
 log = structlog.get_logger("gatepost.send")
 

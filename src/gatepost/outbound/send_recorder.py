@@ -1,6 +1,7 @@
 """The two commits of a send, shared by all senders of a process: the intent before, the result after."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from uuid import UUID
 
 import msgspec
 
@@ -8,11 +9,14 @@ from gatepost.clock import Clock
 from gatepost.model.event import ChannelRef
 from gatepost.model.message import State
 from gatepost.store.batch import Batch
-from gatepost.store.channel_head import Lease
-from gatepost.store.messages.send import Intent, IntentResult, SendResult, mark_results, mark_sending
+from gatepost.store.channel_head import Lease, save_pace, save_paces
+from gatepost.store.messages.intents import Intent, IntentResult, mark_sending, mark_sending_together
+from gatepost.store.messages.send import SendResult, mark_results, mark_results_together
 from gatepost.store.pool import Database
 
 _RESULTS = {State.SENT: "sent", State.QUEUED: "retry", State.EXPIRED: "expired"}  # how they are counted
+_CHANNELS = 100  # most in one commit
+_PATIENT = 10  # how much longer than results the pace is collected: nothing waits for it
 _NO_LIMIT = 1_000_000  # senders limit themselves by what they keep in flight
 
 
@@ -32,8 +36,28 @@ class SendRecorder:
         self.db = db
         self._clock = clock
         self._count = count
-        self._intents: Batch[Lease, Intent, IntentResult] = Batch(self._write_intents, limit=_NO_LIMIT)
-        self._results: Batch[Lease, FinishedSend, State] = Batch(self._write_results, limit=_NO_LIMIT, linger=linger)
+        self._intents: Batch[Lease, Intent, IntentResult] = Batch(
+            self._write_intents, limit=_NO_LIMIT, together=self._write_intents_together, keys=_CHANNELS
+        )
+        self._results: Batch[Lease, FinishedSend, State] = Batch(
+            self._write_results,
+            limit=_NO_LIMIT,
+            linger=linger,
+            together=self._write_results_together,
+            keys=_CHANNELS,
+        )
+
+        self._paces: Batch[Lease, tuple[UUID, str], None] = Batch(
+            self._write_paces,
+            limit=_NO_LIMIT,
+            linger=linger * _PATIENT,
+            together=self._write_paces_together,
+            keys=_CHANNELS,
+        )
+
+    async def save_pace(self, lease: Lease, floor: UUID, pace: str) -> None:
+        """Saves how far sending has come and what limits it."""
+        await self._paces.put(lease, (floor, pace))
 
     async def intend(self, lease: Lease, intent: Intent) -> IntentResult:
         """Commits that a message is about to be sent."""
@@ -46,9 +70,38 @@ class SendRecorder:
     async def _write_intents(self, lease: Lease, intents: Sequence[Intent]) -> Sequence[IntentResult]:
         return await mark_sending(self.db, lease, intents, self._clock.now())
 
+    async def _write_intents_together(
+        self, batches: Mapping[Lease, Sequence[Intent]]
+    ) -> Mapping[Lease, Sequence[IntentResult]]:
+        return await mark_sending_together(self.db, batches, self._clock.now())
+
     async def _write_results(self, lease: Lease, finished: Sequence[FinishedSend]) -> Sequence[State]:
         results = [item.result for item in finished]
         states = await mark_results(self.db, lease, finished[-1].channel, results, self._clock.now())
+        self._count_results(results)
+        return states
+
+    async def _write_results_together(
+        self, batches: Mapping[Lease, Sequence[FinishedSend]]
+    ) -> Mapping[Lease, Sequence[State]]:
+        results = {
+            lease: (finished[-1].channel, [item.result for item in finished]) for lease, finished in batches.items()
+        }
+        written = await mark_results_together(self.db, results, self._clock.now())
+        for lease in written:
+            self._count_results(results[lease][1])
+        return written
+
+    async def _write_paces(self, lease: Lease, paces: Sequence[tuple[UUID, str]]) -> Sequence[None]:
+        await save_pace(self.db, lease, *paces[-1])
+        return [None] * len(paces)
+
+    async def _write_paces_together(
+        self, batches: Mapping[Lease, Sequence[tuple[UUID, str]]]
+    ) -> Mapping[Lease, Sequence[None]]:
+        saved = await save_paces(self.db, {lease: paces[-1] for lease, paces in batches.items()})
+        return {lease: [None] * len(batches[lease]) for lease in saved}
+
+    def _count_results(self, results: Sequence[SendResult]) -> None:
         for result in results:
             self._count(_RESULTS.get(result.state, "failed"))
-        return states

@@ -19,7 +19,7 @@ from gatepost.model.errors import GatepostError, Unavailable, invalid_field
 from gatepost.model.field_readers import check_storable
 from gatepost.model.mcp_call import CallResult, McpCall
 from gatepost.model.mcp_policy import Policy
-from gatepost.model.mcp_verdict import PolicyRefused, PolicyVerdict, check_verdict, judge_change
+from gatepost.model.mcp_verdict import PolicyRefused, PolicyVerdict, check_verdict, judge_change, judge_note
 from gatepost.services.conversations import ConversationChange, check_change, show_read_mark
 from gatepost.services.lookup import existing, missing, read_id
 from gatepost.services.notes import NOTES_MAX
@@ -33,6 +33,7 @@ from gatepost.store.mcp.calls import CallRecord, insert_calls
 from gatepost.store.mcp.handovers import HandoverRow, delete_handovers, insert_handover
 from gatepost.store.mcp.handovers import list_handovers as list_rows
 from gatepost.store.mcp.policies import read_label_rules, read_policies
+from gatepost.store.mcp.reads import has_read_others
 from gatepost.store.messages.history import has_conversation
 from gatepost.store.pool import Database
 
@@ -110,9 +111,15 @@ async def update_conversation(
     status: str | msgspec.UnsetType = msgspec.UNSET,
     note: str | msgspec.UnsetType | None = msgspec.UNSET,
 ) -> AssistantChange:
-    """Set the status or the note of a conversation. A note that is None is removed."""
+    """Set the status or the note of a conversation. A note that is None is removed.
+
+    A note may not have what was read in another conversation: the assistant would find it here when that is forgotten.
+    """
     async with _change(db, caller, call, conversation) as change:
         given = check_change(ConversationChange(status=status, note=note))
+        if isinstance(note, str) and note:
+            others = await has_read_others(change.conn, caller.channel_id, call.key_id, change.contact_id, call.at)
+            check_verdict(judge_note(change.policy, read_others=others), call.at)
         if not change.policy.dry_run:
             await store.change_conversation(change.transaction, change.contact_id, given)
     return change.result

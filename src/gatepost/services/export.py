@@ -23,7 +23,7 @@ from gatepost.store.messages.history import HistoryFilter, HistoryPage, StoredMe
 from gatepost.store.pool import Database
 
 PAGE = 200  # messages at once: few enough that other requests wait little
-FORMATS = {"ndjson": "application/x-ndjson; charset=utf-8", "csv": "text/csv"}  # the framework adds utf-8 to text types
+FORMATS = {"ndjson": "application/x-ndjson; charset=utf-8", "csv": "text/csv"}  # a response adds utf-8 to text types
 COLUMNS = (
     "id",
     "direction",

@@ -3,16 +3,20 @@
 Calls that change something are recorded in the commit of the change.
 """
 
+import asyncio
 from collections.abc import Collection, Sequence
+from functools import partial
 from uuid import UUID
 
+from gatepost.background import attempt
 from gatepost.model.account import Caller
 from gatepost.model.mcp_call import CallResult, McpCall
 from gatepost.store.batch import Batch
-from gatepost.store.mcp.calls import CallRecord, insert_calls
+from gatepost.store.mcp.calls import CallRecord, insert_calls, notify_calls
 from gatepost.store.pool import Database
 
 _QUEUE = 10_000
+_NOTIFY = 1.0  # seconds between two notifications of open pages
 
 
 class McpRecorder:
@@ -21,6 +25,8 @@ class McpRecorder:
     def __init__(self, db: Database, queue: int = _QUEUE) -> None:
         self._db = db
         self._batch: Batch[UUID, CallRecord, None] = Batch(self._write, limit=queue)
+        self._changed: set[UUID] = set()  # channels whose pages are not notified yet
+        self._notifying: asyncio.Task[None] | None = None
 
     async def read(self, caller: Caller, call: McpCall, result: CallResult, revealed: Collection[UUID] = ()) -> None:
         """Record a call and the conversations that its answer reveals. Return after the commit.
@@ -30,10 +36,27 @@ class McpRecorder:
         await self._batch.put(caller.channel_id, CallRecord(call, result, frozenset(revealed)))
 
     async def drain(self) -> None:
-        """Wait until everything is recorded."""
+        """Wait until everything is recorded, and notify open pages of it."""
         await self._batch.drain()
+        if self._notifying is not None:
+            self._notifying.cancel()
+        await self._notify_once()
 
     async def _write(self, channel_id: UUID, records: Sequence[CallRecord]) -> list[None]:
         async with self._db.connection() as conn:
-            await insert_calls(conn, channel_id, records)
+            await insert_calls(conn, channel_id, records, notify=False)
+        self._changed.add(channel_id)
+        if self._notifying is None or self._notifying.done():
+            self._notifying = asyncio.create_task(self._notify(), name="notify pages of calls")
         return [None] * len(records)
+
+    async def _notify(self) -> None:
+        """Notify open pages at once, and then once in a while as long as there are calls."""
+        while self._changed:
+            await self._notify_once()
+            await asyncio.sleep(_NOTIFY)
+
+    async def _notify_once(self) -> None:
+        changed, self._changed = sorted(self._changed), set()
+        if changed:
+            await attempt("notify pages of calls", partial(notify_calls, self._db, changed))

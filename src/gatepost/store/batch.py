@@ -5,8 +5,9 @@
            └──────────────── each caller gets its own result or its own error ───────┘
 
 One batch per channel is written at a time. Several channels are written concurrently or, if the writer supports it,
-several in one transaction: small batches of many channels then cost little more than one large batch. A batch that
-fails as a whole is halved until the failing item is alone. Nothing here knows SQL.
+several in one transaction: small batches of many channels then cost little more than one large batch. With a
+`patience`, they also gather while the batch of another channel is written, but not longer than that: it may wait for a
+lock. A batch that fails as a whole is halved until the failing item is alone. Nothing here knows SQL.
 """
 
 import asyncio
@@ -44,9 +45,12 @@ class Batch(Generic[K, T, R]):
         linger: float = 0.0,
         weigh: Callable[[T], int] | None = None,
         together: WriteTogether[K, T, R] | None = None,
+        keys: int = TOGETHER,
+        patience: float = 0.0,
     ) -> None:
         self._write = write
         self._together = together
+        self._keys = keys  # most keys in one transaction
         self._size = size
         self._weigh = weigh  # how many ordinary items one item counts as
         self._limit = limit
@@ -56,7 +60,10 @@ class Batch(Generic[K, T, R]):
         self._ready: deque[K] = deque()
         self._alone: set[K] = set()  # keys whose next batch is written alone
         self._running: set[asyncio.Task[None]] = set()
+        self._patience = patience  # seconds after which another worker starts
+        self._timer: asyncio.TimerHandle | None = None
         self._open = 0  # workers that still take keys; a task is in `_running` for a moment longer
+        self._gathering = False  # whether a worker waits for more keys before it takes some
         self.waiting = 0
 
     async def put(self, key: K, item: T) -> R:
@@ -84,7 +91,20 @@ class Batch(Generic[K, T, R]):
             await asyncio.wait(self._running)
 
     def _start_worker(self) -> None:
-        if self._open < self._workers:
+        if not (self._open and self._patience):
+            self._start_now()
+        elif self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(self._patience, self._start_late)
+
+    def _start_late(self) -> None:
+        """Start a worker beside those that have not finished in time, and look again later."""
+        self._timer = None
+        if self._ready:
+            self._start_now()
+            self._start_worker()
+
+    def _start_now(self) -> None:
+        if self._open < self._workers and not self._gathering:
             self._open += 1
             task = asyncio.create_task(self._run_worker())
             self._running.add(task)
@@ -92,16 +112,29 @@ class Batch(Generic[K, T, R]):
 
     async def _run_worker(self) -> None:
         try:
-            while self._ready:
-                await attempt("batch", partial(self._serve, self._next_keys()))
+            while self._ready and not self._gathering:
+                if self._together and self._linger and self.waiting < self._size and self._ready[0] not in self._alone:
+                    await self._gather()
+                keys = self._next_keys()
+                if self._ready:
+                    self._start_worker()
+                await attempt("batch", partial(self._serve, keys))
         finally:  # also when it is cancelled: a later `put` starts another
             self._open -= 1
+
+    async def _gather(self) -> None:
+        """Linger before keys are taken, so that those which become ready meanwhile are written in the same commit."""
+        self._gathering = True
+        try:
+            await asyncio.sleep(self._linger)
+        finally:
+            self._gathering = False
 
     def _next_keys(self) -> list[K]:
         """Return the key that has waited longest, and those after it that fit into the same transaction."""
         keys = [self._ready.popleft()]
         items = self._weight(keys[0])
-        while self._together and self._ready and len(keys) < TOGETHER and keys[0] not in self._alone:
+        while self._together and self._ready and len(keys) < self._keys and keys[0] not in self._alone:
             items += self._weight(self._ready[0])
             if items > self._size or self._ready[0] in self._alone:
                 break
@@ -117,7 +150,7 @@ class Batch(Generic[K, T, R]):
 
     async def _serve(self, keys: list[K]) -> None:
         try:
-            if self._linger and len(self._waiting[keys[0]]) < self._size:
+            if self._linger and not self._together and len(self._waiting[keys[0]]) < self._size:
                 await asyncio.sleep(self._linger)
             await self._flush(keys)
         finally:

@@ -1,6 +1,6 @@
 """The head of a channel: its order of events, its owner's lease, and the transaction that changes the channel."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
 from typing import Any
@@ -51,6 +51,14 @@ async def lock_head(conn: "Connection[Any]", channel_id: UUID, epoch: int | None
 async def lock_head_exclusively(conn: "Connection[Any]", channel_id: UUID) -> None:
     """Wait for every transaction that holds the head in any mode, and block new ones until the end of this one."""
     await conn.execute("SELECT 1 FROM channel_heads WHERE channel_id = $1 FOR UPDATE", channel_id)
+
+
+async def renew_reads(conn: "Connection[Any]", channel_id: UUID) -> None:
+    """Make the batches that wait for the head read contacts and endpoints again. The caller holds the head.
+
+    They have read them before they had the lock (`messages/accept_rows.py`, `messages/accept_plain.py`).
+    """
+    await conn.execute("UPDATE channel_heads SET joined = joined + 1 WHERE channel_id = $1", channel_id)
 
 
 def no_such_channel() -> NotFound:
@@ -314,3 +322,25 @@ async def save_pace(db: Database, lease: Lease, floor: UUID, pace: str) -> None:
         floor,
         pace,
     )
+
+
+async def save_paces(db: Database, paces: Mapping[Lease, tuple[UUID, str]]) -> set[Lease]:
+    """Do the same for several channels, without waiting for a lock. Return the channels that were saved.
+
+    A head that changed since the statement began is left out (`messages/accept_plain.py` says why).
+    """
+    leases = sorted(paces, key=lambda lease: lease.channel_id)
+    rows = await db.fetch(
+        """UPDATE channel_heads h SET send_floor = k.send_floor, pace = k.pace::jsonb
+           FROM unnest($1::uuid[], $2::bigint[], $3::uuid[], $4::text[]) AS k (channel_id, epoch, send_floor, pace)
+           CROSS JOIN LATERAL (
+               SELECT channel_id, ctid AS version FROM channel_heads WHERE channel_id = k.channel_id AND epoch = k.epoch
+               FOR NO KEY UPDATE SKIP LOCKED) l
+           WHERE h.channel_id = l.channel_id AND h.ctid = l.version RETURNING h.channel_id, h.epoch""",
+        [lease.channel_id for lease in leases],
+        [lease.epoch for lease in leases],
+        [paces[lease][0] for lease in leases],
+        [paces[lease][1] for lease in leases],
+    )
+    saved = {(row["channel_id"], row["epoch"]) for row in rows}
+    return {lease for lease in leases if (lease.channel_id, lease.epoch) in saved}

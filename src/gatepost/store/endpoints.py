@@ -16,6 +16,7 @@ from gatepost.store.channel_head import (
     channel_transaction,
     lock_head,
     lock_head_exclusively,
+    renew_reads,
 )
 from gatepost.store.deliveries.retry import schedule_work
 from gatepost.store.idempotency import NEVER, IdempotentRequest
@@ -120,6 +121,7 @@ async def insert_endpoint(
         )
         made = _endpoint(row) if row else None
         if made is not None:
+            await renew_reads(conn, channel_id)
             await once.keep(conn, made, now)
     return made
 
@@ -178,6 +180,7 @@ async def set_endpoint_state(
         )
         endpoint = await _update(it.conn, channel_id, endpoint_id, change, now)
         if endpoint is not None and previous != endpoint.state:
+            await renew_reads(it.conn, channel_id)
             notice = EndpointNotice(_EVENTS[previous, endpoint.state], endpoint.reason)
             change_ = EndpointStateChange(previous, endpoint.state, endpoint.health)
             it.event_buffer.add(event_of(endpoint.id, endpoint.url, change_, notice))
@@ -280,6 +283,7 @@ async def delete_endpoint(db: Database, channel_id: UUID, endpoint_id: UUID) -> 
             channel_id,
             endpoint_id,
         )
+        await renew_reads(conn, channel_id)
     return done is not None
 
 

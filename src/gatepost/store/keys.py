@@ -150,10 +150,11 @@ async def rotate_key(
                     UPDATE api_keys SET expires_at = least(expires_at, $7 + $8::interval)
                     WHERE channel_id = $1 AND id = $2 AND revoked_at IS NULL
                       AND (expires_at IS NULL OR expires_at > $7)
-                    RETURNING channel_id, name, scopes
+                    RETURNING channel_id, name, scopes, COALESCE(lineage, id) AS lineage
                 )
-                INSERT INTO api_keys (id, channel_id, name, hint, hash, scopes, created_at, expires_at, created_by)
-                SELECT $3, channel_id, name, $4, $5, scopes, $7, $6, $9 FROM old
+                INSERT INTO api_keys (id, channel_id, name, hint, hash, scopes, created_at, expires_at, created_by,
+                                      lineage)
+                SELECT $3, channel_id, name, $4, $5, scopes, $7, $6, $9, lineage FROM old
                 RETURNING {_COLUMNS}""",
             channel_id,
             old_id,

@@ -15,6 +15,7 @@ from uuid import UUID
 import asyncpg
 
 from gatepost.model.errors import Unavailable, database_unavailable
+from gatepost.store.kept_connections import KeptConnections, is_closed
 from gatepost.store.outage import is_outage, spoils_connection
 from gatepost.store.slots import ConnectionSlots, Use
 from gatepost.store.statement import statement
@@ -49,9 +50,13 @@ _CHUNK = 5_000  # rows that one statement deletes
 
 
 class CommitListener(Protocol):
-    """Called after each commit that changed a channel; `sending`: there may be something new to send."""
+    """Called after each commit that changed a channel.
 
-    def __call__(self, channel_id: UUID, *, sending: bool) -> None: ...
+    `sending`: there may be something new to send. `tasks`: there may be work at once for others than
+    sender and deliverers.
+    """
+
+    def __call__(self, channel_id: UUID, *, sending: bool, tasks: bool = True) -> None: ...
 
 
 class Database:
@@ -63,24 +68,26 @@ class Database:
         slots: ConnectionSlots | None = None,
         use: Use = "api",
         listener: CommitListener | None = None,
+        kept: KeptConnections | None = None,
     ) -> None:
         self._pool = pool
+        self._kept = kept or KeptConnections(pool)
         self._slots = slots or ConnectionSlots(pool.get_max_size())
         self._use = use
         self._listener = listener
 
     def reserved(self, use: Use) -> "Database":
         """Return the same pool with the connections that are reserved for this use."""
-        return Database(self._pool, self._slots, use, self._listener)
+        return Database(self._pool, self._slots, use, self._listener, self._kept)
 
     def notifying(self, listener: CommitListener) -> "Database":
         """Return the same pool with a listener that is called for every channel that is changed through it."""
-        return Database(self._pool, self._slots, self._use, listener)
+        return Database(self._pool, self._slots, self._use, listener, self._kept)
 
-    def notify(self, channel_id: UUID, *, sending: bool = True) -> None:
+    def notify(self, channel_id: UUID, *, sending: bool = True, tasks: bool = True) -> None:
         """Report a committed change of a channel. `connection` and `transaction` do it with `wakes`."""
         if self._listener is not None:
-            self._listener(channel_id, sending=sending)
+            self._listener(channel_id, sending=sending, tasks=tasks)
 
     @classmethod
     async def connect(cls, dsn: str, *, connections: int = 16) -> "Database":
@@ -98,9 +105,13 @@ class Database:
     async def close(self) -> None:
         """Wait for running statements, but not forever."""
         try:
-            await asyncio.wait_for(self._pool.close(), 5)
+            await asyncio.wait_for(self._close(), 5)
         except (OSError, *DRIVER_ERRORS):  # a timeout among the former
             self._pool.terminate()
+
+    async def _close(self) -> None:
+        await self._kept.close()
+        await self._pool.close()
 
     @asynccontextmanager
     async def connection(self, *, wakes: UUID | None = None, sending: bool = True) -> AsyncIterator["Connection[Any]"]:
@@ -112,14 +123,17 @@ class Database:
         conn: Connection[Any] | None = None
         closed = True
         try:
-            async with self._pool.acquire(timeout=_PATIENCE) as conn:
-                try:
-                    yield conn
-                except Exception as error:
-                    closed = _is_closed(conn)
+            conn = await self._kept.take(_PATIENCE)
+            try:
+                yield conn
+            except BaseException as error:
+                if isinstance(error, Exception):
+                    closed = is_closed(conn)
                     if not closed and spoils_connection(error):
                         conn.terminate()
-                    raise
+                await self._pool.release(conn)
+                raise
+            await self._kept.give_back(conn)
         except (OSError, *DRIVER_ERRORS) as error:
             if conn is None or is_outage(error, closed=closed):  # without a connection, nothing else can be the cause
                 raise database_unavailable() from error
@@ -187,14 +201,6 @@ def keys_and_range(keys: Sequence[UUID]) -> tuple[Sequence[UUID], UUID, UUID]:
 
 def _statement(sql: str, arguments: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
     return statement(sql, **named) if named else (sql, *arguments)
-
-
-def _is_closed(conn: "Connection[Any]") -> bool:
-    """Whether a connection is lost, or was taken back by the pool."""
-    try:
-        return conn.is_closed()
-    except asyncpg.InterfaceError:
-        return True
 
 
 async def _leave_as_is(conn: Any) -> None:

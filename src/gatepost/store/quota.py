@@ -108,12 +108,15 @@ async def take_slice(db: Database, channel_id: UUID, quota: Quota, wanted: int) 
     What remains of another month, or of another limit, is returned first by `return_remainder`.
     """
     values = (channel_id, quota.account_id, quota.month, quota.limit, wanted)
-    async with db.connection() as conn:
+    async with db.transaction() as conn:
+        await conn.execute(_LOCK, channel_id)
         if await conn.fetchval(_TAKE, *values) is None:
             await _begin_month(conn, quota)
             await conn.fetchval(_TAKE, *values)
 
 
+# A statement of its own: one that waits for a head and then updates it can deadlock (`messages/accept_plain.py`).
+_LOCK = "SELECT 1 FROM channel_heads WHERE channel_id = $1 FOR NO KEY UPDATE"
 _TAKE = f"""WITH head AS (
        SELECT 1 FROM channel_heads
        WHERE channel_id = $1 AND (slice_left = 0 OR slice_month = $3 AND slice_limit = $4) FOR NO KEY UPDATE
@@ -131,7 +134,9 @@ _TAKE = f"""WITH head AS (
 
 async def return_remainder(db: Database, channel_id: UUID, account_id: UUID) -> None:
     """Return what a channel has not used of its slice to the month of the slice."""
-    await db.fetchval(_RETURN, channel_id, account_id)
+    async with db.transaction() as conn:
+        await conn.execute(_LOCK, channel_id)
+        await conn.fetchval(_RETURN, channel_id, account_id)
 
 
 _RETURN = f"""WITH head AS (

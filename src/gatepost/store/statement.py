@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+SEPARATOR = "\x1e"  # between the texts of a list that is passed as one text; JSON escapes it
 _PARAMETER = re.compile(r"(?<!:):([a-z_][a-z0-9_]*)")  # and no cast such as ::uuid[]
 
 
@@ -32,6 +33,14 @@ def columns_of(rows: Sequence[Any], *names: str) -> dict[str, list[Any]]:
 def json_text(value: Any) -> str:
     """Return a value as JSON, for a column or a parameter."""
     return msgspec.json.encode(value).decode()
+
+
+def next_id(digits: str, nth: str) -> str:
+    """Return the SQL of the nth id after another one, both as 32 hex digits.
+
+    Only the lower 64 bits change: the highest of their free bits is 0 in a new id (`model/ids.py`).
+    """
+    return f"(left({digits}, 16) || lpad(to_hex(('x' || right({digits}, 16))::bit(64)::bigint + {nth}), 16, '0'))"
 
 
 @cache

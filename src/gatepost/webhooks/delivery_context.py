@@ -1,6 +1,6 @@
 """What deliverers share: `DeliveryContext` within the process, `ChannelDelivery` within one owned channel."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TypeVar
 from uuid import UUID
 
@@ -11,7 +11,7 @@ from gatepost.clock import Clock
 from gatepost.model.event import ChannelRef
 from gatepost.store.batch import Batch
 from gatepost.store.channel_head import Lease, StaleOwner
-from gatepost.store.deliveries.record import DeliveryRecord, record_attempts
+from gatepost.store.deliveries.record import DeliveryRecord, record_attempts, record_together
 from gatepost.store.endpoints import Endpoint
 from gatepost.store.pool import Database
 from gatepost.webhooks.concurrency import ConcurrencyPool
@@ -20,6 +20,7 @@ from gatepost.webhooks.delivery_request import DeliveryCredentials
 from gatepost.webhooks.http_post import Poster
 
 TOTAL_IN_FLIGHT = 1024
+RECORDS = 500  # in one commit
 T = TypeVar("T")
 
 
@@ -41,19 +42,29 @@ class DeliveryContext:
         self.poster = poster
         self.pool = ConcurrencyPool(total)
         self.metrics = metrics
-        self._batch: Batch[Lease, DeliveryRecord, None] = Batch(self._write, size=500, limit=1_000_000, linger=linger)
+        self._batch: Batch[Lease, Sequence[DeliveryRecord], None] = Batch(
+            self._write, size=RECORDS, limit=1_000_000, linger=linger, weigh=len, together=self._write_together
+        )
 
     async def record(self, lease: Lease, records: Sequence[DeliveryRecord]) -> None:
-        """Write the records in the next batch of the channel; in one commit if they fit."""
-        if len(records) == 1:
-            await self._batch.put(lease, records[0])
-            return
-        for future in [self._batch.enqueue(lease, record) for record in records]:
-            await future
+        """Write the records in the next batch, all in one commit."""
+        await self._batch.put(lease, records)
 
-    async def _write(self, lease: Lease, records: Sequence[DeliveryRecord]) -> list[Exception | None]:
-        await record_attempts(self.db, lease, records, self.clock.now())
-        return [None] * len(records)
+    async def _write(self, lease: Lease, groups: Sequence[Sequence[DeliveryRecord]]) -> list[Exception | None]:
+        await record_attempts(self.db, lease, _flat(groups), self.clock.now())
+        return [None] * len(groups)
+
+    async def _write_together(
+        self, batches: Mapping[Lease, Sequence[Sequence[DeliveryRecord]]]
+    ) -> dict[Lease, list[Exception | None]]:
+        """Write the records of several channels in one commit. Those of a lost lease, for example, are left out."""
+        records = {lease: _flat(groups) for lease, groups in batches.items()}
+        written = await record_together(self.db, records, self.clock.now())
+        return {lease: [None] * len(batches[lease]) for lease in written}
+
+
+def _flat(groups: Sequence[Sequence[DeliveryRecord]]) -> Sequence[DeliveryRecord]:
+    return groups[0] if len(groups) == 1 else [record for group in groups for record in group]
 
 
 class ChannelDelivery(msgspec.Struct, frozen=True):

@@ -11,13 +11,13 @@ from gatepost.clock import Clock
 from gatepost.model import ids
 from gatepost.model.delivery import DeliveryState, masked
 from gatepost.model.signing import Key
+from gatepost.store.deliveries.attempt_record import AttemptRecord
 from gatepost.store.deliveries.queue import DueDelivery
-from gatepost.store.deliveries.record import AttemptRecord
 from gatepost.store.endpoints import Endpoint
 from gatepost.webhooks.event_batch import build_body
 from gatepost.webhooks.http_post import Poster, PostResult
-from gatepost.webhooks.retry import AttemptOutcome, RetryDecision, decide_retry
-from gatepost.webhooks.signature import delivery_headers
+from gatepost.webhooks.retry import DELIVERED, AttemptOutcome, RetryDecision, decide_retry, is_delivered
+from gatepost.webhooks.signature import fixed_headers, signature_headers
 
 KEPT_OF_SUCCESS = 1024  # bytes of a successful response that the log keeps
 _STATES = {
@@ -60,12 +60,11 @@ class DeliveryUnit(msgspec.Struct, frozen=True):
         return list(dict.fromkeys(item.key for item in self.items))
 
 
-class InFlightDelivery(msgspec.Struct):
+class InFlightDelivery(msgspec.Struct, eq=False):
     """A unit in flight: first its POST, then the record of it."""
 
     unit: DeliveryUnit
     posting: bool = True
-    finished: bool = False  # all is done, and its conversations have continued: nothing waits for it any more
 
 
 class DeliveryResult(msgspec.Struct, frozen=True):
@@ -74,13 +73,10 @@ class DeliveryResult(msgspec.Struct, frozen=True):
     target: Endpoint
     unit: DeliveryUnit
     at: datetime
-    headers: dict[str, str]  # as the log shows them
+    headers: str  # of the request, as the log shows them: JSON
     response: PostResult
+    ok: bool
     decisions: tuple[RetryDecision, ...]
-
-    @property
-    def ok(self) -> bool:
-        return self.decisions[0].fate == "delivered"
 
     @property
     def gone(self) -> bool:
@@ -99,23 +95,41 @@ class DeliveryResult(msgspec.Struct, frozen=True):
         return [item.event_id for item, decision in pairs if decision.fate == "exhausted" and not item.system]
 
 
-async def send(
-    poster: Poster,
-    clock: Clock,
-    channel_id: UUID,
-    target: Endpoint,
-    credentials: DeliveryCredentials,
-    unit: DeliveryUnit,
-) -> DeliveryResult:
-    """Post a unit, and decide what follows. Its events share one random number, so that their retries stay together."""
-    at, body = clock.now(), build_body(target.options, unit.items)
-    keys = live_keys(credentials.secrets, at)
-    headers = delivery_headers(credentials.headers, keys, body.id, int(at.timestamp()), body.body)
-    response = await poster.post(target.url, headers, body.body, channel_id)
-    outcome = AttemptOutcome(response.status, response.error_kind, _retry_after(response))
-    now, jitter = clock.now(), random.random()
-    decisions = tuple(decide_retry(item.tries + 1, outcome, now, jitter) for item in unit.items)
-    return DeliveryResult(target, unit, at, masked(headers), response, decisions)
+class EndpointRequests:
+    """Makes the POSTs to one endpoint. The headers that are the same in each of them are prepared once."""
+
+    def __init__(
+        self, poster: Poster, clock: Clock, channel_id: UUID, target: Endpoint, credentials: DeliveryCredentials
+    ) -> None:
+        self._poster = poster
+        self._clock = clock
+        self._channel_id = channel_id
+        self._target = target
+        self._secrets = credentials.secrets
+        self._fixed = fixed_headers(credentials.headers)
+        self._logged = _encode(masked(self._fixed)).decode()[:-1]  # without the closing brace: the signature follows
+
+    async def send(self, unit: DeliveryUnit) -> DeliveryResult:
+        """Post a unit, and decide what follows."""
+        target, at = self._target, self._clock.now()
+        body = build_body(target.options, unit.items)
+        signature = signature_headers(live_keys(self._secrets, at), body.id, int(at.timestamp()), body.body)
+        headers = {**self._fixed, **signature}
+        response = await self._poster.post(target.url, headers, body.body, self._channel_id)
+        ok = is_delivered(response.status, response.error_kind)
+        decisions = (DELIVERED,) * len(unit.items) if ok else self._decide(unit, response)
+        return DeliveryResult(target, unit, at, self._as_logged(signature), response, ok, decisions)
+
+    def _decide(self, unit: DeliveryUnit, response: PostResult) -> tuple[RetryDecision, ...]:
+        """Decide on a failed unit. Its events share one random number, so that their retries stay together."""
+        outcome = AttemptOutcome(response.status, response.error_kind, _retry_after(response))
+        now, jitter = self._clock.now(), random.random()
+        return tuple(decide_retry(item.tries + 1, outcome, now, jitter) for item in unit.items)
+
+    def _as_logged(self, signature: Mapping[str, str]) -> str:
+        """Return the headers as the log shows them: JSON. An id, a time and base64 contain nothing to escape."""
+        signed = ",".join([f'"{name}":"{value}"' for name, value in signature.items()])
+        return f"{self._logged},{signed}}}"
 
 
 def attempt_records(sent: DeliveryResult) -> list[AttemptRecord]:
@@ -145,7 +159,7 @@ def _attempt(sent: DeliveryResult, item: DueDelivery, decision: RetryDecision, *
         status=response.status,
         error=response.error,
         url=target.url,
-        request_headers=_encode(sent.headers).decode(),
+        request_headers=sent.headers,
         answer_headers=headers,
         answer_body=_kept_body(response.body, decision) if first else None,
         state=_STATES[decision.fate],

@@ -11,6 +11,7 @@ An attempt that was not recorded (a crash after the receiver's 200) is repeated 
 """
 
 import asyncio
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
@@ -26,23 +27,28 @@ from gatepost.webhooks.delivery_buffer import DeliveryBuffer
 from gatepost.webhooks.delivery_context import ChannelDelivery
 from gatepost.webhooks.delivery_reader import DeliveryReader
 from gatepost.webhooks.delivery_request import (
-    DeliveryCredentials,
     DeliveryResult,
     DeliveryUnit,
+    EndpointRequests,
     InFlightDelivery,
     attempt_records,
     first_attempt_lags,
-    send,
 )
 from gatepost.webhooks.endpoint_health import EndpointHealth
 from gatepost.webhooks.outage_recovery import OutageRecovery
 from gatepost.webhooks.sliding_rate import SlidingRate
+from gatepost.webhooks.success_recorder import Succeeded, SuccessRecorder
 
 log = structlog.get_logger("gatepost.webhooks")
 _PAGE = 200  # POSTs' worth of deliveries that are read at once; with batches at most five times as many deliveries
 _REFILL = 3  # read when less than a third of a page is buffered: a query for each delivery would cost more
 _UNRECORDED_MAX = 256  # finished POSTs that are not recorded yet: a crash repeats at most this many
 _MIN_WAIT, _MAX_WAIT = 0.01, 3600.0  # seconds
+
+
+def _request_fields(target: Endpoint) -> tuple[object, ...]:
+    """Return what the requests to an endpoint depend on."""
+    return target.url, target.secret, target.headers, target.options
 
 
 class EndpointDeliverer(ChannelTask):
@@ -54,14 +60,17 @@ class EndpointDeliverer(ChannelTask):
         context = delivery.context
         super().__init__(ChannelContext(context.db, context.clock, delivery.lease, delivery.channel, delivery.alive))
         self._delivery, self._context, self._pool = delivery, context, context.pool
-        self.target, self._credentials = target, delivery.open_target(target)
+        self.target, self._requests = target, self._prepare(target)
         self._buffer = DeliveryBuffer(target.cursor, target.options)
         self._reader = DeliveryReader(delivery, target, self._buffer, self._wakeup)
         self._health = EndpointHealth(delivery, target)
         self._recovery = OutageRecovery(delivery, target.id)
         self._rate, self._concurrency = SlidingRate(target.options.rate), EndpointConcurrency(delivery.in_flight)
-        self._in_flight: dict[asyncio.Task[None], InFlightDelivery] = {}
+        self._in_flight: set[InFlightDelivery] = set()
         self._posting = 0
+        self._nothing_in_flight = asyncio.Event()
+        self._recorder = SuccessRecorder(delivery, self._apply_group, self._fail)
+        self._tasks: set[asyncio.Task[None]] = set()
 
     # -- for the owner ------------------------------------------------------------------------------------------------
 
@@ -79,8 +88,8 @@ class EndpointDeliverer(ChannelTask):
         """Adopt the endpoint's row, which a user may have changed; False: our own write overlapped, read it again."""
         before, self.target = self.target, target
         self._reader.target = target
-        if (target.secret, target.headers) != (before.secret, before.headers):
-            self._credentials = self._delivery.open_target(target)
+        if _request_fields(target) != _request_fields(before):
+            self._requests = self._prepare(target)
         if target.options != before.options:
             self._rate.change(target.options.rate)
             self._rewind()
@@ -90,6 +99,10 @@ class EndpointDeliverer(ChannelTask):
             self._rewind()
         self._reader.retries_changed()  # a user may have requested retries
         return current
+
+    def _prepare(self, target: Endpoint) -> EndpointRequests:
+        credentials = self._delivery.open_target(target)
+        return EndpointRequests(self._context.poster, self._clock, self._delivery.channel_id, target, credentials)
 
     @property
     def in_flight(self) -> int:
@@ -148,8 +161,10 @@ class EndpointDeliverer(ChannelTask):
         await asyncio.sleep(min(1.0, max(0.0, self._rate.quiet_at() - self._clock.monotonic())))
 
     async def settled(self) -> None:
+        """Return when no POST runs or is being recorded."""
         while self._in_flight:
-            await asyncio.wait(self._in_flight)
+            self._nothing_in_flight.clear()
+            await self._nothing_in_flight.wait()
 
     # -- reading ------------------------------------------------------------------------------------------------------
 
@@ -177,7 +192,7 @@ class EndpointDeliverer(ChannelTask):
 
     def _free_slots(self) -> int:
         """How many more POSTs may start. If only the process is at its limit, the pool calls when a slot is free."""
-        if self._health.disabled or self._stopping:
+        if self._posting >= self._concurrency.limit or self._health.disabled or self._stopping:
             return 0
         probing = self._health.probing
         if probing and (self._in_flight or not self._health.may_try(self._clock.now())):
@@ -204,17 +219,28 @@ class EndpointDeliverer(ChannelTask):
 
     def _start(self) -> None:
         """Start POSTs of what is ready, within the limits."""
-        now, ready = self._clock.monotonic(), self._buffer.ready
-        self._buffer.close_batch(now, at_once=self._health.paused)
-        slots = self._free_slots() if ready else 0
-        while slots and ready and self._rate.free_at() <= now and self._pool.acquire(self):
-            slots -= 1
-            self._rate.begin(now)
-            flight = InFlightDelivery(DeliveryUnit(ready.popleft(), self._health.paused))
-            task = asyncio.create_task(self._deliver(flight, self.target, self._credentials))
-            self._in_flight[task] = flight
-            self._posting += 1
-            task.add_done_callback(self._done)
+        while flight := self._next_flight():
+            task = asyncio.create_task(self._post_all(flight))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+    def _next_flight(self) -> InFlightDelivery | None:
+        """Take the next unit that is ready, and a slot for its POST; None if there is none."""
+        buffer, rate = self._buffer, self._rate
+        if buffer.collecting:
+            buffer.close_batch(self._clock.monotonic(), at_once=self._health.paused)
+        if not buffer.ready or not self._free_slots():
+            return None
+        if rate.limit is not None and rate.free_at() > self._clock.monotonic():
+            return None
+        if not self._pool.acquire(self):
+            return None
+        if rate.limit is not None:
+            rate.begin(self._clock.monotonic())
+        flight = InFlightDelivery(DeliveryUnit(buffer.ready.popleft(), self._health.paused))
+        self._in_flight.add(flight)
+        self._posting += 1
+        return flight
 
     def _end_post(self, flight: InFlightDelivery) -> None:
         """Free the slot of a POST that has ended."""
@@ -223,16 +249,22 @@ class EndpointDeliverer(ChannelTask):
             self._posting -= 1
             self._pool.release(self)
 
-    def _done(self, task: "asyncio.Task[None]") -> None:
-        flight = self._in_flight.pop(task)
+    def _remove(self, flight: InFlightDelivery) -> None:
+        """The unit is not in flight any more."""
         self._end_post(flight)
+        self._in_flight.discard(flight)
         self._buffer.forget(flight.unit.items)
-        self._start_next()
-        error = None if task.cancelled() else task.exception()
-        if error is not None:
-            self._stopping = True
-            if not isinstance(error, StaleOwner):
-                log.error("delivery failed", endpoint=self.target.url, exc_info=error)
+        if not self._in_flight:
+            self._nothing_in_flight.set()
+
+    def _fail(self, flights: Sequence[InFlightDelivery], error: BaseException) -> None:
+        """Drop units that could not be posted or recorded: the next deliverer reads them again."""
+        self._stopping = self._stopping or isinstance(error, Exception)
+        for flight in flights:
+            self._remove(flight)
+        self._wakeup.set()
+        if isinstance(error, Exception) and not isinstance(error, StaleOwner):
+            log.error("delivery failed", endpoint=self.target.url, exc_info=error)
 
     def _start_next(self) -> None:
         """Start what is buffered. The loop, which costs more, is woken only if it has something to do."""
@@ -248,29 +280,52 @@ class EndpointDeliverer(ChannelTask):
         self._start()
         self._wakeup.set()
 
-    async def _deliver(self, flight: InFlightDelivery, target: Endpoint, credentials: DeliveryCredentials) -> None:
-        """Make one POST, record it and apply what follows from it."""
+    async def _post_all(self, flight: InFlightDelivery | None) -> None:
+        """Make one POST after the other, while something is ready: a task for each would cost more."""
+        while flight is not None:
+            try:
+                sent = await self._post(flight)
+                if sent.ok:
+                    self._end_post(flight)
+                    self._recorder.add(flight, sent)
+                else:  # it may open the breaker: its slot is not free before that is known
+                    await self._delivery.record(attempt_records(sent))
+                    await self._apply(sent)
+                    self._remove(flight)
+            except BaseException as error:
+                self._fail([flight], error)
+                if not isinstance(error, Exception):
+                    raise
+            flight = self._next_flight()
+            self._start_next()
+
+    async def _post(self, flight: InFlightDelivery) -> DeliveryResult:
         if not self._delivery.alive():
             raise StaleOwner
-        unit, channel_id = flight.unit, self._delivery.channel_id
-        sent = await send(self._context.poster, self._clock, channel_id, target, credentials, unit)
+        sent = await self._requests.send(flight.unit)
         self._measure(sent)
-        if sent.ok:  # a failure may open the breaker: its slot is not free before that is known
-            self._end_post(flight)
-            self._start_next()
-        await self._delivery.record(attempt_records(sent))
-        self._buffer.release(unit.items)
-        for decision in sent.decisions:
-            self._reader.expect_retry(decision.at)
-        if sent.exhausted:
-            self._health.count_exhausted(sent.exhausted)
-            self._wakeup.set()
-        if not (sent.ok and self._health.record_success()):
+        return sent
+
+    async def _apply_group(self, group: Sequence[Succeeded]) -> None:
+        for flight, sent in group:
+            await self._apply(sent)
+            self._remove(flight)
+        self._start_next()
+
+    async def _apply(self, sent: DeliveryResult) -> None:
+        """Apply what follows from a POST that is recorded."""
+        self._buffer.release(sent.unit.items)
+        if not sent.ok:
+            for decision in sent.decisions:
+                self._reader.expect_retry(decision.at)
+            if sent.exhausted:
+                self._health.count_exhausted(sent.exhausted)
+                self._wakeup.set()
+        if not (sent.ok and self._health.record_success(self._clock.now())):
             await self._make_retries_due(sent)
             await self._record_health(sent)
         if self.target.options.ordered:
             await self._continue_conversations(sent)
-        flight.finished = True
 
     def _measure(self, sent: DeliveryResult) -> None:
         self._concurrency.adjust(ok=sent.ok)
@@ -304,9 +359,7 @@ class EndpointDeliverer(ChannelTask):
 
     def _rewind(self) -> None:
         """Read again what is not in flight, after a change of the options or of the state."""
-        self._buffer.rewind(
-            self.target.options, [flight.unit for flight in self._in_flight.values() if not flight.finished]
-        )
+        self._buffer.rewind(self.target.options, [flight.unit for flight in self._in_flight])
         self._reader.start_over()
 
     # -- waiting ------------------------------------------------------------------------------------------------------

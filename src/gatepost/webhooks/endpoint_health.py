@@ -130,11 +130,10 @@ class EndpointHealth:
             await self._write(lambda: save_probe(self._context.db, self._delivery.lease, self._endpoint_id, counters))
         return decision.state != previous
 
-    def record_success(self) -> bool:
+    def record_success(self, now: datetime) -> bool:
         """Count a success of a healthy endpoint, which needs no write; False if the endpoint is not healthy."""
         if self.state != ACTIVE or self.counters.failures or self.reactivated:
             return False
-        now = self._context.clock.now()
         self._window.add(now, ok=True)
         self.counters = HealthCounters(succeeded_at=now)
         return True

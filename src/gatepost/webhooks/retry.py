@@ -43,13 +43,20 @@ class RetryDecision(msgspec.Struct, frozen=True):
     at: datetime | None = None
 
 
+DELIVERED = RetryDecision("delivered")
+
+
+def is_delivered(status: int | None, failure: Failure | None) -> bool:
+    """Return whether an attempt succeeded."""
+    return failure is None and status is not None and 200 <= status < 300
+
+
 def decide_retry(attempt: int, outcome: AttemptOutcome, now: datetime, random: float) -> RetryDecision:
     """Return what follows from attempt number `attempt` (from 1); `random` is uniform in [0, 1)."""
-    if outcome.failure is None and outcome.status is not None:
-        if 200 <= outcome.status < 300:
-            return RetryDecision("delivered")
-        if outcome.status == GONE:
-            return RetryDecision("gone")
+    if is_delivered(outcome.status, outcome.failure):
+        return DELIVERED
+    if outcome.failure is None and outcome.status == GONE:
+        return RetryDecision("gone")
     # A forbidden address stays forbidden; the events are kept and can be recovered once the URL is fixed.
     if attempt >= ATTEMPTS or outcome.failure == "forbidden":
         return RetryDecision("exhausted")

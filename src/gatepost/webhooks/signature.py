@@ -33,12 +33,12 @@ def delivery_headers(
     custom: Mapping[str, str], secrets: Sequence[Key | str], event_id: str, timestamp: int, body: bytes
 ) -> dict[str, str]:
     """Return all headers of a delivery: ours, the customer's own, and the signature."""
-    return {
-        "content-type": "application/json",
-        "user-agent": USER_AGENT,
-        **custom,
-        **signature_headers(secrets, event_id, timestamp, body),
-    }
+    return {**fixed_headers(custom), **signature_headers(secrets, event_id, timestamp, body)}
+
+
+def fixed_headers(custom: Mapping[str, str]) -> dict[str, str]:
+    """Return the headers that are the same in each delivery to an endpoint: ours, and the customer's own."""
+    return {"content-type": "application/json", "user-agent": USER_AGENT, **custom}
 
 
 def _signature(secret: Key | str, text: bytes) -> str:

@@ -4,9 +4,12 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from tests.console.shared_browser import _function_scoped_runner, browser_of_the_process
 from tests.sandbox.driver import Driver
 
 from .viewer import Viewer, viewing
+
+__all__ = ["_function_scoped_runner", "browser_of_the_process"]
 
 
 @pytest.fixture

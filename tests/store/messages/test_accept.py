@@ -22,6 +22,7 @@ from gatepost.store.templates import put_template
 from tests.inbound.incoming_messages import message_from, receive
 from tests.outbound.stage import Stage, check_no_link, make_stage
 
+pytestmark = pytest.mark.usefixtures("each_path")
 PHONE = "5511999998888"
 DAY = 86_400
 Outcome = str  # "accepted", or the code of a refusal

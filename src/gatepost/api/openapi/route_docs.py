@@ -26,8 +26,8 @@ from collections.abc import Callable
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 import msgspec
-from litestar import Response
 
+from gatepost.api.asgi import Response
 from gatepost.api.query import Parameter, QueryReader
 from gatepost.api.responses import Created, Encoded, Page, Reply
 

@@ -17,7 +17,7 @@ from gatepost.model.send_request import MESSAGE_TYPES, SendRequest, example_send
 from gatepost.model.session import AccessRule
 from gatepost.networks.kinds import NETWORK_KINDS
 
-_PARAMETER = re.compile(r"\{(\w+)(?::\w+)?\}")
+_PARAMETER = re.compile(r"\{(\w+)\}")
 
 
 class Operation(msgspec.Struct, frozen=True):
@@ -148,28 +148,21 @@ CALLBACKS = (
 )
 
 
-def list_operations(handlers: Iterable[Any]) -> list[Operation]:
-    """Return all operations: the hot routes, and those of the framework in their order."""
-    return [SEND, *(operation for handler in handlers for operation in _read(handler)), *CALLBACKS]
+def list_operations(routes: Iterable[Any]) -> list[Operation]:
+    """Return all operations: the hot routes, and the others in their order."""
+    return [SEND, *map(_operation, routes), *CALLBACKS]
 
 
-def _read(handler: Any) -> list[Operation]:
-    return [
-        _operation(handler, method, _PARAMETER.sub(r"{\1}", path))
-        for path in sorted(handler.paths)
-        for method in sorted(handler.http_methods - {"OPTIONS", "HEAD"})
-    ]
-
-
-def _operation(handler: Any, method: str, path: str) -> Operation:
-    docs: RouteDocs = handler.fn.docs
+def _operation(route: Any) -> Operation:
+    docs: RouteDocs = route.docs
+    function = route.function
     return Operation(
-        method,
-        path,
-        docs.operation_id or f"{handler.fn.__module__.rpartition('.')[2]}_{handler.fn.__name__}",
-        handler.summary or "",
-        " ".join((handler.fn.__doc__ or "").split()),
-        handler.opt.get("access"),
+        route.method,
+        route.path,
+        docs.operation_id or f"{function.__module__.rpartition('.')[2]}_{function.__name__}",
+        route.summary,
+        " ".join((function.__doc__ or "").split()),
+        route.access,
         docs,
-        "costly" in handler.opt,
+        route.costly is not None,
     )

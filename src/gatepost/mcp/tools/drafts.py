@@ -85,10 +85,13 @@ async def list_drafts(given: ListDrafts, call: Call) -> Drafts:
 
 
 async def find_drafts(call: Call, filters: DraftFilter, before: UUID | None, limit: int) -> list[DraftRow]:
-    """Return a page of drafts. It reveals their conversations; a draft to an unknown number is one of its own."""
+    """Return a page of drafts. It reveals their conversations; a draft to an unknown number is one of its own.
+
+    So is a draft that was made because its key had read another conversation: it may have the words of that one.
+    """
     rows = await store.list_drafts(call.db, call.channel_id, before=before, limit=limit, now=call.now, filter_=filters)
     call.revealed.update(row.contact.id for row in rows if row.contact)
-    call.revealed_drafts.update(row.id for row in rows if row.contact is None)
+    call.revealed_drafts.update(row.id for row in rows if row.contact is None or row.rule == "no_crossing")
     return rows
 
 

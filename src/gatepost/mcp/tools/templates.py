@@ -1,4 +1,4 @@
-"""Templates: list, and preview with variables."""
+"""Templates: list, and preview with variables. Their words come from the network, so they are from outside."""
 
 from typing import Annotated, Any
 from uuid import UUID
@@ -7,6 +7,7 @@ from msgspec import Meta
 
 from gatepost.mcp.answers import Answer, Arguments, Cursor, Limit
 from gatepost.mcp.cursors import read_cursor, show_cursor
+from gatepost.mcp.outside_words import Outside, outside
 from gatepost.mcp.registry import READING, tool
 from gatepost.mcp.tool_call import Call
 from gatepost.model import ids
@@ -44,10 +45,10 @@ class TemplateItem(Answer, frozen=True):
     language: str
     category: str
     status: str
-    body: str
-    header: str | None = None
-    footer: str | None = None
-    buttons: tuple[str, ...] = ()
+    body: Outside | None = None
+    header: Outside | None = None
+    footer: Outside | None = None
+    buttons: tuple[Outside, ...] = ()
     variables: tuple[str, ...] = ()
 
     @classmethod
@@ -61,10 +62,10 @@ class TemplateItem(Answer, frozen=True):
             language=row.language,
             category=row.category,
             status=row.status,
-            body=body.get("text") or "",
-            header=header.get("text") or header.get("format"),
-            footer=footer.get("text"),
-            buttons=tuple(button.text or button.type for button in preview(row, PreviewRequest()).buttons),
+            body=outside(body.get("text")),
+            header=outside(header.get("text") or header.get("format")),
+            footer=outside(footer.get("text")),
+            buttons=_buttons(preview(row, PreviewRequest())),
             variables=tuple(str(name) for name in needs_of(template).body),
         )
 
@@ -99,20 +100,20 @@ class PreviewTemplate(Arguments, frozen=True):
 class TemplatePreview(Answer, frozen=True):
     """A template as the recipient will see it."""
 
-    body: str
-    header: str | None = None
-    footer: str | None = None
-    buttons: tuple[str, ...] = ()
+    body: Outside | None = None
+    header: Outside | None = None
+    footer: Outside | None = None
+    buttons: tuple[Outside, ...] = ()
 
     @classmethod
     def of(cls, shown: Preview) -> "TemplatePreview":
         """Return the texts of a preview."""
         header: Any = shown.header
         return cls(
-            shown.body,
-            (header.text or header.type) if header else None,
-            shown.footer,
-            tuple(button.text or button.type for button in shown.buttons),
+            outside(shown.body),
+            outside(header.text or header.type) if header else None,
+            outside(shown.footer),
+            _buttons(shown),
         )
 
 
@@ -125,3 +126,7 @@ async def preview_template(given: PreviewTemplate, call: Call) -> TemplatePrevie
     """Return a template with its variables filled in; without variables, with its examples. Nothing is sent."""
     template = await access_template(call.db, call.channel_id, given.template)
     return TemplatePreview.of(preview(template, PreviewRequest(given.variables, given.header)))
+
+
+def _buttons(shown: Preview) -> tuple[Outside, ...]:
+    return tuple(Outside(button.text or button.type, True) for button in shown.buttons)

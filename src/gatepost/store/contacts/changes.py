@@ -16,7 +16,7 @@ from gatepost.model.event.chats import ChatCreated
 from gatepost.model.event.contacts import ContactCreated, ContactDeleted, ContactUpdated, contact_fields
 from gatepost.model.number_forms import forms_of
 from gatepost.model.person import is_phone
-from gatepost.store.channel_head import EventBuffer, channel_transaction
+from gatepost.store.channel_head import EventBuffer, channel_transaction, renew_reads
 from gatepost.store.contacts.read import ContactRow, find_people, get_contact
 from gatepost.store.contacts.rows import add_number_forms, merge_contact_rows
 from gatepost.store.drafts import refuse_drafts_of
@@ -102,7 +102,7 @@ async def delete_contact(db: Database, channel: ChannelRef, channel_id: UUID, co
         await refuse_drafts_of(conn, channel_id, contact_id, now)
         for table, column in _OF_A_CONTACT:
             await conn.execute(f"DELETE FROM {table} WHERE channel_id = $1 AND {column} = $2", channel_id, contact_id)
-        await conn.execute("UPDATE channel_heads SET joined = joined + 1 WHERE channel_id = $1", channel_id)
+        await renew_reads(conn, channel_id)
         event_buffer.add(ContactDeleted(*contact_fields(before.id, before.phone, before.name)), before.id)
     return True
 

@@ -15,7 +15,7 @@ from gatepost.model import ids
 from gatepost.model.event.contacts import ContactUpdated, contact_fields
 from gatepost.model.number_forms import forms_of
 from gatepost.model.person import Identity, Person, addresses, identities, is_phone
-from gatepost.store.channel_head import ChannelTransaction
+from gatepost.store.channel_head import ChannelTransaction, renew_reads
 from gatepost.store.contacts.rows import KnownContact, add_missing, find_contacts, merge_contact_rows
 from gatepost.store.conversations.changes import emit_created
 
@@ -95,6 +95,7 @@ class ContactResolver:
             self._channel_id,
             list(forms_of(old_phone)),
         )
+        await renew_reads(self._conn, self._channel_id)
 
     async def opt_out(self, person: Person, *, out: bool) -> None:
         """Save that a person opted out of marketing, or in again."""

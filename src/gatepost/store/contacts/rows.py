@@ -9,6 +9,7 @@ import msgspec
 
 from gatepost.model import ids
 from gatepost.model.number_forms import forms_of, other_form
+from gatepost.store.channel_head import renew_reads
 from gatepost.store.mcp.merge import merge_assistant_rows
 from gatepost.store.pool import Connection, Queryable
 
@@ -126,7 +127,7 @@ async def merge_contact_rows(conn: "Connection[Any]", channel_id: UUID, stays: U
     await _merge_belongings(conn, channel_id, stays, goes)
     await merge_assistant_rows(conn, channel_id, stays, goes)
     await _merge_names(conn, channel_id, stays, goes, address)
-    await conn.execute("UPDATE channel_heads SET joined = joined + 1 WHERE channel_id = $1", channel_id)
+    await renew_reads(conn, channel_id)
 
 
 async def _merge_messages(conn: "Connection[Any]", channel_id: UUID, stays: UUID, goes: UUID) -> None:

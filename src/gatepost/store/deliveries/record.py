@@ -1,5 +1,6 @@
 """Records what came of deliveries: one commit for all that was collected on a channel.
 
+first successes     ─► all in one statement, also of several channels (`record_successes.py`)
 attempts            ─► the attempt log, and the state of each delivery
 failed ones         ─► delivery_retries, with the time of the retry     ┐ then the first delivery of each conversation
 deferred ones       ─► delivery_retries, without a time                 │ that this touches gets a time, so that no
@@ -9,7 +10,7 @@ All changes of a channel's delivery_retries go through one batch, one commit aft
 could each leave the first delivery of a conversation to the other.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -18,31 +19,11 @@ import msgspec
 
 from gatepost.model.delivery import DeliveryState
 from gatepost.store.channel_head import Lease, StaleOwner, fence_epoch, owner_transaction
+from gatepost.store.deliveries.attempt_record import AttemptRecord
 from gatepost.store.deliveries.queue import first_of_conversation, retry_by_key
+from gatepost.store.deliveries.record_successes import is_first_success, record_successes
 from gatepost.store.pool import Connection, Database
 from gatepost.store.statement import columns_of, statement, statement_rows
-
-
-class AttemptRecord(msgspec.Struct, frozen=True):
-    """One attempt and what follows from it."""
-
-    endpoint_id: UUID
-    event_id: UUID
-    number: int
-    at: datetime
-    latency_ms: float
-    status: int | None
-    error: str | None
-    url: str
-    request_headers: str
-    answer_headers: str | None
-    answer_body: bytes | None
-    state: DeliveryState
-    next_at: datetime | None  # None while pending: it waits for another delivery of its conversation
-    retried: bool = False  # it was in delivery_retries
-    order_key: UUID | None = None  # of an ordered endpoint: its conversation
-    batch_first: UUID | None = None  # of a batch: its first event
-    batch: Sequence[UUID] | None = None  # at the first event of a batch: all of its events
 
 
 class OrderedWait(msgspec.Struct, frozen=True):
@@ -65,6 +46,34 @@ DeliveryRecord = AttemptRecord | OrderedWait | OrphanedRetry
 
 async def record_attempts(db: Database, lease: Lease, records: Sequence[DeliveryRecord], now: datetime) -> None:
     """Write the attempt log, the state of each delivery, and the retries."""
+    successes = _first_successes(records)
+    if successes:
+        if not await record_successes(db, {lease: successes}, now, wait=True):
+            raise StaleOwner
+        return
+    await record_generally(db, lease, records, now)
+
+
+async def record_together(
+    db: Database, records: Mapping[Lease, Sequence[DeliveryRecord]], now: datetime
+) -> Collection[Lease]:
+    """Do the same for several channels in one commit. Return those that are written.
+
+    The others have to be written alone: they contain more than first successes, their head is locked by another
+    transaction, or their lease is lost.
+    """
+    successes = {lease: attempts for lease, some in records.items() if (attempts := _first_successes(some))}
+    return await record_successes(db, successes, now, wait=False) if successes else ()
+
+
+def _first_successes(records: Sequence[DeliveryRecord]) -> list[AttemptRecord]:
+    """Return the records if all are first attempts that succeeded; otherwise nothing."""
+    attempts = [record for record in records if isinstance(record, AttemptRecord) and is_first_success(record)]
+    return attempts if len(attempts) == len(records) else []
+
+
+async def record_generally(db: Database, lease: Lease, records: Sequence[DeliveryRecord], now: datetime) -> None:
+    """Do the same as `record_attempts`, whatever the records are."""
     records = sorted(records, key=lambda record: (record.endpoint_id, record.event_id))
     attempts = [record for record in records if isinstance(record, AttemptRecord)]
     if len(attempts) == len(records) and not any(a.state == DeliveryState.PENDING or a.retried for a in attempts):

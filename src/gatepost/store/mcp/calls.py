@@ -9,8 +9,9 @@ import msgspec
 
 from gatepost.model.dates import IdRange
 from gatepost.model.mcp_call import CallOutcome, CallResult, McpCall, Transport
+from gatepost.store.account_changes import NOTIFICATION, AccountChange
 from gatepost.store.pool import Connection, Database, delete_in_chunks
-from gatepost.store.statement import columns_of, statement
+from gatepost.store.statement import columns_of, json_text, statement
 
 REPEAT = timedelta(minutes=10)  # how long the same call returns the first answer
 
@@ -56,14 +57,18 @@ ALL_CALLS = CallFilter()
 _COLUMNS = ", ".join(CallRow.__struct_fields__)
 
 
-async def insert_calls(conn: "Connection[Any]", channel_id: UUID, records: Sequence[CallRecord]) -> None:
-    """Record calls and what they revealed, in the transaction that they describe."""
+async def insert_calls(
+    conn: "Connection[Any]", channel_id: UUID, records: Sequence[CallRecord], *, notify: bool = True
+) -> None:
+    """Record calls and what they revealed, in the transaction that they describe. With `notify`, tell open pages."""
     calls, results = [record.call for record in records], [record.result for record in records]
     reads = [(record, contact_id) for record in records for contact_id in sorted(record.revealed)]
     await conn.execute(
         *statement(
             _INSERT,
             channel_id=channel_id,
+            notification=NOTIFICATION,
+            notice=_notice(channel_id) if notify else None,
             ats=[record.at or record.call.at for record in records],
             answers=[record.answer for record in records],
             # An array of arrays must be rectangular; ids contain no comma.
@@ -82,16 +87,28 @@ _INSERT = """WITH reads AS (
         INSERT INTO mcp_reads (channel_id, call_id, contact_id, key_id, read_at)
         SELECT :channel_id, * FROM unnest(:read_call_ids::uuid[], :read_contact_ids::uuid[], :read_key_ids::uuid[],
                                           :read_ats::timestamptz[])
+    ), calls AS (
+        INSERT INTO mcp_calls (channel_id, id, key_id, at, client, transport, tool, arguments, outcome, rule, code,
+                               contact_id, ids, fingerprint, answer)
+        SELECT :channel_id, id, key_id, at, client, transport, tool, arguments, outcome, rule, code, contact_id,
+               string_to_array(ids, ','), fingerprint, answer
+        FROM unnest(:id::uuid[], :key_id::uuid[], :ats::timestamptz[], :client::text[], :transport::text[],
+                    :tool::text[], :arguments::text[], :outcome::text[], :rule::text[], :code::text[],
+                    :contact_id::uuid[], :id_lists::text[], :fingerprint::bytea[], :answers::text[])
+          AS c (id, key_id, at, client, transport, tool, arguments, outcome, rule, code, contact_id, ids, fingerprint,
+                answer)
     )
-    INSERT INTO mcp_calls (channel_id, id, key_id, at, client, transport, tool, arguments, outcome, rule, code,
-                           contact_id, ids, fingerprint, answer)
-    SELECT :channel_id, id, key_id, at, client, transport, tool, arguments, outcome, rule, code, contact_id,
-           string_to_array(ids, ','), fingerprint, answer
-    FROM unnest(:id::uuid[], :key_id::uuid[], :ats::timestamptz[], :client::text[], :transport::text[], :tool::text[],
-                :arguments::text[], :outcome::text[], :rule::text[], :code::text[], :contact_id::uuid[],
-                :id_lists::text[], :fingerprint::bytea[], :answers::text[])
-      AS c (id, key_id, at, client, transport, tool, arguments, outcome, rule, code, contact_id, ids, fingerprint,
-            answer)"""
+    SELECT pg_notify(:notification, :notice) WHERE :notice::text IS NOT NULL"""
+
+
+async def notify_calls(db: Database, channels: Sequence[UUID]) -> None:
+    """Tell open pages that there are new calls of these channels."""
+    notices = [_notice(channel_id) for channel_id in channels]
+    await db.execute("SELECT pg_notify($1, notice) FROM unnest($2::text[]) AS notice", NOTIFICATION, notices)
+
+
+def _notice(channel_id: UUID) -> str:
+    return json_text(AccountChange("mcp_calls", channel_id=channel_id))
 
 
 async def find_answers_again(

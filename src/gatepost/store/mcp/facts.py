@@ -88,11 +88,19 @@ async def read_counts(
     return SendCounts(sent, facts)
 
 
+def same_keys(key: str) -> str:
+    """Return an SQL expression: a key, those that it replaced, and those that replaced it."""
+    return f"""(ARRAY(SELECT same.id FROM api_keys own JOIN api_keys same ON same.channel_id = own.channel_id
+                        AND COALESCE(same.lineage, same.id) = COALESCE(own.lineage, own.id)
+                      WHERE own.id = {key}) || {key})"""
+
+
 async def list_sent(db: Queryable, key_id: UUID, now: datetime, limit: int) -> list[datetime]:
     """Return when a key sent its last messages and drafts of the last hour, the newest first."""
     rows = await db.fetch(
-        """SELECT at FROM mcp_calls WHERE key_id = $1 AND at > $2 AND outcome IN ('sent', 'draft')
-           ORDER BY at DESC LIMIT $3""",
+        f"""SELECT at FROM mcp_calls WHERE key_id = ANY({same_keys("$1::uuid")}) AND at > $2
+              AND outcome IN ('sent', 'draft')
+            ORDER BY at DESC LIMIT $3""",
         key_id,
         now - HOUR,
         limit,
@@ -103,21 +111,21 @@ async def list_sent(db: Queryable, key_id: UUID, now: datetime, limit: int) -> l
 # A draft counts until it is refused or expires. Drafts to a number without a contact are found by the number.
 _COUNTED = "(state = 'sent' OR (state = 'waiting' AND expires_at > :now))"
 _BY_NUMBER = """channel_id = :channel_id AND contact_id IS NULL AND phone IN (given.phone, given.other)
-                AND key_id = given.key_id"""
+                AND key_id = ANY(keys.ids)"""
 _FACTS = f"""SELECT given.n, person.last_in_at,
        ARRAY(SELECT label_id FROM label_uses
              WHERE channel_id = :channel_id AND contact_id = given.contact_id) AS labels,
        ARRAY(SELECT at FROM mcp_calls
-             WHERE key_id = given.key_id AND contact_id = given.contact_id AND at > :hour_ago
+             WHERE key_id = ANY(keys.ids) AND contact_id = given.contact_id AND at > :hour_ago
                AND outcome IN ('sent', 'draft') ORDER BY at DESC LIMIT given.most) AS sent_to_person,
        ARRAY(SELECT created_at FROM drafts WHERE {_BY_NUMBER} AND created_at > :hour_ago
              ORDER BY created_at DESC LIMIT given.most) AS drafted,
        (SELECT count(*) FROM (
-           SELECT 1 FROM mcp_calls WHERE key_id = given.key_id AND contact_id = given.contact_id
+           SELECT 1 FROM mcp_calls WHERE key_id = ANY(keys.ids) AND contact_id = given.contact_id
               AND at > COALESCE(person.last_in_at, '-infinity') AND outcome = 'sent' LIMIT :most) x) AS sent_since,
        (SELECT count(*) FROM (
            SELECT 1 FROM drafts WHERE channel_id = :channel_id AND contact_id = given.contact_id
-              AND key_id = given.key_id AND created_at > COALESCE(person.last_in_at, '-infinity') AND {_COUNTED}
+              AND key_id = ANY(keys.ids) AND created_at > COALESCE(person.last_in_at, '-infinity') AND {_COUNTED}
            UNION ALL
            SELECT 1 FROM drafts WHERE {_BY_NUMBER}
               AND created_at > COALESCE(person.last_in_at, '-infinity') AND {_COUNTED}
@@ -128,5 +136,6 @@ _FACTS = f"""SELECT given.n, person.last_in_at,
                  AND key_id = given.key_id) AS handed_over
 FROM unnest(:key_ids::uuid[], :contact_ids::uuid[], :phones::text[], :others::text[], :limits::int[])
        WITH ORDINALITY AS given (key_id, contact_id, phone, other, most, n)
+CROSS JOIN LATERAL (SELECT {same_keys("given.key_id")} AS ids) keys
 LEFT JOIN LATERAL (SELECT last_in_at FROM conversations
                    WHERE channel_id = :channel_id AND contact_id = given.contact_id LIMIT 1) person ON true"""

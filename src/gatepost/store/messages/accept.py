@@ -102,7 +102,7 @@ async def accept_messages(
 
     With a `batch_id`, its messages can be found together later.
     """
-    quota = _quota(submissions, now)
+    quota = quota_of(submissions, now)
     for _ in range(_TRIES):
         try:
             async with db.transaction(wakes=channel_id) as conn:
@@ -136,7 +136,7 @@ async def accept_together(
     if short and not groups:
         refilled = {}
         for group in short:
-            quota = _quota(group.submissions, now)
+            quota = quota_of(group.submissions, now)
             if await refill(db, group.channel_id, quota, group.opened.held, len(group.fresh)):
                 refilled[group.channel_id] = group.submissions
         groups, _ = await _accept_covered(db, refilled, now) if refilled else ([], [])
@@ -151,7 +151,7 @@ async def _accept_covered(
     async with db.transaction() as conn:
         for group in await _open(conn, batches, wait=False):
             await _check(conn, group, now)
-            quota = _quota(group.submissions, now)
+            quota = quota_of(group.submissions, now)
             if covers(quota, group.opened.held, len(group.fresh)):
                 await _count(conn, group, quota, now)
                 groups.append(group)
@@ -163,10 +163,10 @@ async def _accept_covered(
     return groups, short
 
 
-def _quota(submissions: Sequence[Submission], now: datetime) -> Quota:
+def quota_of(submissions: Sequence[Submission], now: datetime) -> Quota:
+    """Return the quota that the messages of a channel are counted against."""
     last = submissions[-1]
-    limit = NO_LIMIT if last.monthly_limit is None else last.monthly_limit
-    return Quota(last.account_id, times.month_of(now), limit)
+    return Quota(last.account_id, times.month_of(now), NO_LIMIT if last.monthly_limit is None else last.monthly_limit)
 
 
 async def _open(

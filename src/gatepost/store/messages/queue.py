@@ -9,7 +9,7 @@ import msgspec
 from gatepost.model.message import State
 from gatepost.store.channel_head import Lease, lock_head, no_such_channel
 from gatepost.store.messages.history import StoredMessage
-from gatepost.store.messages.send import ITS_CONVERSATION
+from gatepost.store.messages.send import ITS_CONVERSATION, QUEUE_COLUMNS, QueuedMessage, queued_messages
 from gatepost.store.pool import Database, keys_and_range
 
 
@@ -33,6 +33,31 @@ async def read_marks(db: Database, channel_id: UUID, loaded: Sequence[UUID]) -> 
         list(loaded),
     )
     return QueueMarks(row["last_message_id"], row["joined"], row["queue_version"], row["next_scheduled"])
+
+
+async def read_marks_and_queue(
+    db: Database, channel_id: UUID, loaded: Sequence[UUID], *, after: UUID, limit: int
+) -> tuple[QueueMarks, list[QueuedMessage]]:
+    """Return the marks and the unsettled messages after a cursor, chat and bulk, in one read."""
+    rows = await db.fetch(
+        f"""SELECT h.last_message_id, h.joined, h.queue_version,
+                   (SELECT s.send_at FROM scheduled_messages s
+                    WHERE s.channel_id = :channel_id AND s.message_id <> ALL (:loaded::uuid[])
+                    ORDER BY s.send_at LIMIT 1) AS next_scheduled, q.*
+            FROM channel_heads h LEFT JOIN LATERAL (
+                SELECT {QUEUE_COLUMNS} FROM messages m {ITS_CONVERSATION}
+                WHERE m.channel_id = :channel_id AND m.id > :after AND NOT m.incoming AND m.state IN (0, 1)
+                  AND m.send_at IS NULL
+                ORDER BY m.id LIMIT :limit) q ON true
+            WHERE h.channel_id = :channel_id""",
+        channel_id=channel_id,
+        loaded=list(loaded),
+        after=after,
+        limit=limit,
+    )
+    row = rows[0]
+    marks = QueueMarks(row["last_message_id"], row["joined"], row["queue_version"], row["next_scheduled"])
+    return marks, await queued_messages(db, channel_id, rows) if row["id"] else []
 
 
 async def save_unknown_until(db: Database, lease: Lease, waiting: Sequence[tuple[UUID, datetime]]) -> None:

@@ -1,6 +1,6 @@
 """The commit that receives what the network reports: statuses, messages and updates, with their events."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -15,6 +15,7 @@ from gatepost.store.contacts.identify import ContactResolver
 from gatepost.store.conversations.changes import ConversationActivity, emit_reopened, record_activity
 from gatepost.store.messages.amend import CHANGES, find_targets
 from gatepost.store.messages.incoming import IncomingMessage, IncomingWriter
+from gatepost.store.messages.progress import ChannelProgress, is_progress, write_progress
 from gatepost.store.messages.status import StatusChange, park, take_parked, write_changes
 from gatepost.store.network_updates import NetworkReports, write_reports
 from gatepost.store.pool import Connection, Database, keys_and_range
@@ -43,11 +44,36 @@ class ReportBatch(msgspec.Struct, frozen=True):
     messages: Sequence[IncomingMessage] = ()
     news: NetworkReports = NetworkReports()
 
+    @property
+    def plain(self) -> bool:
+        """Whether these are statuses only, of messages that move forward."""
+        return bool(self.statuses) and not self.messages and not self.news and all(map(is_progress, self.statuses))
+
 
 async def receive_updates(
     db: Database, channel: ChannelRef, channel_id: UUID, reports: ReportBatch, now: datetime
 ) -> None:
-    """Receive a batch. A repeated report changes nothing and emits no event.
+    """Receive a batch of one channel. A repeated report changes nothing and emits no event."""
+    if reports.plain:
+        batch = {channel_id: ChannelProgress(channel, reports.statuses)}
+        if await write_progress(db, batch, now, wait=True):
+            return
+    await receive_any_updates(db, channel, channel_id, reports, now)
+
+
+async def receive_together(
+    db: Database, batches: Mapping[UUID, tuple[ChannelRef, ReportBatch]], now: datetime
+) -> set[UUID]:
+    """Receive batches of several channels in one commit. Return the channels received; others are not plain."""
+    plain = {id_: (channel, reports) for id_, (channel, reports) in batches.items() if reports.plain}
+    progress = {id_: ChannelProgress(channel, reports.statuses) for id_, (channel, reports) in plain.items()}
+    return set(await write_progress(db, progress, now, wait=False)) if progress else set()
+
+
+async def receive_any_updates(
+    db: Database, channel: ChannelRef, channel_id: UUID, reports: ReportBatch, now: datetime
+) -> None:
+    """Receive a batch of all kinds of reports.
 
     Messages are changed before conversations, in the order of `mark_sending`, which does not lock the channel.
     """

@@ -9,9 +9,10 @@ import msgspec
 
 from gatepost.model.event import ChannelRef
 from gatepost.model.message import State
-from gatepost.store.channel_head import Lease, StaleOwner, channel_transaction
+from gatepost.store.channel_head import Lease, channel_transaction
 from gatepost.store.channels import close_unopened
 from gatepost.store.contacts.identify import ContactResolver
+from gatepost.store.messages.progress import ChannelProgress, is_progress, write_progress
 from gatepost.store.messages.status import ParkedStatus, StatusChange, take_parked, write_changes
 from gatepost.store.pool import Connection, Database, keys_and_range
 
@@ -55,9 +56,30 @@ class QueuedMessage(msgspec.Struct):
     limited_since: float | None = None  # on the same clock: since when it is refused in a way that has a time limit
 
 
-_COLUMNS = """m.id, m.contact_id, m.phone, m.type, m.content, m.bulk, m.fail_unknown, m.attempt, m.state, m.created_at,
-              m.expires_at, m.send_at, m.next_at, m.sending_at, m.reply_to, m.target_id AS target, m.history,
-              v.last_in_at, v.opened_at"""
+QUEUE_COLUMNS = """m.id, m.contact_id, m.phone, m.type, m.content, m.bulk, m.fail_unknown, m.attempt, m.state,
+              m.created_at, m.expires_at, m.send_at, m.next_at, m.sending_at, m.reply_to, m.target_id AS target,
+              m.history, v.last_in_at, v.opened_at"""
+_FIELDS = (
+    "id",
+    "contact_id",
+    "phone",
+    "type",
+    "content",
+    "bulk",
+    "fail_unknown",
+    "attempt",
+    "state",
+    "created_at",
+    "expires_at",
+    "send_at",
+    "next_at",
+    "sending_at",
+    "reply_to",
+    "target",
+    "history",
+    "last_in_at",
+    "opened_at",
+)
 # A contact that was deleted meanwhile has no conversation, and still gets the accepted messages.
 ITS_CONVERSATION = """LEFT JOIN LATERAL (SELECT last_in_at, opened_at FROM conversations
                                WHERE channel_id = :channel_id AND contact_id = m.contact_id LIMIT 1) v ON true"""
@@ -66,7 +88,7 @@ ITS_CONVERSATION = """LEFT JOIN LATERAL (SELECT last_in_at, opened_at FROM conve
 async def read_queue(db: Database, channel_id: UUID, *, bulk: bool, after: UUID, limit: int) -> list[QueuedMessage]:
     """Return the unsettled messages after the cursor, in the order of acceptance."""
     rows = await db.fetch(
-        f"""SELECT {_COLUMNS} FROM messages m {ITS_CONVERSATION}
+        f"""SELECT {QUEUE_COLUMNS} FROM messages m {ITS_CONVERSATION}
             WHERE m.channel_id = :channel_id AND m.id > :after AND NOT m.incoming AND m.state IN (0, 1)
               AND m.bulk = :bulk AND m.send_at IS NULL
             ORDER BY m.id LIMIT :limit""",
@@ -75,7 +97,7 @@ async def read_queue(db: Database, channel_id: UUID, *, bulk: bool, after: UUID,
         bulk=bulk,
         limit=limit,
     )
-    return await _queued(db, channel_id, rows)
+    return await queued_messages(db, channel_id, rows)
 
 
 async def read_scheduled(
@@ -94,7 +116,7 @@ async def read_scheduled(
         return []
     keys, first, last = keys_and_range([row["message_id"] for row in due])
     rows = await db.fetch(
-        f"""SELECT {_COLUMNS} FROM messages m {ITS_CONVERSATION}
+        f"""SELECT {QUEUE_COLUMNS} FROM messages m {ITS_CONVERSATION}
             WHERE m.channel_id = :channel_id AND m.id = ANY (:keys::uuid[]) AND m.id BETWEEN :first AND :last
               AND m.state IN (0, 1)
             ORDER BY m.send_at, m.id""",
@@ -104,7 +126,7 @@ async def read_scheduled(
         last=last,
     )
     await _forget_settled(db, channel_id, until, set(keys) - {row["id"] for row in rows})
-    return await _queued(db, channel_id, rows)
+    return await queued_messages(db, channel_id, rows)
 
 
 async def _forget_settled(db: Database, channel_id: UUID, until: datetime, settled: set[UUID]) -> None:
@@ -148,75 +170,6 @@ async def read_states(db: Database, channel_id: UUID, message_ids: Sequence[UUID
     return {row["id"]: State(row["state"]) for row in rows}
 
 
-class Intent(msgspec.Struct, frozen=True):
-    """A message about to be sent; committed before the network is called."""
-
-    message_id: UUID
-    attempt: int
-    opens: bool
-    waits: str | None = None  # its delays: JSON
-
-
-class IntentResult(msgspec.Struct, frozen=True):
-    """Whether the message may be sent, and whether it opened a conversation."""
-
-    go: bool
-    opened: bool
-
-
-async def mark_sending(db: Database, lease: Lease, intents: Sequence[Intent], now: datetime) -> list[IntentResult]:
-    """Save the attempts. A message that was settled meanwhile (canceled, or by a status) must not be sent.
-
-    This is one statement and one commit. It blocks a change of owner only: an intent has no place in the order.
-    The message's row says whose conversation opens, since contacts may have been merged. The conversation is locked
-    first, in key order, and then found by its key: it may have changed while we waited for the lock.
-    An owner repeats an intent when it did not learn of the commit and has not sent: it may send.
-    """
-    intents_by_id = sorted(intents, key=lambda intent: intent.message_id)
-    row = await db.fetchrow(
-        """WITH held AS (
-               SELECT epoch FROM channel_heads WHERE channel_id = :channel_id AND epoch = :epoch FOR KEY SHARE
-           ), going AS (
-               UPDATE messages m SET state = 1, attempt = i.attempt, epoch = :epoch, sending_at = :now, next_at = NULL,
-                      waits = CASE WHEN i.waits IS NULL THEN m.waits
-                                   ELSE m.waits[cardinality(m.waits) - 18 :] || i.waits END
-               FROM held, unnest(:ids::uuid[], :attempts::int[], :waits::text[]) AS i (id, attempt, waits)
-               WHERE m.channel_id = :channel_id AND m.id = i.id AND m.id = ANY (:ids) AND m.id BETWEEN :first AND :last
-                 AND m.state IN (0, 1)
-                 AND (m.attempt = i.attempt - 1 OR (m.state = 1 AND m.attempt = i.attempt AND m.epoch = :epoch))
-               RETURNING m.id, m.contact_id
-           ), closed AS (
-               SELECT c.* FROM (SELECT DISTINCT contact_id FROM going WHERE id = ANY (:opening::uuid[])
-                                ORDER BY contact_id) wanted CROSS JOIN LATERAL (
-                   SELECT contact_id FROM conversations
-                   WHERE channel_id = :channel_id AND contact_id = wanted.contact_id
-                     AND (last_in_at IS NULL OR last_in_at <= :day_ago) AND (opened_at IS NULL OR opened_at <= :day_ago)
-                   LIMIT 1 FOR NO KEY UPDATE) c
-           ), opened AS (
-               UPDATE conversations SET opened_at = :now
-               WHERE channel_id = :channel_id AND contact_id = ANY (ARRAY(SELECT contact_id FROM closed))
-               RETURNING contact_id
-           )
-           SELECT (SELECT epoch FROM held) AS epoch, ARRAY(SELECT id FROM going) AS going,
-                  ARRAY(SELECT DISTINCT ON (contact_id) going.id FROM going JOIN opened USING (contact_id)
-                        WHERE going.id = ANY (:opening) ORDER BY contact_id, going.id) AS opened""",
-        channel_id=lease.channel_id,
-        ids=[intent.message_id for intent in intents_by_id],
-        attempts=[intent.attempt for intent in intents_by_id],
-        epoch=lease.epoch,
-        now=now,
-        first=intents_by_id[0].message_id,
-        last=intents_by_id[-1].message_id,
-        opening=[intent.message_id for intent in intents_by_id if intent.opens],
-        day_ago=now - _DAY,
-        waits=[intent.waits for intent in intents_by_id],
-    )
-    if row["epoch"] is None:
-        raise StaleOwner
-    going, opened = set(row["going"]), set(row["opened"])
-    return [IntentResult(i.message_id in going, i.message_id in opened) for i in intents]
-
-
 class SendResult(msgspec.Struct, frozen=True):
     """The result of an attempt: sent, final, or to be retried at `next_at` (state QUEUED)."""
 
@@ -233,10 +186,41 @@ class SendResult(msgspec.Struct, frozen=True):
     waits: str | None = None  # of a message that ends without an attempt: its delays
 
 
+def _is_plain(result: SendResult) -> bool:
+    """Return whether a message was sent, and nothing more is to be saved than that."""
+    more = result.alias or result.send_at or result.unopened or result.waits
+    return result.state is State.SENT and not more and is_progress(result)
+
+
 async def mark_results(
     db: Database, lease: Lease, channel: ChannelRef, results: Sequence[SendResult], now: datetime
 ) -> list[State]:
-    """Save the results of attempts with their events. Return the state of each message after that."""
+    """Save the results of a channel with their events. Return the state of each message after that."""
+    if all(map(_is_plain, results)):
+        batch = {lease.channel_id: ChannelProgress(channel, results, lease.epoch)}
+        written = await write_progress(db, batch, now, wait=True)
+        if written:
+            return written[lease.channel_id]
+    return await mark_any_results(db, lease, channel, results, now)
+
+
+async def mark_results_together(
+    db: Database, batches: Mapping[Lease, tuple[ChannelRef, Sequence[SendResult]]], now: datetime
+) -> dict[Lease, list[State]]:
+    """Save the results of several channels in one commit. Channels whose results are not plain are left out."""
+    leases: dict[UUID, Lease] = {}
+    for lease, (_, results) in batches.items():
+        if all(map(_is_plain, results)):
+            leases.setdefault(lease.channel_id, lease)  # an outdated lease of the same channel is left out too
+    plain = {id_: ChannelProgress(*batches[lease], lease.epoch) for id_, lease in leases.items()}
+    written = await write_progress(db, plain, now, wait=False) if plain else {}
+    return {leases[channel_id]: states for channel_id, states in written.items()}
+
+
+async def mark_any_results(
+    db: Database, lease: Lease, channel: ChannelRef, results: Sequence[SendResult], now: datetime
+) -> list[State]:
+    """Save results of all kinds."""
     async with channel_transaction(db, channel, lease.channel_id, now, epoch=lease.epoch, sending=False) as transaction:
         conn = transaction.conn
         current = await _current(conn, lease.channel_id, results)
@@ -324,13 +308,13 @@ async def _save_aliases(people: ContactResolver, results: Sequence[SendResult], 
     return bool(aliases)
 
 
-async def _queued(db: Database, channel_id: UUID, rows: Sequence[Any]) -> list[QueuedMessage]:
+async def queued_messages(db: Database, channel_id: UUID, rows: Sequence[Any]) -> list[QueuedMessage]:
     """Return messages for the queue, with the network's ids of the messages they refer to."""
     named = [id_ for row in rows for id_ in (row["reply_to"], row["target"]) if id_]
     quoted = await _quoted(db, channel_id, named)
     queue = []
     for row in rows:
-        fields = dict(row)
+        fields = {name: row[name] for name in _FIELDS}
         fields["state"] = State(fields["state"])
         fields["reply_to"] = quoted.get(fields["reply_to"])
         fields["target"] = quoted.get(fields["target"])

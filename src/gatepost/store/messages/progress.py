@@ -1,0 +1,271 @@
+"""The progress of messages: sent, delivered, read, played. One commit for several channels.
+
+    results "sent" of our sends ─┐
+    statuses of the network     ─┴─► heads locked ─► messages locked ─► who moves forward ─► messages, events,
+                                                                                             deliveries, heads
+
+This is the plain case, which nearly all results and statuses are: nothing failed, and each message is found by our own
+id. `mark_results` and `receive_updates` do everything else, and everything that this statement leaves out: a channel
+is left out as a whole, with nothing written, if
+
+- its head is locked (only where several channels are written: a transaction never waits for a second head),
+- its owner has changed, or a status waits for one of its messages to be known (`parked_statuses`),
+- one of the messages is not found.
+
+The heads are locked by a statement of their own, so that the other one sees everything that was committed before. A
+single statement would have to follow rows that changed while it waited for a lock, and that crashes PostgreSQL 18 if
+partitions are chosen by a value of another row, as here. Among these states, `may_follow` is "greater than the current
+state, which is not final". Events are numbered from the head, and their text is the one of `render` with the values
+left open (`_template`).
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from functools import lru_cache
+from typing import Any, Protocol
+from uuid import UUID
+
+import msgspec
+
+from gatepost.model import ids
+from gatepost.model.event import ACKNOWLEDGE, ChannelRef, NewEvent, render
+from gatepost.model.event.acknowledgements import AckMessage
+from gatepost.model.event.parts import MessageKey
+from gatepost.model.message import ACK, STATUS, State
+from gatepost.model.person import LID, USER
+from gatepost.model.phone import SUFFIX
+from gatepost.store.pool import Connection, Database
+from gatepost.store.statement import SEPARATOR, json_text, next_id, statement
+
+STEPS = (State.SENT, State.DELIVERED, State.READ, State.PLAYED)
+
+
+class ProgressReport(Protocol):
+    """What results and statuses have in common."""
+
+    @property
+    def message_id(self) -> UUID | None: ...
+    @property
+    def state(self) -> State: ...
+    @property
+    def network_id(self) -> str | None: ...
+    @property
+    def error(self) -> dict[str, Any] | None: ...
+    @property
+    def details(self) -> dict[str, Any] | None: ...
+
+
+def is_progress(report: ProgressReport) -> bool:
+    """Return whether a report is of the plain kind."""
+    name = report.network_id
+    return bool(report.state in STEPS and report.message_id and report.error is None and name and SEPARATOR not in name)
+
+
+class ChannelProgress(msgspec.Struct, frozen=True):
+    """The reports of one channel: with the owner's epoch they are results, without it statuses of the network."""
+
+    channel: ChannelRef
+    reports: Sequence[ProgressReport]
+    epoch: int | None = None
+
+
+async def write_progress(
+    db: Database, batches: Mapping[UUID, ChannelProgress], now: datetime, *, wait: bool
+) -> dict[UUID, list[State]]:
+    """Write plain reports with their events. Return the state of each message, in order, of the channels written.
+
+    `wait` for the lock only with a single channel.
+    """
+    async with db.transaction() as conn:
+        channel_ids = await _lock(conn, batches, wait=wait)
+        if not channel_ids:
+            return {}
+        orders = [_by_key(batches[channel_id].reports) for channel_id in channel_ids]
+        columns = [_columns(batches[id_], order, now) for id_, order in zip(channel_ids, orders, strict=True)]
+        rows = await conn.fetch(
+            *statement(
+                _SQL,
+                channel_ids=channel_ids,
+                **{name: [column[name] for column in columns] for name in _COLUMNS},
+                first=UUID(hex=min(order[0][0] for order in orders)),
+                last=UUID(hex=max(order[-1][0] for order in orders)),
+                now=now,
+            )
+        )
+    written = {}
+    for row in rows:
+        channel_id, order = channel_ids[row["number"] - 1], orders[row["number"] - 1]
+        if row["emitted"]:
+            db.notify(channel_id, sending=False, tasks=False)
+        states = [State.QUEUED] * len(order)
+        for (_, place), state in zip(order, row["states"], strict=True):
+            states[place] = State(state)
+        written[channel_id] = states
+    return written
+
+
+async def _lock(conn: "Connection[Any]", batches: Mapping[UUID, ChannelProgress], *, wait: bool) -> list[UUID]:
+    """Lock the heads in key order, and return their channels."""
+    rows = await conn.fetch(
+        f"""SELECT channel_id FROM channel_heads WHERE channel_id = ANY ($1::uuid[])
+            ORDER BY channel_id FOR NO KEY UPDATE {"" if wait else "SKIP LOCKED"}""",
+        sorted(batches),
+    )
+    return [row["channel_id"] for row in rows]
+
+
+def _by_key(reports: Sequence[ProgressReport]) -> list[tuple[str, int]]:
+    """Return the ids of the messages in key order, each with its report's place."""
+    return sorted((report.message_id.hex, place) for place, report in enumerate(reports) if report.message_id)
+
+
+_COLUMNS = ("epochs", "starts", "templates", "counts", "ids", "states", "network_ids", "fields", "pricings")
+
+
+def _columns(batch: ChannelProgress, order: Sequence[tuple[str, int]], now: datetime) -> dict[str, Any]:
+    """Return the values of one channel. Lists are joined: an element of an array costs more than its text."""
+    reports = [batch.reports[place] for _, place in order]
+    detailed = any(report.details for report in reports)
+    return {
+        "epochs": batch.epoch,
+        "starts": ids.new_id(now),
+        "templates": _template(batch.channel, now),
+        "counts": len(reports),
+        "ids": SEPARATOR.join([id_ for id_, _ in order]),
+        "states": SEPARATOR.join([_DIGIT[report.state] for report in reports]),
+        "network_ids": SEPARATOR.join([report.network_id or "" for report in reports]),
+        "fields": SEPARATOR.join([_fields(report.details) for report in reports]) if detailed else "",
+        "pricings": SEPARATOR.join([_pricing(report.details) for report in reports]) if detailed else "",
+    }
+
+
+_DIGIT = {state: str(state.value) for state in STEPS}
+
+
+def _pricing(details: dict[str, Any] | None) -> str:
+    return json_text(details["pricing"]) if details and "pricing" in details else ""
+
+
+# -- the text of an event ---------------------------------------------------------------------------------------------
+
+_OPEN = UUID(int=(1 << 128) - 1)  # stands for an id that SQL fills in
+
+
+@lru_cache(1_000)
+def _template(channel: ChannelRef, now: datetime) -> str:
+    """Return the text of an event for SQL's `format`: id, sequence, chat, message, status, ack, previous, the rest."""
+    key = MessageKey("<jid>", True, "<message>")
+    data = AckMessage(key, "<status>", "<ack>", "<previous>", "<rest>")  # type: ignore[arg-type]
+    text = render(NewEvent(_OPEN, data), "<sequence>", channel, now).replace("%", "%%")  # type: ignore[arg-type]
+    for mark in (_OPEN.hex, '"<sequence>"', '"<jid>"', "<message>", "<status>", '"<ack>"', "<previous>", '"<rest>"'):
+        before, _, after = text.partition(mark)  # in the order of the fields
+        text = f"{before}%s{after}"
+    return text
+
+
+def _fields(details: dict[str, Any] | None) -> str:
+    """Return the fields of an event that only some reports have, as they follow the others."""
+    if not details:
+        return ""
+    data = AckMessage.of(id_=_OPEN, phone="", state=State.SENT, previous="", client_ref=None, details=details)
+    return json_text(data).partition('"client_ref":null')[2][:-1]
+
+
+def _words(column: str, words: Mapping[State, Any]) -> str:
+    return f"CASE {column} {' '.join(f'WHEN {state.value} THEN {word!r}' for state, word in words.items())} END"
+
+
+_JID = f"""CASE WHEN starts_with(phone, '{LID}') THEN substr(phone, {len(LID) + 1}) || '@lid'
+                WHEN starts_with(phone, '{USER}') THEN substr(phone, {len(USER) + 1}) || '@user'
+                ELSE phone || '{SUFFIX}' END"""
+_BODY = f"""format(template, event_id, seq + n, to_json({_JID}), upper(hex),
+                   {_words("state", {state: STATUS[state] for state in STEPS})},
+                   {_words("state", {state: str(ACK[state]) for state in STEPS})},
+                   {_words("before", {state: STATUS[state] for state in (State.QUEUED, State.SENDING, *STEPS)})},
+                   COALESCE(to_json(client_ref)::text, 'null') || COALESCE(fields, ''))"""
+
+
+# -- the statement ----------------------------------------------------------------------------------------------------
+
+
+def _event_id(n: str) -> str:
+    return next_id("last_event", n)
+
+
+# `length(id) = 32` is always true. With it the planner expects one row, and so looks up each message by its key,
+# whatever the statistics of the tables say.
+_SQL = f"""WITH head AS MATERIALIZED (
+           SELECT k.*, h.seq, replace(GREATEST(h.last_event_id, k.start)::text, '-', '') AS last_event
+           FROM unnest(:channel_ids::uuid[], :epochs::bigint[], :starts::uuid[], :templates::text[], :counts::int[],
+                       :ids::text[], :states::text[], :network_ids::text[], :fields::text[], :pricings::text[])
+                WITH ORDINALITY AS k (channel_id, epoch, start, template, count, ids, states, network_ids, fields,
+                                      pricings, number)
+           CROSS JOIN LATERAL (
+               SELECT seq, last_event_id FROM channel_heads
+               WHERE channel_id = k.channel_id AND (k.epoch IS NULL OR epoch = k.epoch) LIMIT 1) h
+           WHERE k.epoch IS NULL OR NOT EXISTS (
+               SELECT 1 FROM parked_statuses p
+               WHERE p.channel_id = k.channel_id AND p.network_id = ANY (string_to_array(k.network_ids, chr(30))))
+       ), report AS MATERIALIZED (
+           SELECT head.number, head.channel_id, head.epoch, head.seq, head.last_event, head.template, head.count,
+                  i.place, i.id AS hex, i.state::smallint AS state, i.network_id, i.fields, i.pricing, m.*
+           FROM head CROSS JOIN LATERAL unnest(
+               string_to_array(head.ids, chr(30)), string_to_array(head.states, chr(30)),
+               string_to_array(head.network_ids, chr(30)), string_to_array(head.fields, chr(30), ''),
+               string_to_array(head.pricings, chr(30), '')
+           ) WITH ORDINALITY AS i (id, state, network_id, fields, pricing, place)
+           CROSS JOIN LATERAL (
+               SELECT m.id, m.contact_id, m.phone, m.client_ref, m.state AS current, m.network_id IS NULL AS unnamed
+               FROM messages m
+               WHERE m.channel_id = head.channel_id AND m.id = i.id::uuid AND m.id BETWEEN :first AND :last
+                 AND NOT m.incoming
+               FOR NO KEY UPDATE) m
+           WHERE length(i.id) = 32
+       ), step AS MATERIALIZED (
+           SELECT *, state > before AND current >= 0 AS moves,
+                  count(*) FILTER (WHERE state > before AND current >= 0) OVER (PARTITION BY channel_id ORDER BY place)
+                    AS n
+           FROM (SELECT *, count(*) OVER (PARTITION BY channel_id) AS found,
+                        GREATEST(current, max(state) OVER (PARTITION BY channel_id, id ORDER BY place
+                                          ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)) AS before
+                 FROM report) r
+           WHERE found = count
+       ), event AS MATERIALIZED (
+           SELECT *, {_event_id("n")} AS event_id FROM step WHERE moves
+       ), changed AS (
+           UPDATE messages m
+           SET state = COALESCE(c.state, m.state), network_id = COALESCE(m.network_id, c.network_id), next_at = NULL,
+               sent_at = COALESCE(m.sent_at, CASE WHEN c.sent THEN :now::timestamptz END),
+               delivered_at = COALESCE(m.delivered_at, CASE WHEN c.delivered THEN :now END),
+               read_at = COALESCE(m.read_at, CASE WHEN c.read THEN :now END),
+               played_at = COALESCE(m.played_at, CASE WHEN c.played THEN :now END),
+               pricing = COALESCE(c.pricing, m.pricing), event_ids = m.event_ids || c.event_ids
+           FROM (SELECT channel_id, id, max(state) FILTER (WHERE moves) AS state,
+                        (array_agg(network_id ORDER BY place))[1] AS network_id,
+                        bool_or(moves AND state = 2) AS sent, bool_or(moves AND state = 3) AS delivered,
+                        bool_or(moves AND state = 4) AS read, bool_or(moves AND state = 5) AS played,
+                        (array_agg(pricing ORDER BY place DESC) FILTER (WHERE pricing IS NOT NULL))[1] AS pricing,
+                        array_agg({_event_id("n")}::uuid ORDER BY place) FILTER (WHERE moves) AS event_ids
+                 FROM step GROUP BY channel_id, id
+                 HAVING bool_or(moves OR unnamed OR pricing IS NOT NULL)) c
+           WHERE m.channel_id = c.channel_id AND m.id = c.id AND m.id BETWEEN :first AND :last
+       ), ends AS (
+           UPDATE channel_heads h SET seq = e.seq + e.n, last_event_id = e.last_event_id::uuid, work_at = :now,
+                                      queue_version = h.queue_version + e.settled
+           FROM (SELECT channel_id, seq, max(n) AS n, {_event_id("max(n)")} AS last_event_id,
+                        bool_or(epoch IS NULL AND current = 0)::int AS settled
+                 FROM event GROUP BY channel_id, seq, last_event) e
+           WHERE h.channel_id = e.channel_id
+       ), new AS (
+           INSERT INTO events (channel_id, id, seq, type, body, conversation_id)
+           SELECT channel_id, event_id::uuid, seq + n, '{ACKNOWLEDGE}', {_BODY}, contact_id FROM event
+           RETURNING channel_id, id, type
+       ), owed AS (
+           INSERT INTO deliveries (channel_id, endpoint_id, event_id)
+           SELECT n.channel_id, p.id, n.id FROM new n, endpoints p
+           WHERE p.channel_id = n.channel_id AND p.state <> 'disabled' AND n.type = ANY (p.events)
+       )
+       SELECT number::int, bool_or(moves) AS emitted,
+              array_agg(CASE WHEN current < 0 THEN current WHEN moves THEN state ELSE before END ORDER BY place)
+                AS states
+       FROM step GROUP BY number"""
