@@ -1,10 +1,10 @@
-import { ActionIcon, CloseButton, Group, Indicator, Menu, TextInput } from "@mantine/core";
-import { IconCheck, IconFilter, IconSearch } from "@tabler/icons-react";
-import { useEffect, useRef, useState } from "react";
+import { ActionIcon, Group, Indicator, Menu } from "@mantine/core";
+import { IconCheck, IconFilter } from "@tabler/icons-react";
 import { useDraftCount } from "../../shared/drafts";
 import { useLabelsOf } from "../../shared/labels";
 import { nameOf, usePeople } from "../../shared/people";
 import { ColorDot } from "../../shared/ui/LabelBadge";
+import { SearchField } from "../../shared/ui/SearchField";
 import classes from "./List.module.css";
 import { useCounts } from "./queries";
 import { SavedViews } from "./SavedViews";
@@ -18,7 +18,6 @@ type Props = {
   onView: (search: InboxSearch) => void;
 };
 
-const PAUSE_MS = 300;
 const NO_FILTERS = { q: undefined, view: undefined, label: undefined, assignee: undefined };
 const NAMES: Record<View, string> = {
   open: "Open",
@@ -34,7 +33,15 @@ export function ListFilters({ search, channels, onChange, onView }: Props) {
   return (
     <>
       <Group gap="xs" wrap="nowrap">
-        <SearchField q={search.q} onChange={onChange} />
+        <SearchField
+          id={SEARCH_FIELD}
+          label="Search conversations"
+          placeholder="Name, number or words"
+          maxLength={200}
+          value={search.q}
+          onChange={(q) => onChange({ q, drafts: undefined })}
+          flex={1}
+        />
         {!search.drafts && <FilterMenu search={search} channels={channels} onChange={onChange} />}
         {!search.drafts && <SavedViews search={search} onView={onView} />}
       </Group>
@@ -142,39 +149,5 @@ function Choice({ chosen, dot, onChoose, children }: ChoiceProps) {
     >
       {children}
     </Menu.Item>
-  );
-}
-
-/** Finds conversations by name, number or words, shortly after the last key. */
-function SearchField({ q = "", onChange }: { q?: string; onChange: Props["onChange"] }) {
-  const [text, setText] = useState(q);
-  const known = useRef(q);
-  const wanted = text.trim() ? text : "";
-  useEffect(() => {
-    if (q !== known.current) {
-      known.current = q; // a saved view, or a way back in the history
-      setText(q);
-      return;
-    }
-    if (wanted === q) return;
-    const timer = setTimeout(() => {
-      known.current = wanted;
-      onChange({ q: wanted || undefined, drafts: undefined });
-    }, PAUSE_MS);
-    return () => clearTimeout(timer);
-  }, [wanted, q, onChange]);
-  return (
-    <TextInput
-      id={SEARCH_FIELD}
-      flex={1}
-      type="search"
-      maxLength={200}
-      aria-label="Search conversations"
-      placeholder="Name, number or words"
-      leftSection={<IconSearch size={16} aria-hidden />}
-      value={text}
-      onChange={(event) => setText(event.currentTarget.value)}
-      rightSection={text && <CloseButton size="sm" aria-label="Clear the search" onClick={() => setText("")} />}
-    />
   );
 }
