@@ -12,7 +12,7 @@ DASHBOARD_SOURCES := $(shell find dashboard \( -name node_modules -o -path dashb
 PHONE := packages/gatepost-sandbox/src/gatepost_sandbox/page/built/index.html
 PHONE_SOURCES := $(shell find dashboard/phone dashboard/build -type f) dashboard/package-lock.json dashboard/tsconfig.json
 
-.PHONY: run test test-all check docs dashboard bench client lock packages clean
+.PHONY: run test test-all check docs dashboard bench client lock packages deploy-check clean
 
 run: export UV := $(UV)
 run: .venv/run $(DASHBOARD) $(PHONE)
@@ -94,6 +94,10 @@ lock: $(UV)
 # Installs each package alone into a virtual environment of its own, and runs it.
 packages: .venv/dev $(DASHBOARD) $(PHONE)
 	@UV=$(UV) $(BIN)/python -m tests.packages.install
+
+# Checks the Dockerfile, the Helm chart, compose.yaml and the systemd unit with their own tools.
+deploy-check: .venv/dev
+	@UV=$(UV) $(BIN)/python -m tests.deploy.check
 
 .uv/bin/uv:
 	@echo "Installing uv into .uv"

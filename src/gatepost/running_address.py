@@ -1,5 +1,6 @@
 """The public address of the gateway that runs on a data folder, for commands that show it."""
 
+import contextlib
 import os
 import socket
 from pathlib import Path
@@ -20,7 +21,8 @@ def note_address(folder: Path, url: str) -> None:
         draft.write_text(url + "\n", "utf-8")
         draft.replace(folder / _FILE)
     except OSError:
-        draft.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # a read-only file system does not even remove what is not there
+            draft.unlink()
 
 
 def noted_address(folder: Path) -> str | None:
