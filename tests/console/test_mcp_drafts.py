@@ -142,6 +142,21 @@ async def check_decided_elsewhere(gateway: Gateway, visitor: Visitor) -> None:
     assert "Anything else?" not in await bodies(gateway)
 
 
+async def check_count(gateway: Gateway, visitor: Visitor) -> None:
+    """The numbers of drafts that wait are exact beyond the first page of the list, and follow each decision."""
+    waiting = (await gateway.call("GET", f"{DRAFTS}/counts")).json()["data"]["waiting"]
+    last = [await make_draft(gateway, f"Number {number}") for number in range(51 - waiting)][-1]
+    await see_count(visitor, 51)
+    assert (await gateway.call("POST", f"{DRAFTS}/{last}/refuse", {})).status == 200
+    await see_count(visitor, 50)
+
+
+async def see_count(visitor: Visitor, count: int) -> None:
+    """Wait until the page says in both places how many drafts wait."""
+    await expect(visitor.page.get_by_role("button", name=f"Drafts {count}", exact=True)).to_be_visible()
+    await expect(visitor.page.get_by_label(f"{count} drafts wait", exact=True)).to_be_visible()
+
+
 async def test_the_list_of_drafts_and_what_a_reader_sees(gateway: Gateway) -> None:
     await say(gateway, "Hello")
     await until(lambda: received(gateway))
@@ -177,6 +192,7 @@ async def test_the_list_of_drafts_and_what_a_reader_sees(gateway: Gateway) -> No
         await card.get_by_role("button", name="Send", exact=True).click()
         await expect(card.get_by_role("alert")).to_contain_text("send another template")
         problems += await visitor.accessibility_problems("a draft that cannot be sent")
+        await check_count(gateway, visitor)
         await page.get_by_role("button", name="Refused").click()
         await rows.filter(has_text="An old one").click()
         await expect(page.get_by_text("Comment: Too late")).to_be_visible()

@@ -11,6 +11,7 @@ from gatepost.model import ids
 from gatepost_sandbox import SandboxSettings
 from tests.console.conftest import NUMBER, SHOP_PHONE, WABA
 from tests.console.test_inbox_page import message_of, open_first, say
+from tests.console.test_mcp_drafts import card_of, get_draft, make_draft
 from tests.console.visitor import Visitor, add_person, visiting
 from tests.gateway.test_templates import NEW, TEMPLATES
 from tests.running_gateway import FAST_NETWORK, REVIEW, Gateway, running_gateway
@@ -58,6 +59,28 @@ async def write_template(visitor: Visitor) -> None:
     await expect(panel.get_by_text("Approved")).to_be_visible()
 
 
+async def check_draft_in_a_closed_window(gateway: Gateway, visitor: Visitor) -> None:
+    """A draft of free text is not sent: its card says why and what to do, and it waits until a person refuses it."""
+    made = await make_draft(gateway, "Yes, it is.")
+    card = card_of(visitor, "Yes, it is.")
+    await card.get_by_role("button", name="Send", exact=True).click()
+    problem = card.get_by_role("alert")
+    await expect(problem).to_contain_text("The 24 hours after this person's last message end at")
+    await expect(problem).to_contain_text("Refuse the draft, and send a template instead.")
+    assert not await visitor.accessibility_problems("a draft in a closed window")
+    assert (await get_draft(gateway, made))["state"] == "waiting"
+    await card.get_by_role("button", name="Edit").click()  # another text does not help, and may be written nevertheless
+    dialog = visitor.page.get_by_role("dialog", name="Edit the draft")
+    await dialog.get_by_label("Text").fill("Yes, it is ready.")
+    await dialog.get_by_role("button", name="Save").click()
+    card = card_of(visitor, "Yes, it is ready.")
+    await expect(card.get_by_role("alert")).to_have_count(0)
+    await card.get_by_role("button", name="Refuse").click()
+    await visitor.page.get_by_role("dialog").get_by_role("button", name="Refuse").click()
+    await expect(card).to_have_count(0)
+    assert (await get_draft(gateway, made))["state"] == "refused"
+
+
 async def test_a_template_from_the_editor_to_a_person_whose_window_is_closed(late: Gateway) -> None:
     async with visiting(late) as visitor:
         await visitor.sign_in(f"/inbox?channel={late.channel}")
@@ -67,6 +90,7 @@ async def test_a_template_from_the_editor_to_a_person_whose_window_is_closed(lat
         await expect(page.get_by_role("textbox", name="Message")).to_have_count(0)
         refused = await late.call("POST", "/api/v1/message/send", {"phone": "5511999998888", "body": "Yes"})
         assert (refused.status, refused.json()["error"]["code"]) == (422, "window_closed")
+        await check_draft_in_a_closed_window(late, visitor)
         await page.get_by_role("button", name="Send a template").click()
         await page.get_by_role("link", name="Open the page Templates").click()  # there is none yet
         await write_template(visitor)

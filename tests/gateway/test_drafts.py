@@ -32,6 +32,12 @@ async def listed(gateway: Gateway, query: str = "") -> list[str]:
     return [draft["id"] for draft in answer.json()["data"]]
 
 
+async def count(gateway: Gateway, **options: Any) -> Any:
+    answer = await gateway.call("GET", f"{DRAFTS}/counts", **options)
+    assert answer.status == 200, answer.body
+    return answer.json()["data"]
+
+
 async def sent_messages(gateway: Gateway) -> list[Any]:
     found: list[Any] = (await gateway.call("GET", "/api/v1/messages?direction=out")).json()["data"]
     return found
@@ -104,6 +110,7 @@ async def test_refused_with_a_comment(gateway: Gateway) -> None:
 async def test_lists(gateway: Gateway) -> None:
     first, second, third = [(await create(gateway, body))["id"] for body in ("One", "Two", "Three")]
     assert await listed(gateway) == [third, second, first]
+    assert await count(gateway) == {"waiting": 3}
     page = (await gateway.call("GET", f"{DRAFTS}?limit=2")).json()
     assert await listed(gateway, f"limit=2&cursor={page['paging']['next']}") == [first]
     await decide(gateway, {"id": first}, "refuse", {})
@@ -112,6 +119,7 @@ async def test_lists(gateway: Gateway) -> None:
     assert await listed(gateway, "state=refused") == [first]
     assert await listed(gateway, "state=sent") == [second]
     assert await listed(gateway, "state=expired") == []
+    assert await count(gateway) == {"waiting": 1}
     assert await listed(gateway, f"conversation={sent['conversation']}") == [third, second, first]
     assert await listed(gateway, f"conversation={sent['conversation']}&state=sent") == [second]
     for query, field in (("state=new", "state"), ("conversation=ct_1", "conversation")):
@@ -192,6 +200,7 @@ async def test_so_many_can_wait(gateway: Gateway) -> None:
     full = await gateway.call("POST", DRAFTS, {"message": HELLO})
     check_refused(full, 409, "wrong_state")
     assert "1,000 drafts" in full.json()["message"]
+    assert await count(gateway) == {"waiting": WAITING_MAX}
     await decide(gateway, made[1], "refuse", {})
     await create(gateway)
 
@@ -222,4 +231,9 @@ async def test_who_may_what(gateway: Gateway) -> None:
         check_refused(await gateway.call(method, aim, body, key=stranger), 404, "not_found", about=aim)
         check_refused(await gateway.call(method, aim.replace(made["id"], NOTHING), body), 404, "not_found", about=aim)
     assert (await gateway.call("GET", DRAFTS, key=stranger)).json()["data"] == []
+    assert (await count(gateway, key=stranger), await count(gateway, key=keys["read"])) == (
+        {"waiting": 0},
+        {"waiting": 1},
+    )
+    check_refused(await gateway.call("GET", f"{DRAFTS}/counts", key=keys["mcp"]), 403, "missing_scope")
     assert (await gateway.call("GET", path)).json()["data"] == made

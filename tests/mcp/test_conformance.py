@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from tests.mcp.assistant import mcp_key
-from tests.mcp.key_forwarder import adding_key
+from tests.mcp.forwarders import adding_key
 from tests.node import NODE, installed, run_node
 from tests.running_gateway import Gateway
 

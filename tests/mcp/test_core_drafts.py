@@ -17,7 +17,7 @@ from gatepost.model.send_request import SendRequest
 from gatepost.outbound.accept import Acceptor
 from gatepost.services import drafts
 from gatepost.store.contacts.changes import delete_contact, merge_contacts
-from gatepost.store.drafts import DraftRow, expire_drafts
+from gatepost.store.drafts import DraftRow, count_waiting, expire_drafts
 from gatepost.store.pool import Database
 from tests.mcp.core_assistant import SEND, Assistant, make_assistant
 from tests.mcp.test_core_sends import second_node, sent_messages
@@ -173,8 +173,10 @@ async def test_a_draft_expires_by_the_clock(stage: Stage, people: People) -> Non
     _, draft = await drafted(stage)
     stage.clock.advance(timedelta(hours=24).total_seconds() - 1)
     assert (await people.get(draft)).state == "waiting"
+    assert await count_waiting(stage.db, stage.channel_id, stage.clock.now()) == 1
     stage.clock.advance(1)
     assert (await people.get(draft)).state == "expired"
+    assert await count_waiting(stage.db, stage.channel_id, stage.clock.now()) == 0
     for work in (people.approve(draft), people.edit(draft, "x"), people.refuse(draft)):
         assert await code_of(work) == "wrong_state"
     await expire_drafts(stage.db, stage.clock.now() + timedelta(seconds=1))

@@ -198,6 +198,7 @@ def test_the_defaults_are_careful() -> None:
     assert sentences(policy) == [
         "A person approves each message.",
         "It may write to people who wrote in the last 30 days.",
+        "For an hour after it has read one conversation, it writes no note in another one.",
         "At most 30 messages an hour, 10 of them in one conversation, and 3 in a row without an answer.",
         "It cannot open files.",
     ]
@@ -284,7 +285,8 @@ def test_sentences_name_every_rule() -> None:
     assert sentences(policy, {UUID("1" * 32): "VIP"}) == [
         "The assistant may send messages.",
         "It may write to people who wrote in the last day, people with the label “VIP” or 2 listed numbers.",
-        "After it has read one conversation, what it writes to anybody else within an hour needs approval.",
+        "For an hour after it has read one conversation, what it writes to anybody else needs approval, "
+        "and it writes no note in another one.",
         "At most 30 messages an hour, 10 of them in one conversation, and 3 in a row without an answer.",
         "Nothing between 22:00 and 07:00 (America/Sao_Paulo).",
         "Only messages of type text or template.",
@@ -295,4 +297,5 @@ def test_sentences_name_every_rule() -> None:
         "Dry run: nothing is sent and no draft is made; the log shows what would have happened.",
     ]
     assert sentences(Policy(mode="read"))[0] == "The assistant may read. It sends nothing and changes nothing."
+    assert not any("note" in said for said in sentences(Policy(no_crossing=False)))
     assert "It may write to nobody." in sentences(Policy(recipients=Recipients(wrote_within_days=None)))

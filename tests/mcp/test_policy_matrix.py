@@ -198,6 +198,26 @@ async def test_a_draft_to_an_unknown_number_is_a_conversation_of_its_own(shop: S
         assert await shop.call(mine, "send_text") == "would draft"
 
 
+async def test_a_draft_that_was_made_for_crossing_is_a_conversation_of_its_own(shop: Shop) -> None:
+    """It may have the words of the conversation that its key had read. Another key then has read them, too."""
+    gateway = shop.gateway
+    author, reader = [await mcp_key(gateway) for _ in range(2)]
+    await set_policy(gateway, author, replace(OPEN, no_crossing=True, dry_run=False))
+    async with connected(gateway, author) as mine:
+        await mine.ask("read_conversation", conversation=shop.other)
+        crossing = await mine.ask("send_text", conversation=shop.conversation, text="Their code is 1234")
+        assert (crossing["outcome"], crossing["rule"]) == ("draft", "no_crossing")
+    await set_policy(gateway, reader, replace(OPEN, no_crossing=True))
+    note = {"conversation": shop.conversation, "note": "Likes tea"}
+    async with connected(gateway, reader) as mine:
+        assert await shop.call(mine, "send_text") == "would send"
+        assert (await mine.ask("update_conversation", **note))["outcome"] == "dry_run"
+        # Only drafts of this one conversation.
+        assert "1234" in str(await mine.ask("list_drafts", conversation=shop.conversation))
+        assert await shop.call(mine, "send_text") == "would draft"
+        assert (await mine.fail("update_conversation", **note))["rule"] == "no_crossing"
+
+
 async def stop(gateway: Gateway, stopped: bool) -> None:
     """Stop all assistants of the account, or let them go on."""
     now = gateway.clock.now()

@@ -17,7 +17,8 @@ import {
 import { Link, useRouterState } from "@tanstack/react-router";
 import { attentionOf, type Counts } from "../shared/attention";
 import { useChannel, useChannels } from "../shared/channels";
-import { type DraftCount, useDraftCount } from "../shared/drafts";
+import { useDraftCount } from "../shared/drafts";
+import { number } from "../shared/numbers";
 import classes from "./Shell.module.css";
 
 type Item = {
@@ -70,7 +71,7 @@ export function Navigation() {
             leftSection={<Picture size={19} stroke={1.7} aria-hidden />}
             rightSection={
               to === "/inbox" ? (
-                <Waiting count={drafts.count} more={drafts.more} />
+                <Waiting count={drafts} />
               ) : (
                 <Attention count={to in counts ? counts[to as keyof Counts] : 0} />
               )
@@ -103,9 +104,9 @@ export function Navigation() {
 }
 
 /** How many drafts wait for a decision. */
-function Waiting({ count, more }: DraftCount) {
+function Waiting({ count }: { count: number }) {
   if (count === 0) return null;
-  const shown = `${count}${more ? "+" : ""}`;
+  const shown = number(count);
   return (
     <Badge
       color="yellow"

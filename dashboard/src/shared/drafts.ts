@@ -1,6 +1,7 @@
-import { askPage, channelApi, type Page, type Schemas } from "./api/client";
-import { channelKey, rowsOf } from "./lists";
-import { type PagesQuery, useInfiniteQueries } from "./useInfiniteQueries";
+import { queryOptions, useQueries } from "@tanstack/react-query";
+import { ask, askPage, channelApi, type Page, type Schemas } from "./api/client";
+import { channelKey } from "./lists";
+import type { PagesQuery } from "./useInfiniteQueries";
 
 export type Draft = Schemas["Draft"];
 export type DraftState = Draft["state"];
@@ -8,6 +9,7 @@ export type DraftState = Draft["state"];
 export const DRAFTS = "drafts"; // the kind in the query cache
 
 const PAGE = 50;
+const COUNT_MS = 60_000; // a draft expires without a message about it
 
 /** The drafts of a channel in one state, the newest first, page by page. */
 export const draftsQuery = (channel: string, state: DraftState): PagesQuery<Page<Draft>> => ({
@@ -22,13 +24,17 @@ export const draftsQuery = (channel: string, state: DraftState): PagesQuery<Page
   getNextPageParam: (page) => page.next,
 });
 
-export type DraftCount = { count: number; more: boolean };
+const countQuery = (channel: string) =>
+  queryOptions({
+    queryKey: [...channelKey(channel, DRAFTS), "count"],
+    queryFn: () => ask(channelApi(channel).GET("/api/v1/drafts/counts")),
+    refetchInterval: COUNT_MS,
+  });
 
-/** How many drafts of these channels wait for a person, as far as they are loaded. */
-export function useDraftCount(channels: string[]): DraftCount {
-  const results = useInfiniteQueries(channels.map((channel) => draftsQuery(channel, "waiting")));
-  return {
-    count: results.reduce((sum, { data }) => sum + rowsOf<Draft>(data).length, 0),
-    more: results.some(({ hasNextPage }) => hasNextPage),
-  };
+/** How many drafts of these channels wait for a person. */
+export function useDraftCount(channels: string[]): number {
+  return useQueries({
+    queries: channels.map(countQuery),
+    combine: (results) => results.reduce((sum, { data }) => sum + (data?.waiting ?? 0), 0),
+  });
 }

@@ -76,6 +76,7 @@ ROUTES: list[Route] = [
     hand_over.get_hand_over,
     hand_over.end_hand_over,
     drafts.list_drafts,
+    drafts.count_drafts,
     drafts.create_draft,
     drafts.get_draft,
     drafts.edit_draft,

@@ -7,7 +7,7 @@ import msgspec
 from msgspec import Meta
 
 from gatepost.api.context import Context, CurrentCaller
-from gatepost.api.contract.drafts import Draft
+from gatepost.api.contract.drafts import Draft, DraftCounts
 from gatepost.api.idempotency import CreateOnce
 from gatepost.api.openapi.error_codes import SENDING
 from gatepost.api.openapi.route_docs import Sample
@@ -19,7 +19,7 @@ from gatepost.model.draft import COMMENT_MAX, DraftState
 from gatepost.model.send_request import SendRequest, example_send
 from gatepost.services import drafts as service
 from gatepost.services.history_query import read_conversation
-from gatepost.store.drafts import DraftFilter
+from gatepost.store.drafts import DraftFilter, count_waiting
 from gatepost.store.drafts import list_drafts as read_drafts
 
 _PATH = "/api/v1/drafts"
@@ -77,6 +77,12 @@ async def list_drafts(query: DraftQuery, gateway: Context, caller: CurrentCaller
     filter_ = DraftFilter(query.state, contact_id)
     rows = await read_drafts(gateway.db, caller.channel_id, before=before, limit=query.limit, now=now, filter_=filter_)
     return Page([Draft.of(row) for row in rows], show_cursor(rows[-1].id) if len(rows) == query.limit else None)
+
+
+@get(_PATH + "/counts", scope="read", summary="Count drafts")
+async def count_drafts(gateway: Context, caller: CurrentCaller) -> DraftCounts:
+    """How many drafts wait for a decision."""
+    return DraftCounts(await count_waiting(gateway.db, caller.channel_id, gateway.clock.now()))
 
 
 @post(

@@ -62,7 +62,8 @@ class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     )
     recipients: Recipients = Recipients()
     no_crossing: Annotated[
-        bool, _described("After it has read one conversation, it writes to others within an hour only drafts.")
+        bool,
+        _described("After it has read one conversation, it writes to others within an hour only drafts, no notes."),
     ] = True
     sends_per_hour: Annotated[int, _described("Messages and drafts.", 0, PER_HOUR_MAX)] = 30
     sends_per_conversation: Annotated[int, _described("In an hour.", 0, PER_HOUR_MAX)] = 10
@@ -206,8 +207,9 @@ def _recipients(people: Recipients, labels: Mapping[UUID, str]) -> str:
 
 def _limits(policy: Policy) -> list[str]:
     said = []
-    if policy.no_crossing and policy.mode == "send":
-        said.append("After it has read one conversation, what it writes to anybody else within an hour needs approval.")
+    if policy.no_crossing:
+        sends = "what it writes to anybody else needs approval, and " if policy.mode == "send" else ""
+        said.append(f"For an hour after it has read one conversation, {sends}it writes no note in another one.")
     said.append(
         f"At most {_count(policy.sends_per_hour, 'message')} an hour, {policy.sends_per_conversation:,} of them in one "
         f"conversation, and {policy.unanswered} in a row without an answer."

@@ -203,9 +203,9 @@ def _draft(row: Any, now: datetime) -> DraftRow:
     return DraftRow(**values, contact=person)
 
 
-async def count_waiting(conn: "Connection[Any]", channel_id: UUID, now: datetime) -> int:
-    """Return how many drafts of a channel wait for a decision."""
-    count: int = await conn.fetchval(
+async def count_waiting(db: Queryable, channel_id: UUID, now: datetime) -> int:
+    """Return how many drafts of a channel wait for a decision: at most `WAITING_MAX`."""
+    count: int = await db.fetchval(
         "SELECT count(*) FROM drafts WHERE channel_id = $1 AND state = 'waiting' AND expires_at > $2", channel_id, now
     )
     return count

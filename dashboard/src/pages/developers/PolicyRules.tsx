@@ -103,7 +103,7 @@ export function RecipientRules({ fields: { values, choice, checked, text }, erro
       <Input.Error role="alert">{only(error, "recipients")}</Input.Error>
       <Switch
         label="No crossing"
-        description="After it has read one conversation, what it writes to anybody else within an hour becomes a draft."
+        description="For an hour after it has read one conversation, what it writes to anybody else becomes a draft, and a note there is refused."
         {...checked("no_crossing")}
       />
     </Section>

@@ -2,6 +2,7 @@ import { ActionIcon, Group, Indicator, Menu } from "@mantine/core";
 import { IconCheck, IconFilter } from "@tabler/icons-react";
 import { useDraftCount } from "../../shared/drafts";
 import { useLabelsOf } from "../../shared/labels";
+import { number } from "../../shared/numbers";
 import { nameOf, usePeople } from "../../shared/people";
 import { ColorDot } from "../../shared/ui/LabelBadge";
 import { SearchField } from "../../shared/ui/SearchField";
@@ -74,15 +75,15 @@ function Views({ search, channels, onChange }: Omit<Props, "onView">) {
         aria-pressed={search.drafts !== undefined}
         onClick={() => onChange({ ...NO_FILTERS, drafts: "waiting" })}
       >
-        Drafts <Count value={drafts.count} more={drafts.more} />
+        Drafts {drafts > 0 && <span className={classes.viewCount}>{number(drafts)}</span>}
       </button>
     </div>
   );
 }
 
-function Count({ value, more = false }: { value: number | null | undefined; more?: boolean }) {
+function Count({ value }: { value: number | null | undefined }) {
   if (!value) return null;
-  return <span className={classes.viewCount}>{value > 999 ? "999+" : `${value}${more ? "+" : ""}`}</span>;
+  return <span className={classes.viewCount}>{value > 999 ? "999+" : value}</span>;
 }
 
 /** Filters by label and by assignee. */

@@ -20,11 +20,17 @@ from gatepost.api.contract.fields import (
 )
 from gatepost.api.contract.messages import ContactRef, SentBy
 from gatepost.model import ids, times
-from gatepost.model.draft import DraftState
+from gatepost.model.draft import WAITING_MAX, DraftState
 from gatepost.model.person import shown_phone
 from gatepost.store.drafts import DraftRow
 
 _MESSAGE = {"phone": "5511999998888", "body": "Your order is on its way."}
+
+
+class DraftCounts(ApiObject, frozen=True):
+    """How many drafts need a person."""
+
+    waiting: Annotated[int, Meta(description=f"At most {WAITING_MAX:,}.", examples=[3])]
 
 
 class Draft(ApiObject, frozen=True):
