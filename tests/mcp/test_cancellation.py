@@ -24,6 +24,7 @@ SEND = Policy(mode="send", no_crossing=False, unanswered=100, sends_per_conversa
 async def calls_held(gateway: Gateway) -> AsyncIterator[None]:
     """Keep calls from being recorded, so that each one is under way until the end of the block."""
     async with gateway.db.transaction() as conn:
+        await conn.execute("SET LOCAL idle_in_transaction_session_timeout = 0")  # on a slow machine, calls arrive late
         await conn.execute("LOCK TABLE mcp_calls IN EXCLUSIVE MODE")
         yield
 

@@ -5,15 +5,26 @@ from typing import Any
 
 import msgspec
 import pytest
+from mcp.types.version import MODERN_PROTOCOL_VERSIONS
 
+from gatepost.mcp.plain_calls import REVISION
+from gatepost.model.mcp_call import CLIENT_KEY, VERSION_KEY
+from gatepost.store.mcp.calls import list_calls
+from tests.for_each import for_each
 from tests.gateway.checks import check_refused
-from tests.mcp.assistant import ERAS, assistant, mcp_key, write
+from tests.mcp.assistant import ERAS, assistant, channel_of, mcp_key, write
 from tests.mcp.wire import ACCEPT, ENVELOPE, post, rpc
 from tests.running_gateway import Gateway
 
-PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS = -32700, -32600, -32601, -32602
+PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS, MISMATCH = -32700, -32600, -32601, -32602, -32020
+CALL = rpc("tools/call", name="list_labels", arguments={})
 LEGACY = ACCEPT | {"mcp-protocol-version": "2025-06-18"}
 ID = "0" * 32
+
+
+def with_params(**params: Any) -> dict[str, Any]:
+    """Return a call with other parameters."""
+    return CALL | {"params": CALL["params"] | params}
 
 
 def legacy(method: str, **params: Any) -> dict[str, Any]:
@@ -80,6 +91,7 @@ async def test_header_and_body_differ(gateway: Gateway) -> None:
 
 
 async def test_a_plain_call_is_answered_as_the_sdk_does_it(gateway: Gateway) -> None:
+    assert MODERN_PROTOCOL_VERSIONS == (REVISION,)
     key = await mcp_key(gateway)
     for name, more in (
         ("list_labels", {"arguments": {}}),
@@ -93,13 +105,41 @@ async def test_a_plain_call_is_answered_as_the_sdk_does_it(gateway: Gateway) -> 
         assert plain.json() == checked.json(), name
         assert plain.headers.keys() == checked.headers.keys()
         assert plain.json()["result"]["resultType"] == "complete"
-    wrong: Any
-    for wrong in ([], "x", 5):
-        answer = await post(gateway, key, rpc("tools/call", name="list_labels", arguments=wrong))
-        assert answer.json()["error"]["code"] == INVALID_PARAMS, wrong
-    meta = ENVELOPE | {"io.modelcontextprotocol/clientInfo": {"name": 5}}
-    body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "list_labels", "_meta": meta}}
-    assert (await post(gateway, key, body)).json()["error"]["code"] == INVALID_PARAMS
+    calls = await list_calls(gateway.db, channel_of(gateway), before=None, limit=100)
+    assert {(call.client, call.transport) for call in calls} == {("tests 1", "http")}
+
+
+@for_each(
+    ("body", "headers", "status", "code"),
+    [
+        # Not plain, and right.
+        (CALL | {"id": "x"}, {}, 200, None),
+        (CALL, {"mcp-name": "=?base64?bGlzdF9sYWJlbHM=?="}, 200, None),
+        (CALL, {"mcp-param-other": "x"}, 200, None),
+        (CALL, {"accept": "text/html, application/*;q=0.5"}, 200, None),
+        # Wrong.
+        (CALL | {"id": None}, {}, 400, INVALID_REQUEST),
+        (CALL | {"jsonrpc": "1.0"}, {}, 400, INVALID_REQUEST),
+        (CALL, {"accept": "text/html"}, 406, None),
+        (CALL, {"mcp-name": "get_channel"}, 400, MISMATCH),
+        (CALL, {"mcp-method": "tools/list"}, 400, MISMATCH),
+        (with_params(name=5), {"mcp-name": "list_labels"}, 400, None),
+        (with_params(arguments=[]), {}, 400, INVALID_PARAMS),
+        (with_params(arguments="x"), {}, 400, INVALID_PARAMS),
+        (with_params(_meta=None), {}, 400, INVALID_PARAMS),
+        (with_params(_meta=ENVELOPE | {CLIENT_KEY: {"name": 5}}), {}, 400, INVALID_PARAMS),
+        (with_params(_meta={VERSION_KEY: REVISION, CLIENT_KEY: ENVELOPE[CLIENT_KEY]}), {}, 400, INVALID_PARAMS),
+    ],
+)
+async def test_what_is_not_a_plain_call_is_left_to_the_sdk(
+    gateway: Gateway, body: Any, headers: dict[str, str], status: int, code: int | None
+) -> None:
+    answer = await post(gateway, await mcp_key(gateway), body, headers)
+    assert answer.status == status, answer.body
+    if code is not None:
+        assert answer.json()["error"]["code"] == code
+    if status == 200:
+        assert answer.json()["result"]["structuredContent"] == {"labels": []}
 
 
 async def test_an_unknown_revision(gateway: Gateway) -> None:

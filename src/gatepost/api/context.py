@@ -64,7 +64,7 @@ class ApiContext(msgspec.Struct, frozen=True):
     proxies: TrustedProxies
     cookie: SessionCookie
     acceptor: Acceptor
-    mcp: Callable[[Any, Any, Any], Awaitable[None]]  # the ASGI app of the MCP server
+    mcp: Callable[[Any, bytes, Any, Any], Awaitable[None]]  # answers a request to the MCP server whose body was read
     receiver: UpdateReceiver
     vault: Vault
     guard: Guard

@@ -1,12 +1,11 @@
 """`/mcp`: authenticates and checks a request before it reaches the MCP server (`gatepost.mcp`).
 
-Host, Origin ─► method ─► API key with the scope `mcp` ─► size ─► the SDK
+Host, Origin ─► method ─► API key with the scope `mcp` ─► size ─► `gatepost.mcp`
 
 Errors up to there have the shape of all errors of the API. A session is not enough: an assistant has its own key.
 """
 
 import time
-from typing import Any
 from urllib.parse import urlsplit
 
 from gatepost.access.origin import origin_of
@@ -40,7 +39,7 @@ async def serve_mcp(gateway: ApiContext, scope: Scope, receive: Receive, send: S
     scope["state"]["size"] = len(body)
     if time.monotonic() - admitted_at > PROMPT:
         await gateway.gate.check(authorization, SCOPE)
-    await gateway.mcp(scope, _replay(body, receive), send)
+    await gateway.mcp(scope, body, receive, send)
 
 
 def check_host(public_url: str, host: str, origin: str | None) -> None:
@@ -71,13 +70,3 @@ def check_values(body: bytes) -> None:
     """Reject JSON with too many values, by its signs. Those in strings count, too: no call has so many."""
     if sum(map(body.count, (b",", b"[", b"{"))) > VALUES_MAX:
         raise BadRequest(f"The body may have at most {VALUES_MAX:,} commas and brackets.", "malformed_json")
-
-
-def _replay(body: bytes, receive: Receive) -> Receive:
-    """Return a `receive` that gives the body that was read, and then what follows it."""
-    left: list[Any] = [{"type": "http.request", "body": body, "more_body": False}]
-
-    async def replayed() -> Any:
-        return left.pop() if left else await receive()
-
-    return replayed

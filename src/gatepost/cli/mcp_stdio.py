@@ -20,7 +20,7 @@ import msgspec
 
 from gatepost import __version__
 from gatepost.cli.mcp_http import Canceled, Exchange, McpEndpoint, NotConnected, ResponseLost, read_events
-from gatepost.model.mcp_call import REQUEST_MAX
+from gatepost.model.mcp_call import CLIENT_KEY, REQUEST_MAX, VERSION_KEY
 
 AT_ONCE = 256
 _READ_MAX = 8 * REQUEST_MAX  # a longer line is not read to the end, so that its id is not known
@@ -29,8 +29,6 @@ _LAST_ANSWERS = 30.0  # how long to wait for answers after stdin has ended
 # JSON-RPC error codes. The last two are free for implementations.
 PARSE_ERROR, INVALID_REQUEST, UNAVAILABLE, REFUSED = -32700, -32600, -32000, -32003
 
-_VERSION = "io.modelcontextprotocol/protocolVersion"
-_CLIENT = "io.modelcontextprotocol/clientInfo"
 _NAMES = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}  # what Mcp-Name repeats
 _PLAIN = re.compile(r"(?! )[\x20-\x7e]*(?<! )")
 _AGAIN = "Call it again: a call that took effect within the last ten minutes is not executed twice."
@@ -164,7 +162,7 @@ class Relay:
         meta = params["_meta"] if isinstance(params.get("_meta"), dict) else {}
         if method == "initialize":
             self._version = None
-        if client := _client_name(meta.get(_CLIENT) or (method == "initialize" and params.get("clientInfo"))):
+        if client := _client_name(meta.get(CLIENT_KEY) or (method == "initialize" and params.get("clientInfo"))):
             self._client = client
         headers = {
             "Authorization": f"Bearer {self._key}",
@@ -173,7 +171,7 @@ class Relay:
             "User-Agent": self._client,
             "Gatepost-MCP-Transport": "stdio",
         }
-        if isinstance(version := meta.get(_VERSION), str):
+        if isinstance(version := meta.get(VERSION_KEY), str):
             headers |= {"MCP-Protocol-Version": _header(version), "Mcp-Method": _header(method)}
             if isinstance(name := params.get(_NAMES.get(method, "")), str):
                 headers["Mcp-Name"] = _header(name)

@@ -19,11 +19,11 @@ from gatepost.mcp.failures import ToolFailure
 from gatepost.mcp.outside_words import Presented, present
 from gatepost.mcp.registry import Tool
 from gatepost.mcp.resources import read_resource
-from gatepost.mcp.tool_call import Call, Picture
+from gatepost.mcp.tool_call import Call, McpContext, Picture
 from gatepost.mcp.tools import TOOLS
 from gatepost.model import ids
 from gatepost.model.errors import GatepostError, Unavailable
-from gatepost.model.mcp_call import CLIENT_MAX, CallResult, McpCall, short_arguments, storable
+from gatepost.model.mcp_call import CLIENT_MAX, CallResult, McpCall, Transport, short_arguments, storable
 from gatepost.model.mcp_verdict import PolicyRefused
 from gatepost.services.mcp_access import check_reading
 
@@ -41,6 +41,26 @@ class ToolAnswer(msgspec.Struct, frozen=True):
     text: str
     failed: bool = False
     picture: Picture | None = None
+
+
+def new_call(context: McpContext, scope: Any, client: str) -> Call:
+    """Return the call of a request. Its caller was authenticated before."""
+    state, stdio = scope["state"], (b"gatepost-mcp-transport", b"stdio") in scope["headers"]
+    transport: Transport = "stdio" if stdio else "http"
+    return Call(context, state["caller"], context.clock.now(), client, transport, state["size"])
+
+
+def tool_result(answer: ToolAnswer) -> dict[str, Any]:
+    """Return an answer as the result that the protocol defines."""
+    content = [{"type": "text", "text": answer.text}]
+    if answer.picture is not None:
+        content.append({"type": "image", "data": answer.picture.data, "mimeType": answer.picture.mime_type})
+    return {
+        "content": content,
+        "structuredContent": answer.structured,
+        "isError": answer.failed,
+        "resultType": "complete",
+    }
 
 
 def find_tool(name: str) -> Tool | None:

@@ -1,4 +1,4 @@
-"""The server of the official SDK with our tools. Imported by `transport.py` with the first call, in a thread."""
+"""The server of the official SDK with our tools, for all requests that are not plain calls (`plain_calls.py`)."""
 
 import logging
 from collections.abc import AsyncIterator
@@ -9,13 +9,12 @@ from mcp.server.caching import CacheHint
 from mcp.server.lowlevel.server import Server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.shared.exceptions import MCPError
-from mcp.types import INTERNAL_ERROR, INVALID_PARAMS, SERVER_INFO_META_KEY, CallToolRequestParams
-from mcp.types.version import MODERN_PROTOCOL_VERSIONS
+from mcp.types import INTERNAL_ERROR, INVALID_PARAMS, CallToolRequestParams
 
 from gatepost import __version__
-from gatepost.mcp.calls import OTHER, call_resource, call_tool, find_tool
+from gatepost.mcp.calls import OTHER, call_resource, call_tool, find_tool, new_call, tool_result
+from gatepost.mcp.plain_calls import NAME, TITLE
 from gatepost.mcp.prompts import PROMPTS
-from gatepost.mcp.registry import Tool
 from gatepost.mcp.resources import MIME_TYPE, TEMPLATES
 from gatepost.mcp.tool_call import Call, McpContext
 from gatepost.mcp.tools import TOOLS
@@ -30,8 +29,6 @@ INSTRUCTIONS = (
 _LISTED = CacheHint(ttl_ms=3_600_000, scope="public")  # the same for every key
 _PRIVATE = CacheHint(ttl_ms=5_000, scope="private")
 _COMPLETE = {"resultType": "complete"}
-_STDIO = "stdio"
-_PLAIN = frozenset({"name", "arguments", "_meta"})
 _URI_MAX = 200
 
 logging.getLogger("mcp").setLevel(logging.ERROR)  # below, it logs each request, and what clients do wrong
@@ -45,9 +42,9 @@ class SdkServer:
         self._tools = [tool.listed() for tool in TOOLS.values()]
         self._schemas = {tool["name"]: tool["inputSchema"] for tool in self._tools}
         self._server: Server[Any] = Server(
-            "gatepost",
+            NAME,
             version=__version__,
-            title="Gatepost",
+            title=TITLE,
             instructions=INSTRUCTIONS,
             cache_hints={
                 "tools/list": _LISTED,
@@ -66,8 +63,7 @@ class SdkServer:
             on_list_prompts=self._list_prompts,  # type: ignore[arg-type]
             on_get_prompt=self._get_prompt,  # type: ignore[arg-type]
         )
-        self._server_info = {SERVER_INFO_META_KEY: self._server.server_info_stamp}
-        self._server.middleware[:] = [self._answer_call]  # and no tracing
+        self._server.middleware.clear()  # no tracing
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[Any]:
@@ -81,43 +77,12 @@ class SdkServer:
     async def _list_tools(self, _context: Any, _params: Any) -> dict[str, Any]:
         return {"tools": self._tools, **_COMPLETE}
 
-    async def _answer_call(self, ctx: Any, call_next: Any) -> Any:
-        """Answer a plain call of a tool in today's protocol; the SDK handles everything else.
-
-        The SDK would check three times what `call_tool` checks, and copy the answer twice. That costs as much as the
-        rest of a call.
-        """
-        params = ctx.params
-        if (
-            ctx.method != "tools/call"
-            or ctx.protocol_version not in MODERN_PROTOCOL_VERSIONS
-            or ctx.session.client_params is None
-            or not _is_plain(params)
-            or (tool := find_tool(params["name"])) is None
-        ):
-            return await call_next(ctx)
-        answer = await self._run_tool(ctx, tool, params.get("arguments") or {})
-        return {**answer, "_meta": self._server_info}
-
     async def _call_tool(self, context: Any, params: CallToolRequestParams) -> dict[str, Any]:
         tool = find_tool(params.name)
         if tool is None:
             self._context.count(OTHER, "failed")
             raise MCPError(INVALID_PARAMS, f"There is no tool {params.name[:64]!r}. tools/list shows all tools.")
-        return await self._run_tool(context, tool, params.arguments or {})
-
-    async def _run_tool(self, context: Any, tool: Tool, arguments: dict[str, Any]) -> dict[str, Any]:
-        answer = await call_tool(self._call(context), tool, arguments)
-        content = [{"type": "text", "text": answer.text}]
-        if answer.picture is not None:
-            picture = answer.picture
-            content.append({"type": "image", "data": picture.data, "mimeType": picture.mime_type})
-        return {
-            "content": content,
-            "structuredContent": answer.structured,
-            "isError": answer.failed,
-            **_COMPLETE,
-        }
+        return tool_result(await call_tool(self._call(context), tool, params.arguments or {}))
 
     async def _list_resources(self, _context: Any, _params: Any) -> dict[str, Any]:
         """Resources are found by tools: a list of them would contain data of customers."""
@@ -151,27 +116,7 @@ class SdkServer:
         return {"description": prompt.description, "messages": messages, **_COMPLETE}
 
     def _call(self, context: Any) -> Call:
-        """Return a new call. Its caller was authenticated before the request reached the SDK."""
-        request = context.request
-        state = request.scope["state"]
-        return Call(
-            self._context,
-            state["caller"],
-            self._context.clock.now(),
-            client=_client(context),
-            transport="stdio" if request.headers.get("gatepost-mcp-transport") == _STDIO else "http",
-            size=state["size"],
-        )
-
-
-def _is_plain(params: Any) -> bool:
-    """Return whether the parameters of a call are the name of a tool and its arguments, in JSON's types."""
-    return (
-        isinstance(params, dict)
-        and params.keys() <= _PLAIN
-        and isinstance(params.get("name"), str)
-        and isinstance(params.get("arguments"), dict | None)
-    )
+        return new_call(self._context, context.request.scope, _client(context))
 
 
 def _client(context: Any) -> str:

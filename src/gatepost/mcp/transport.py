@@ -1,7 +1,8 @@
-"""The ASGI app behind `/mcp`. It loads the SDK with the first request: that takes a second and 50 MiB.
+"""Answers the requests to `/mcp`, and loads what it needs with the first of them.
 
-first request ─► import in a thread (the event loop goes on) ─► background loop that keeps the SDK running
-all others    ─► wait for it, if needed ─► the SDK
+plain call of a tool ─► `plain_calls.py`, without the SDK
+first other request  ─► import of the SDK in a thread: a second and 50 MiB ─► background loop that keeps it running
+all others           ─► wait for it, if needed ─► the SDK
 """
 
 import asyncio
@@ -21,14 +22,23 @@ class McpServer:
     def __init__(self, context: McpContext, start: StartLoop) -> None:
         self._context = context
         self._start = start
+        self._plain: Any = None  # of `plain_calls.py`
         self._loading: asyncio.Task[Any] | None = None
         self._server: Any = None  # of `sdk_server.py`
         self._app: asyncio.Future[AsgiApp] | None = None
 
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        """Answer a request; `scope["state"]["caller"]` is who sends it."""
-        app = await self._running()
-        await app(scope, receive, send)
+    async def __call__(self, scope: Any, body: bytes, receive: Any, send: Any) -> None:
+        """Answer a request whose body was read; `scope["state"]["caller"]` is who sends it."""
+        if self._plain is None:
+            self._plain = await asyncio.to_thread(_import, "plain_calls", "PlainCalls", self._context)
+        answer = await self._plain.answer(scope, body)
+        if answer is None:
+            app = await self._running()
+            await app(scope, _replay(body, receive), send)
+            return
+        headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(answer))]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send({"type": "http.response.body", "body": answer})
 
     async def _running(self) -> AsgiApp:
         if self._server is None:
@@ -40,7 +50,7 @@ class McpServer:
         return await asyncio.shield(self._app)
 
     async def _load(self) -> None:
-        server = await asyncio.to_thread(_import_server, self._context)
+        server = await asyncio.to_thread(_import, "sdk_server", "SdkServer", self._context)
         self._app = asyncio.get_running_loop().create_future()
         self._server = server
         self._start("MCP server", self._run)
@@ -61,5 +71,15 @@ class McpServer:
                 self._app = asyncio.get_running_loop().create_future()
 
 
-def _import_server(context: McpContext) -> Any:
-    return importlib.import_module("gatepost.mcp.sdk_server").SdkServer(context)
+def _import(module: str, name: str, context: McpContext) -> Any:
+    return getattr(importlib.import_module(f"gatepost.mcp.{module}"), name)(context)
+
+
+def _replay(body: bytes, receive: Any) -> Any:
+    """Return a `receive` that gives the body that was read, and then what follows it."""
+    left: list[Any] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def replayed() -> Any:
+        return left.pop() if left else await receive()
+
+    return replayed
