@@ -50,7 +50,7 @@ from gatepost.inbound.receive import UpdateReceiver
 from gatepost.loop_watchdog import LoopWatchdog
 from gatepost.mcp.tool_call import McpContext
 from gatepost.mcp.transport import McpServer
-from gatepost.metrics import ProcessMetrics
+from gatepost.metrics import CurrentFigures, ProcessMetrics
 from gatepost.metrics_totals import MetricFamily
 from gatepost.model.errors import GatepostError
 from gatepost.network_factory import NetworkFactory
@@ -135,8 +135,16 @@ class Gatepost:
             self._check_link,
             self._metrics.accepted,
             timedelta(hours=settings.mcp.draft_hours),
+            self._metrics.committed,
         )
-        self._receiver = UpdateReceiver(self._receive_db, clock, settings.api.queue, settings.cloud.linger)
+        self._receiver = UpdateReceiver(
+            self._receive_db,
+            clock,
+            settings.api.queue,
+            settings.cloud.linger,
+            self._metrics.received,
+            self._metrics.committed,
+        )
         api, cached = settings.api, settings.security.key_cache_seconds
         rate = RateLimit(api.rate, api.burst, place.rates if place else None)
         self._wrong, self._sign_ins = WrongCredentials(api.wrong_keys, clock), SignInThrottle(clock)
@@ -157,7 +165,7 @@ class Gatepost:
         self._mcp = McpServer(self._mcp_context(), self.supervisor.start)
         self._housekeeper = Housekeeper(settings, self._db, self._objects, clock, self._note_use)
         others, token = place.ask_others if place else None, settings.metrics.token
-        self._figures = MetricsSource(db, clock, self._metrics, self._owned, token, others)
+        self._figures = MetricsSource(db, clock, self._metrics, self._read_current, token, others)
         self._owner: Owner | None = None
         self._workers: ChannelWorkers | None = None
         self.api = create_app(self._gateway(), public_only=role == "worker")
@@ -320,8 +328,19 @@ class Gatepost:
         reader = self._networks.callback_reader(config) if config else None
         return CallbackConfig(channel_id, config.ref, reader) if config and reader else None
 
-    def _owned(self) -> int:
-        return self._owner.owned if self._owner else 0
+    def _read_current(self) -> CurrentFigures:
+        """Return what this process has at the moment, from numbers in memory."""
+        slots = self._api_db.slots
+        mine = CurrentFigures(
+            uncommitted={"accept": self._acceptor.waiting, "receive": self._receiver.waiting},
+            connections=slots.used(),
+            without_connection=slots.waiting(),
+            connection_timeouts=dict(slots.timeouts),
+            connections_most=slots.total,
+        )
+        if self._owner is None or self._workers is None:
+            return mine
+        return self._workers.add_current(msgspec.structs.replace(mine, channels=self._owner.owned))
 
     def _owner_healthy(self) -> bool:
         return self._owner is None or self._owner.healthy

@@ -15,7 +15,7 @@ from gatepost.clock import Clock
 from gatepost.inbound.link_keeper import LinkKeeper
 from gatepost.inbound.media_fetch import MediaFetchContext, MediaFetchTask
 from gatepost.inbound.receive import UpdateReceiver
-from gatepost.metrics import ProcessMetrics
+from gatepost.metrics import CurrentFigures, ProcessMetrics
 from gatepost.model.file import FetchedFile, FetchFailure
 from gatepost.model.number_status import TROUBLE
 from gatepost.model.signing import decode_secret
@@ -29,6 +29,7 @@ from gatepost.outbound.number_limits import NumberLimits
 from gatepost.outbound.send_decision import SendRules
 from gatepost.outbound.send_recorder import SendRecorder
 from gatepost.outbound.sender_state import SenderState
+from gatepost.outbound.senders_now import SendersNow
 from gatepost.owned_channel import OwnedChannel
 from gatepost.services.number_watch import NumberWatch
 from gatepost.services.profile import check_health
@@ -74,7 +75,8 @@ class ChannelWorkers:
         self.keepers: dict[UUID, LinkKeeper] = {}
         db, clock, settings = parts.db, parts.clock, parts.settings
         sending, webhooks, files = settings.sending, settings.webhooks, settings.media
-        self.recorder = SendRecorder(db, clock, sending.linger, parts.metrics.sent)
+        self.recorder = SendRecorder(db, clock, sending.linger, parts.metrics)
+        self.senders = SendersNow()
         self.rules = SendRules(
             sending.in_flight,
             sending.read_ahead,
@@ -97,6 +99,19 @@ class ChannelWorkers:
         )
         self.fetching = MediaFetchContext(
             parts.objects, attempts=files.attempts, timeout=files.timeout, plans=settings.plans, **room
+        )
+
+    def add_current(self, mine: CurrentFigures) -> CurrentFigures:
+        """Add what senders and deliverers have at the moment to the figures of the process."""
+        sending, deliveries = self.senders.total(), self.deliveries
+        return msgspec.structs.replace(
+            mine,
+            queued=sending.queued,
+            oldest=sending.oldest,
+            conversations=sending.conversations,
+            held=sending.held,
+            posting=deliveries.pool.used,
+            uncommitted={**mine.uncommitted, **self.recorder.waiting, "delivery": deliveries.waiting},
         )
 
     async def _fetch_link(self, link: str, most: int, channel_id: UUID) -> FetchedFile | FetchFailure:
@@ -140,6 +155,8 @@ class ChannelWorker:
                 report_connection=self._report_connection,
                 attach=self._attach,
                 forget_media=self._forget_media,
+                metrics=parts.metrics,
+                senders=shared.senders,
                 backoff=Backoff(limited=config.connection == "limited"),
             )
         )

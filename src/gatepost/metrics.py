@@ -4,9 +4,10 @@ Every label has a small, fixed set of values: never an id, a phone number, an ad
 """
 
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate
 
+import msgspec
 from prometheus_client import CollectorRegistry, Info, Metric, ProcessCollector, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 from prometheus_client.registry import Collector
@@ -14,13 +15,17 @@ from prometheus_client.registry import Collector
 OUTCOMES = ("delivered", "retry", "exhausted", "gone")
 STATES = ("active", "paused", "disabled")
 COUNTED = 100_000  # maximum count of waiting deliveries
+UNOWNED = 1_000  # maximum count of channels without an owner
 SENDS = ("sent", "failed", "retry", "expired")
 LOOKUPS = ("found", "failed", "timeout")
 LOOKUP_STATES = ("running", "waiting")
 LEASE_EVENTS = ("taken_over", "renewal_failed", "dropped")
 CLASSES = ("1xx", "2xx", "3xx", "4xx", "5xx")
+UPDATES = ("message", "status", "other")
+STAGES = ("accept", "intent", "result", "receive", "delivery")  # what commits in batches
 _LATENCY = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15)
 _LOOP = (0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
+_COMMIT = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5)
 _LAG = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 3600)
 
 CONTENT_TYPE = "text/plain; version=0.0.4"  # the text format that all Prometheus clients read
@@ -51,22 +56,51 @@ class LabeledCounter:
 
 
 class DurationHistogram:
-    """A histogram of durations in seconds."""
+    """A histogram of durations in seconds, or one for each value of a label."""
 
-    def __init__(self, name: str, words: str, bounds: tuple[float, ...]) -> None:
-        self._name, self._words, self._bounds = name, words, bounds
-        self._counts = [0] * (len(bounds) + 1)
-        self._sum = 0.0
+    def __init__(
+        self, name: str, words: str, bounds: tuple[float, ...], label: str = "", values: Sequence[str] = ("",)
+    ) -> None:
+        self._name, self._words, self._bounds, self._label = name, words, bounds, label
+        self._counts = {value: [0] * (len(bounds) + 1) for value in values}
+        self._sums = dict.fromkeys(values, 0.0)
 
-    def add(self, seconds: float) -> None:
-        self._counts[bisect_left(self._bounds, seconds)] += 1
-        self._sum += seconds
+    def add(self, seconds: float, value: str = "") -> None:
+        self._counts[value][bisect_left(self._bounds, seconds)] += 1
+        self._sums[value] += seconds
 
     def family(self) -> Metric:
         """Return the metric family for Prometheus, with cumulative buckets."""
         names = [*(str(float(bound)) for bound in self._bounds), "+Inf"]
-        buckets = list(zip(names, accumulate(self._counts), strict=True))
-        return HistogramMetricFamily(self._name, self._words, buckets=buckets, sum_value=self._sum)
+        family = HistogramMetricFamily(self._name, self._words, labels=[self._label] if self._label else [])
+        for value, counts in self._counts.items():
+            buckets = list(zip(names, accumulate(counts), strict=True))
+            family.add_metric([value] if self._label else [], buckets, self._sums[value])
+        return family
+
+
+class CurrentFigures(msgspec.Struct, frozen=True):
+    """What a process has at the moment. It is read when somebody asks, from numbers in memory."""
+
+    channels: int = 0  # that it owns
+    queued: int = 0  # messages in the queues of its senders
+    oldest: float = 0.0  # seconds that one of them has waited since it was due
+    conversations: Mapping[str, int] = {}  # that wait, by rule
+    held: Mapping[str, int] = {}  # channels that wait, by rule
+    posting: int = 0  # POSTs to webhook endpoints in flight
+    uncommitted: Mapping[str, int] = {}  # items that wait for a commit, by stage
+    connections: Mapping[str, int] = {}  # to the database that are in use, by use
+    without_connection: Mapping[str, int] = {}  # statements that wait for a connection, by use
+    connection_timeouts: Mapping[str, int] = {}  # since the start, by use
+    connections_most: int = 0
+
+
+class BacklogFigures(msgspec.Struct, frozen=True):
+    """What all gateways of a database have to do, counted up to a limit."""
+
+    retries: int = 0
+    unowned: int = 0  # channels with work and without an owner
+    unowned_seconds: float = 0.0  # how long the first of them has had work
 
 
 class ProcessMetrics(Collector):
@@ -88,11 +122,6 @@ class ProcessMetrics(Collector):
             "Endpoints that this process delivers to, by state.",
             "state",
         ).begin(STATES)
-        self._waiting = LabeledCounter(
-            GaugeMetricFamily,
-            "gatepost_webhook_waiting",
-            f"Deliveries of the whole gateway that wait for another try, counted up to {COUNTED:,}.",
-        ).begin([""])
         self._accepted = LabeledCounter(
             CounterMetricFamily, "gatepost_messages_accepted", "Messages accepted for sending."
         ).begin([""])
@@ -102,9 +131,6 @@ class ProcessMetrics(Collector):
         self._requests = LabeledCounter(
             CounterMetricFamily, "gatepost_requests", "HTTP requests answered, by status.", "status"
         ).begin(CLASSES)
-        self._channels = LabeledCounter(
-            GaugeMetricFamily, "gatepost_channels_owned", "Channels that this process owns."
-        ).begin([""])
         self._loop_lag = DurationHistogram(
             "gatepost_loop_lag_seconds", "How late the event loop ran its heartbeat.", _LOOP
         )
@@ -139,6 +165,22 @@ class ProcessMetrics(Collector):
         self._tools = LabeledCounter(
             CounterMetricFamily, "gatepost_mcp_calls", "Calls of MCP tools, by tool and outcome.", "tool", "outcome"
         )
+        self._commits = DurationHistogram(
+            "gatepost_commit_seconds", "How long a commit of a batch took, by stage.", _COMMIT, "stage", STAGES
+        )
+        self._committed = LabeledCounter(
+            CounterMetricFamily, "gatepost_commit_items", "Items in those commits, by stage.", "stage"
+        ).begin(STAGES)
+        self._send_lag = DurationHistogram(
+            "gatepost_send_lag_seconds", "From the time a message was due until the network had it.", _LAG
+        )
+        self._network = DurationHistogram(
+            "gatepost_network_seconds", "How long a call that sends a message took at the network.", _LATENCY
+        )
+        self._updates = LabeledCounter(
+            CounterMetricFamily, "gatepost_updates", "Updates of networks that were stored, by kind.", "kind"
+        ).begin(UPDATES)
+        self._current, self._backlog = CurrentFigures(), BacklogFigures()
         self.registry = CollectorRegistry()
         self.registry.register(self)
         Info("gatepost_build", "What runs here.", registry=self.registry).info({"version": version, "role": role})
@@ -146,9 +188,9 @@ class ProcessMetrics(Collector):
 
     def collect(self) -> Iterator[Metric]:
         """Yield all metric families."""
-        for figure in (self._attempts, self._latency, self._lag, self._endpoints, self._waiting):
+        for figure in (self._attempts, self._latency, self._lag, self._endpoints):
             yield figure.family()
-        for figure in (self._accepted, self._sends, self._requests, self._channels, self._restarts, self._leases):
+        for figure in (self._accepted, self._sends, self._requests, self._restarts, self._leases):
             yield figure.family()
         for figure in (self._lookups, self._lookups_now, self._tools):
             yield figure.family()
@@ -156,6 +198,9 @@ class ProcessMetrics(Collector):
             yield figure.family()
         for figure in (self._loop_lag, self._longest_lag, self._stalls, self._unindexed):
             yield figure.family()
+        for figure in (self._commits, self._committed, self._send_lag, self._network, self._updates):
+            yield figure.family()
+        yield from _gauges(self._current, self._backlog)
 
     # -- recording ---------------------------------------------------------------------------------------------------
 
@@ -221,14 +266,65 @@ class ProcessMetrics(Collector):
         """Count a problem with a lease: of this process, or of an owner that died."""
         self._leases.of[event] += 1
 
+    def committed(self, stage: str, items: int, seconds: float) -> None:
+        """Record a commit of a batch."""
+        self._commits.add(seconds, stage)
+        self._committed.of[stage] += items
+
+    def send_lag(self, seconds: float) -> None:
+        """Record how long a message took from when it was due until the network had accepted it."""
+        self._send_lag.add(max(0.0, seconds))
+
+    def network_call(self, seconds: float) -> None:
+        """Record how long the network took to answer a send."""
+        self._network.add(seconds)
+
+    def received(self, kind: str, count: int) -> None:
+        """Count updates of networks that are stored."""
+        self._updates.of[kind] += count
+
     # -- reading -----------------------------------------------------------------------------------------------------
 
-    def set_current(self, *, waiting: int | None, channels: int) -> None:
-        """Set the current numbers. None is unknown and keeps the last number."""
-        self._channels.of[""] = channels
-        if waiting is not None:
-            self._waiting.of[""] = waiting
+    def set_current(self, current: CurrentFigures, backlog: BacklogFigures | None = None) -> None:
+        """Set the current numbers. Without those of the database, the last ones remain."""
+        self._current, self._backlog = current, backlog or self._backlog
 
     def show(self) -> bytes:
         """Return all metrics as text."""
         return generate_latest(self.registry)
+
+
+def _gauges(now: CurrentFigures, backlog: BacklogFigures) -> Iterator[Metric]:
+    yield _gauge("gatepost_channels_owned", "Channels that this process owns.", now.channels)
+    yield _gauge("gatepost_send_queue_messages", "Messages in the queues of the senders of this process.", now.queued)
+    yield _gauge("gatepost_send_queue_oldest_seconds", "How long the oldest of them has been due.", now.oldest)
+    yield _by("gatepost_conversations_waiting", "Conversations that wait, by rule.", "rule", now.conversations)
+    yield _by("gatepost_channels_waiting", "Channels that cannot send now, by rule.", "rule", now.held)
+    yield _gauge("gatepost_webhook_posts_now", "POSTs to endpoints in flight.", now.posting)
+    yield _by("gatepost_commit_waiting", "Items that wait for a commit, by stage.", "stage", now.uncommitted)
+    yield _by("gatepost_database_connections", "Connections in use, by use.", "use", now.connections)
+    yield _by("gatepost_database_waiting", "Statements that wait for one, by use.", "use", now.without_connection)
+    yield _gauge("gatepost_database_connections_limit", "Connections that may be in use.", now.connections_most)
+    timeouts = CounterMetricFamily(
+        "gatepost_database_timeouts", "Statements that got no connection in time.", labels=["use"]
+    )
+    for use, count in now.connection_timeouts.items():
+        timeouts.add_metric([use], count)
+    yield timeouts
+    words = f"Deliveries of the whole database that wait for another try, counted up to {COUNTED:,}."
+    yield _gauge("gatepost_webhook_waiting", words, backlog.retries)
+    words = f"Channels of the whole database with work and without an owner, counted up to {UNOWNED:,}."
+    yield _gauge("gatepost_channels_unowned", words, backlog.unowned)
+    words = "How long the first of these channels has had work."
+    yield _gauge("gatepost_channels_unowned_oldest_seconds", words, backlog.unowned_seconds)
+
+
+def _gauge(name: str, words: str, value: float) -> Metric:
+    return GaugeMetricFamily(name, words, value=value)
+
+
+def _by(name: str, words: str, label: str, values: Mapping[str, int]) -> Metric:
+    family = GaugeMetricFamily(name, words, labels=[label])
+    for value, count in values.items():
+        family.add_metric([value], count)
+    return family

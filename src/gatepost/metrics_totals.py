@@ -15,6 +15,9 @@ Rule = Literal["sum", "max", "min", "first"]
 # "first": the value of the process that answers.
 _RULES: dict[str, Rule] = {
     "gatepost_webhook_waiting": "first",  # of the whole database, and outdated in processes that are not asked
+    "gatepost_channels_unowned": "first",
+    "gatepost_channels_unowned_oldest_seconds": "first",
+    "gatepost_send_queue_oldest_seconds": "max",
     "gatepost_loop_lag_longest_seconds": "max",
     "process_max_fds": "max",
     "process_start_time_seconds": "min",

@@ -9,8 +9,10 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from gatepost.clock import MovableClock
-from gatepost.metrics import CLASSES, OUTCOMES, SENDS, STATES, ProcessMetrics
+from gatepost.metrics import CLASSES, OUTCOMES, SENDS, STAGES, STATES, BacklogFigures, CurrentFigures, ProcessMetrics
+from gatepost.outbound.senders_now import SendersNow
 from gatepost.store.deliveries.queue import count_retries
+from gatepost.store.slots import USES, ConnectionSlots
 from gatepost.webhooks.delivery_metrics import DeliveryMetrics
 from tests.conftest import Answer, Receiver
 from tests.for_each import for_each
@@ -61,7 +63,7 @@ def test_the_page_lists_exactly_what_there_is() -> None:
         for name, kind, labels in re.findall(r"^\| `(\w+)` \| (\w+) \|(.*?)\| .* \|$", PAGE.read_text(), re.MULTILINE)
     }
     there: dict[str, tuple[str, dict[str, set[str]]]] = {}
-    for family in ProcessMetrics("1.0", "all").registry.collect():
+    for family in metrics_of_an_idle_process().registry.collect():
         suffix = {"counter": "_total", "info": "_info"}.get(family.type, "")
         labels: dict[str, set[str]] = {}
         for sample in family.samples:
@@ -72,6 +74,21 @@ def test_the_page_lists_exactly_what_there_is() -> None:
     there["gatepost_build_info"] = ("gauge", {"version": set(), "role": set()})
     there["gatepost_mcp_calls_total"] = ("counter", {"tool": set(), "outcome": set()})  # none before the first call
     assert told == there
+
+
+def metrics_of_an_idle_process() -> ProcessMetrics:
+    metrics, sending, slots = ProcessMetrics("1.0", "all"), SendersNow().total(), ConnectionSlots(16)
+    metrics.set_current(
+        CurrentFigures(
+            conversations=sending.conversations,
+            held=sending.held,
+            uncommitted=dict.fromkeys(STAGES, 0),
+            connections=slots.used(),
+            without_connection=slots.waiting(),
+            connection_timeouts=slots.timeouts,
+        )
+    )
+    return metrics
 
 
 def labels_of(cell: str) -> list[tuple[str, str]]:
@@ -121,10 +138,11 @@ def test_a_status_belongs_to_its_class(status: int, kind: str) -> None:
 
 def test_what_could_not_be_learned_stays_as_it_was() -> None:
     metrics = ProcessMetrics()
-    metrics.set_current(waiting=7, channels=2)
-    metrics.set_current(waiting=None, channels=1)
+    metrics.set_current(CurrentFigures(channels=2), BacklogFigures(retries=7, unowned=3))
+    metrics.set_current(CurrentFigures(channels=1))
     found = read(metrics.show())
     assert (found["gatepost_webhook_waiting", ""], found["gatepost_channels_owned", ""]) == (7, 1)
+    assert found["gatepost_channels_unowned", ""] == 3
 
 
 async def test_a_running_gateway_counts(gateway: Gateway, receiver: Receiver) -> None:
@@ -147,6 +165,16 @@ async def test_a_running_gateway_counts(gateway: Gateway, receiver: Receiver) ->
     assert found["gatepost_webhook_attempts_total", "retry"] == 1
     assert found["gatepost_webhook_lag_seconds_count", ""] >= 8
     assert found["gatepost_webhook_latency_seconds_count", ""] >= 8
+    assert found["gatepost_send_lag_seconds_count", ""] == found["gatepost_network_seconds_count", ""] == 2
+    assert 0 < found["gatepost_network_seconds_sum", ""] <= found["gatepost_send_lag_seconds_sum", ""] + 0.002
+    assert found["gatepost_updates_total", "status"] >= 4  # two messages, each delivered and read
+    assert {value for name, value in found if name == "gatepost_commit_waiting"} == set(STAGES)
+    for stage, least in (("accept", 2), ("intent", 2), ("result", 2), ("receive", 1), ("delivery", 8)):
+        assert found["gatepost_commit_items_total", stage] >= least
+        assert found["gatepost_commit_seconds_count", stage] >= 1
+        assert found["gatepost_commit_seconds_sum", stage] > 0
+    assert {value for name, value in found if name == "gatepost_database_connections"} == set(USES)
+    assert found["gatepost_database_connections_limit", ""] == gateway.settings.database.connections
     assert {name for name, _ in found if name.startswith("gatepost_sends")} == {
         "gatepost_sends_total",
     }
@@ -176,6 +204,35 @@ async def test_what_waits_is_counted_but_not_for_each_who_asks(database_url: str
             clock.advance(moved)
             wanted = (await scrape(gateway))["gatepost_webhook_waiting", ""]
             assert wanted == seen
+
+
+async def test_what_waits_to_be_sent_is_shown_by_its_rule(parted_database_url: str) -> None:
+    slow = {"throughput": 1000, "pair_seconds": 600, "pair_burst": 1, "tier": 0, "window": 0}
+    async with running_gateway(parted_database_url, metrics__token=TOKEN) as gateway:
+        channel = await gateway.new_channel(gateway.account_id, "15550002222", "100000000000002", limits=slow)
+        gateway.key = await gateway.new_key(channel.id)
+        for body in ("one", "two", "three"):
+            await gateway.send(phone="5511999998888", body=body)
+
+        async def parked() -> Samples | None:
+            found = await scrape(gateway)
+            return found if found["gatepost_conversations_waiting", "pair_limit"] == 1 else None
+
+        found = await until(parked)
+        assert found["gatepost_send_queue_messages", ""] == 2
+        assert 0 <= found["gatepost_send_queue_oldest_seconds", ""] < 600
+        assert sum(value for (name, _), value in found.items() if name == "gatepost_conversations_waiting") == 1
+
+
+async def test_channels_without_an_owner_are_counted_also_where_nobody_sends(database_url: str) -> None:
+    clock = MovableClock(datetime.now(UTC))
+    async with running_gateway(database_url, clock=clock, role="api", metrics__token=TOKEN) as gateway:
+        assert (await scrape(gateway))["gatepost_channels_unowned", ""] == 0
+        await gateway.send(**TEXT)
+        clock.advance(30)
+        found = await scrape(gateway)
+        assert found["gatepost_channels_unowned", ""] == 1
+        assert found["gatepost_channels_unowned_oldest_seconds", ""] == pytest.approx(30, abs=1)
 
 
 async def test_a_backlog_is_counted_up_to_a_limit(gateway: Gateway) -> None:
@@ -248,7 +305,12 @@ async def test_no_figure_gives_anybody_away(gateway: Gateway, receiver: Receiver
     for word in ("canary", "5511999998888", "15550001111", "whsec", "gpk_", "127.0.0.1", "app-secret", "verify"):
         assert word not in text
     labels = re.findall(r'(\w+)="', text)
-    assert set(labels) == {"outcome", "state", "result", "status", "event", "le", "version", "role"}
+    assert set(labels) == {"outcome", "state", "result", "status", "event", "le", "version", "role"} | {
+        "rule",
+        "stage",
+        "use",
+        "kind",
+    }
 
 
 async def test_it_is_no_part_of_the_reference(gateway: Gateway) -> None:

@@ -1,5 +1,6 @@
 """The queue against a model of it: order per recipient, one place at a time, chat before bulk, and nothing lost."""
 
+from collections import Counter
 from datetime import UTC, datetime
 from uuid import UUID
 
@@ -120,6 +121,12 @@ class Traffic(RuleBasedStateMachine):
         for recipient, message in self.queue.waiting_for_tier():
             assert message is self.story[message.phone].first()
             self.queue.enqueue(recipient, self.now)
+
+    @invariant()
+    def what_waits_is_counted_by_its_rule(self) -> None:
+        recipients = {id(one): one for one in self.queue._recipients.values()}.values()
+        rules = [one.causes.now.rule for one in recipients if one.causes.now]
+        assert {rule: count for rule, count in self.queue.waiting.items() if count} == dict(Counter(rules))
 
     @invariant()
     def counts_agree(self) -> None:

@@ -18,7 +18,7 @@ from gatepost.access.shared_dues import SharedDues
 from gatepost.access.sliding_limit import SlidingLimit
 from gatepost.app import ProcessPlace
 from gatepost.clock import MovableClock
-from gatepost.metrics import ProcessMetrics
+from gatepost.metrics import BacklogFigures, CurrentFigures, ProcessMetrics
 from gatepost.metrics_totals import MetricFamily, add_up, as_text, lasting, read_metrics
 from gatepost.model.account import Principal
 from gatepost.model.errors import LimitReached
@@ -192,7 +192,11 @@ def metrics_of(accepted: int, channels: int, lag: float, *, serving: bool = True
     metrics = ProcessMetrics("1.0", "all", serving=serving)
     metrics.accepted(accepted)
     metrics.loop_lag(lag, stalled=False)
-    metrics.set_current(waiting=channels * 100, channels=channels)
+    now = CurrentFigures(
+        channels, queued=channels, oldest=lag, held={"hold": channels}, connection_timeouts={"api": accepted}
+    )
+    metrics.set_current(now, BacklogFigures(channels * 100, channels, lag))
+    metrics.committed("accept", accepted, lag)
     return read_metrics(metrics.registry)
 
 
@@ -207,6 +211,12 @@ def test_metrics_of_processes_are_added_up() -> None:
     assert total["gatepost_channels_owned"] == 3
     assert total["gatepost_processes"] == 2
     assert total["gatepost_webhook_waiting"] == 100  # of the first one
+    assert (total["gatepost_channels_unowned"], total["gatepost_channels_unowned_oldest_seconds"]) == (1, 0.2)
+    assert total["gatepost_send_queue_messages"] == total["gatepost_channels_waitinghold"] == 3
+    assert total["gatepost_send_queue_oldest_seconds"] == 0.2  # not that of a process that has ended
+    assert total["gatepost_database_timeouts_totalapi"] == total["gatepost_commit_items_totalaccept"] == 111
+    assert total["gatepost_commit_seconds_countaccept"] == total["gatepost_commit_seconds_bucketaccept+Inf"] == 3
+    assert total["gatepost_commit_seconds_bucketaccept0.25"] == 2
     assert total["gatepost_loop_lag_longest_seconds"] == 9.0
     assert total["gatepost_loop_lag_seconds_bucket0.025"] == 1
     assert total["gatepost_loop_lag_seconds_bucket+Inf"] == total["gatepost_loop_lag_seconds_count"] == 3

@@ -7,11 +7,12 @@ import contextlib
 from collections.abc import Awaitable, Callable
 
 from gatepost.clock import Clock
-from gatepost.metrics import COUNTED, ProcessMetrics
+from gatepost.metrics import COUNTED, UNOWNED, BacklogFigures, CurrentFigures, ProcessMetrics
 from gatepost.metrics_totals import MetricFamily, add_up, as_text, read_metrics
 from gatepost.model.errors import GatepostError
 from gatepost.store.deliveries.queue import count_retries
 from gatepost.store.pool import Database
+from gatepost.store.unowned import count_unowned
 
 COUNT_EVERY = 10.0  # minimum seconds between queries
 
@@ -26,7 +27,7 @@ class MetricsSource:
         db: Database,
         clock: Clock,
         metrics: ProcessMetrics,
-        owned: Callable[[], int],
+        read_current: Callable[[], CurrentFigures],
         token: str,
         ask_others: AskOthers | None = None,
     ) -> None:
@@ -34,18 +35,18 @@ class MetricsSource:
         self.token = token
         self._db = db
         self._clock = clock
-        self._owned = owned
+        self._read_current = read_current
         self._ask_others = ask_others
         self._counted_at = float("-inf")
 
     async def show(self) -> bytes:
         """Return all metrics as text. If the database is unavailable, its last numbers are used."""
-        now, waiting = self._clock.monotonic(), None
+        now, backlog = self._clock.monotonic(), None
         if now >= self._counted_at + COUNT_EVERY:
             self._counted_at = now
             with contextlib.suppress(GatepostError):
-                waiting = await count_retries(self._db, COUNTED)
-        self.metrics.set_current(waiting=waiting, channels=self._owned())
+                backlog = await self._count_backlog()
+        self.metrics.set_current(self._read_current(), backlog)
         if self._ask_others is None:
             return self.metrics.show()
         own = read_metrics(self.metrics.registry)
@@ -53,5 +54,9 @@ class MetricsSource:
 
     def measure(self) -> list[MetricFamily]:
         """Return the metrics of this process, with the last numbers of the database."""
-        self.metrics.set_current(waiting=None, channels=self._owned())
+        self.metrics.set_current(self._read_current())
         return read_metrics(self.metrics.registry)
+
+    async def _count_backlog(self) -> BacklogFigures:
+        unowned = await count_unowned(self._db, self._clock.now(), UNOWNED)
+        return BacklogFigures(await count_retries(self._db, COUNTED), unowned.count, unowned.seconds)

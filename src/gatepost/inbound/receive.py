@@ -1,6 +1,6 @@
 """Receives the updates of networks: they are stored as rows and events, once, before the network gets its answer."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -14,7 +14,7 @@ from gatepost.model import ids
 from gatepost.model.event import ChannelRef
 from gatepost.model.message import State
 from gatepost.networks.base import Incoming, NetworkError, RemoteMedia, StatusUpdate, Update
-from gatepost.store.batch import Batch
+from gatepost.store.batch import Batch, NoteCommit, note_nothing
 from gatepost.store.messages.incoming import IncomingFileRow, IncomingMessage
 from gatepost.store.messages.receive import ReportBatch, StatusReport, receive_together, receive_updates
 from gatepost.store.pool import UNFIT, Database
@@ -40,9 +40,18 @@ class _UpdateBatch(msgspec.Struct, frozen=True):
 class UpdateReceiver:
     """Receives the updates of all networks."""
 
-    def __init__(self, db: Database, clock: Clock, queue: int, linger: float) -> None:
+    def __init__(
+        self,
+        db: Database,
+        clock: Clock,
+        queue: int,
+        linger: float,
+        count: Callable[[str, int], None] = lambda _, __: None,
+        note_commit: NoteCommit = note_nothing,
+    ) -> None:
         self._db = db
         self._clock = clock
+        self._count = count
         self._batch: Batch[UUID, _UpdateBatch, None] = Batch(
             self._write,
             size=BATCH,
@@ -51,7 +60,14 @@ class UpdateReceiver:
             weigh=_weigh_batch,
             together=self._write_together,
             keys=_CHANNELS,
+            stage="receive",
+            note=note_commit,
         )
+
+    @property
+    def waiting(self) -> int:
+        """How many reports wait for their commit."""
+        return self._batch.waiting
 
     async def receive(self, channel_id: UUID, channel: ChannelRef, updates: Sequence[Update]) -> None:
         """Receive the updates of one report; returns once they are durable.
@@ -64,6 +80,7 @@ class UpdateReceiver:
     async def _receive(self, channel_id: UUID, channel: ChannelRef, updates: Sequence[Update]) -> None:
         try:
             await self._batch.put(channel_id, _UpdateBatch(channel, updates))
+            self._count_stored(channel, updates)
         except UNFIT as error:
             if len(updates) == 1:
                 why = f"{type(error).__name__}: {ascii(str(error))[:200]}"
@@ -72,6 +89,15 @@ class UpdateReceiver:
             half = len(updates) // 2
             await self._receive(channel_id, channel, updates[:half])
             await self._receive(channel_id, channel, updates[half:])
+
+    def _count_stored(self, channel: ChannelRef, updates: Sequence[Update]) -> None:
+        found = [update for update in updates if isinstance(update, StatusUpdate)]
+        for status in found:
+            _log_status(channel, status)
+        statuses = len(found)
+        messages = sum(isinstance(update, Incoming) for update in updates)
+        for kind, count in (("status", statuses), ("message", messages), ("other", len(updates) - statuses - messages)):
+            self._count(kind, count)
 
     async def drain(self) -> None:
         await self._batch.drain()
@@ -88,6 +114,15 @@ class UpdateReceiver:
         reports = {id_: (batches[-1].channel, _reports(batches, now)) for id_, batches in several.items()}
         written = await receive_together(self._db, reports, now)
         return {channel_id: [None] * len(several[channel_id]) for channel_id in written}
+
+
+def _log_status(channel: ChannelRef, status: StatusUpdate) -> None:
+    """Log the outcome of a message. The network may report it again, and then it is logged again."""
+    message = ids.message_id(status.message_id) if status.message_id else None
+    if status.error is not None:
+        log.info("message failed", channel=channel.id, message=message, code=status.error.code)
+    elif status.status in _STATES:
+        log.debug("message " + status.status, channel=channel.id, message=message)
 
 
 def _reports(batches: Sequence[_UpdateBatch], now: datetime) -> ReportBatch:

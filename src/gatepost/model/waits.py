@@ -37,6 +37,8 @@ _AHEAD = {
     SENDING: "A message ahead of it in the conversation is being sent",
 }
 RULES = tuple(sorted(_WORDS))
+CONVERSATION_RULES = (RETRY, UNKNOWN, SENDING, PAIR, TIER, WARM_UP, NEW)  # why a sender leaves out a conversation...
+CHANNEL_RULES = (NOT_CONNECTED, HOLD, THROUGHPUT)  # ...or starts nothing at all
 
 
 class Wait(msgspec.Struct, frozen=True):

@@ -2,6 +2,7 @@
 
 import asyncio
 import hashlib
+import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from uuid import UUID
@@ -18,7 +19,7 @@ from gatepost.model.message import check_send
 from gatepost.model.send_request import SendRequest
 from gatepost.networks.kinds import NETWORK_KINDS
 from gatepost.outbound.send_answer import send_answer
-from gatepost.store.batch import Batch
+from gatepost.store.batch import Batch, NoteCommit, note_nothing
 from gatepost.store.idempotency import IdempotencyKey, check_items, nth
 from gatepost.store.mcp.calls import CallRecord, insert_calls
 from gatepost.store.mcp.judge import AssistantPart, AssistantSend, AssistantSends, LinksUnchecked, sent_answer
@@ -71,6 +72,7 @@ class Acceptor:
         check_link: Callable[[str], Awaitable[None]],
         count: Callable[[int], None] = lambda _: None,
         draft_life: timedelta = DRAFT_LIFE,
+        note_commit: NoteCommit = note_nothing,
     ) -> None:
         self._db = db
         self._check_link = check_link
@@ -78,8 +80,9 @@ class Acceptor:
         self._plans = plans
         self._count = count
         self.draft_life = draft_life
+        self._note_commit = note_commit
         self._batch: Batch[UUID, Submission, AcceptResult] = Batch(
-            self._write, limit=queue, weigh=_weigh, together=self._write_together
+            self._write, limit=queue, weigh=_weigh, together=self._write_together, stage="accept", note=note_commit
         )
         self._plain: Batch[UUID, Submission, AcceptResult] = Batch(
             self._write_plain,
@@ -88,10 +91,12 @@ class Acceptor:
             together=self._write_plain_together,
             keys=_CHANNELS,
             patience=_PATIENCE,
+            stage="accept",
+            note=note_commit,
         )
         self._recent = RecentRecipients()
         self._assistants: Batch[UUID, tuple[Submission, AssistantPart], AcceptResult] = Batch(
-            self._write_for_assistants, limit=queue
+            self._write_for_assistants, limit=queue, stage="accept", note=note_commit
         )
 
     async def accept(self, caller: Caller, request: SendRequest, key: IdempotencyKey | None = None) -> AcceptResult:
@@ -155,7 +160,7 @@ class Acceptor:
             if i % _TURN == 0:
                 await asyncio.sleep(0)
         good = [submission for submission in prepared if isinstance(submission, Submission)]
-        outcomes = iter(await self._write(caller.channel_id, good, batch_id) if good else ())
+        outcomes = iter(await self._write_measured(caller.channel_id, good, batch_id) if good else ())
         return [next(outcomes) if isinstance(one, Submission) else one for one in prepared]
 
     async def _try_prepare(
@@ -206,6 +211,14 @@ class Acceptor:
     ) -> list[Outcome]:
         outcomes = await accept_messages(self._db, channel_id, submissions, self._clock.now(), batch_id)
         self._note(channel_id, outcomes)
+        return outcomes
+
+    async def _write_measured(
+        self, channel_id: UUID, submissions: Sequence[Submission], batch_id: UUID | None
+    ) -> list[Outcome]:
+        began = time.perf_counter()
+        outcomes = await self._write(channel_id, submissions, batch_id)
+        self._note_commit("accept", len(submissions), time.perf_counter() - began)
         return outcomes
 
     async def _write_plain(self, channel_id: UUID, submissions: Sequence[Submission]) -> list[PlainOutcome]:

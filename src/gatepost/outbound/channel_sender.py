@@ -31,6 +31,7 @@ from gatepost.outbound.queue_reader import QueueReader
 from gatepost.outbound.send_attempt import SendAttempt
 from gatepost.outbound.send_decision import FinalResult
 from gatepost.outbound.sender_state import TICK, SenderState
+from gatepost.outbound.senders_now import SenderFigures
 from gatepost.outbound.wait_history import WaitCause, WaitCauses, waits_of
 from gatepost.store.channel_head import StaleOwner
 from gatepost.store.channels import find_open_conversations
@@ -112,6 +113,21 @@ class ChannelSender(ChannelTask):
         left = SUSPECT_SECONDS - (self._clock.now() - at).total_seconds()
         if left > 0 and self._backoff.suspect(trouble["because"], self._clock.monotonic(), left):
             await self._state.report_connection("limited", trouble["because"], False)
+
+    async def run(self) -> None:
+        self._state.senders.add(self)
+        try:
+            await super().run()
+        finally:
+            self._state.senders.discard(self)
+
+    @property
+    def load(self) -> SenderFigures:
+        """What waits in its queue now."""
+        first, held = self._queue.first, self._causes.now
+        due = first and max(first.created_at, first.send_at or first.created_at)
+        seconds = (self._clock.now() - due).total_seconds() if due else 0.0
+        return SenderFigures(len(self._queue), seconds, self._queue.waiting, held.rule if held else None)
 
     @property
     def idle(self) -> bool:

@@ -31,7 +31,7 @@ class QueuedRecipient:
 
     __slots__ = ("bulk", "burst_started", "causes", "chat", "in_flight", "names", "pair_due", "place", "refusals")
 
-    def __init__(self) -> None:
+    def __init__(self, waiting: dict[str, int] | None = None) -> None:
         self.names: set[Name] = set()
         self.chat: deque[QueuedMessage] = deque()
         self.bulk: deque[QueuedMessage] = deque()
@@ -40,7 +40,7 @@ class QueuedRecipient:
         self.burst_started = 0.0
         self.pair_due = 0.0
         self.refusals = 0
-        self.causes = WaitCauses()
+        self.causes = WaitCauses(waiting)
 
     def note_opened(self, at: datetime) -> None:
         """The conversation is open now: the other messages to this person do not open it."""
@@ -84,6 +84,7 @@ class SendQueue:
         self._ticket = 0
         self._messages: dict[UUID, QueuedMessage] = {}
         self.bulk_count = 0
+        self.waiting = dict.fromkeys(waits.CONVERSATION_RULES, 0)  # recipients that wait, by rule
 
     def __len__(self) -> int:
         return len(self._messages)
@@ -94,6 +95,11 @@ class SendQueue:
     @property
     def chat_count(self) -> int:
         return len(self._messages) - self.bulk_count
+
+    @property
+    def first(self) -> QueuedMessage | None:
+        """The message that has been in the queue for the longest time."""
+        return next(iter(self._messages.values()), None)
 
     def messages(self) -> Iterator[QueuedMessage]:
         return iter(self._messages.values())
@@ -120,7 +126,7 @@ class SendQueue:
 
     def _find(self, message: QueuedMessage, now: float) -> QueuedRecipient:
         """Finds the recipient by number or by contact, and merges the two if they differ."""
-        recipient = self._recipients.get(message.phone) or QueuedRecipient()
+        recipient = self._recipients.get(message.phone) or QueuedRecipient(self.waiting)
         other = self._recipients.get(message.contact_id, recipient)
         recipient.names |= {message.phone, message.contact_id}
         if other is not recipient:

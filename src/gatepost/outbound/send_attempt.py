@@ -6,12 +6,14 @@ intent committed ─► files attached ─► network ─► decision ─► Fin
 """
 
 import random
+import time
 from datetime import datetime, timedelta
 
 import msgspec
 import structlog
 
 from gatepost.background import retry_until_available
+from gatepost.model import ids
 from gatepost.model.errors import Unavailable
 from gatepost.model.message import State
 from gatepost.networks.base import (
@@ -94,7 +96,9 @@ class SendAttempt:
             left = await self._state.calls.acquire()
             if not self._alive():  # the files, or the throttle, may have taken long
                 raise StaleOwner
+            began = time.perf_counter()
             receipt = await network.send(_outgoing(message, media))
+            self._state.metrics.network_call(time.perf_counter() - began)
             self._state.calls.note_answer(left, self._clock.monotonic())
             return await self._with_lost_media(receipt, media)
         except StaleOwner:
@@ -196,9 +200,23 @@ class SendAttempt:
         self._queue.forget(message, self._clock.monotonic())
 
     async def _commit(self, result: SendResult) -> State:
-        return await retry_until_available(
+        state = await retry_until_available(
             lambda: self._recorder.finish(self._lease, self._channel, result), self._alive, ended=StaleOwner
         )
+        _log_outcome(self._channel.id, result)
+        return state
+
+
+def _log_outcome(channel_id: str, result: SendResult) -> None:
+    """Log how an attempt ended. Of an error only its code: the network's words may contain a number or a text."""
+    fields = {"channel": channel_id, "message": ids.message_id(result.message_id), "attempt": result.attempt}
+    code = result.error.get("code") if result.error else None
+    if result.state is State.SENT:
+        log.debug("message sent", **fields)
+    elif result.state is State.QUEUED:
+        log.info("message is tried again", **fields, code=code, at=result.next_at and result.next_at.isoformat())
+    else:
+        log.info("message expired" if result.state is State.EXPIRED else "message failed", **fields, code=code)
 
 
 def _opened_none(receipt: Receipt) -> bool:

@@ -1,13 +1,15 @@
 """The two commits of a send, shared by all senders of a process: the intent before, the result after."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from uuid import UUID
 
 import msgspec
 
 from gatepost.clock import Clock
+from gatepost.model import ids
 from gatepost.model.event import ChannelRef
 from gatepost.model.message import State
+from gatepost.outbound.send_metrics import NO_METRICS, SendMetrics
 from gatepost.store.batch import Batch
 from gatepost.store.channel_head import Lease, save_pace, save_paces
 from gatepost.store.messages.intents import Intent, IntentResult, mark_sending, mark_sending_together
@@ -31,13 +33,18 @@ class SendRecorder:
         db: Database,
         clock: Clock,
         linger: float,
-        count: Callable[[str], None] = lambda _: None,
+        metrics: SendMetrics = NO_METRICS,
     ) -> None:
         self.db = db
         self._clock = clock
-        self._count = count
+        self._metrics = metrics
         self._intents: Batch[Lease, Intent, IntentResult] = Batch(
-            self._write_intents, limit=_NO_LIMIT, together=self._write_intents_together, keys=_CHANNELS
+            self._write_intents,
+            limit=_NO_LIMIT,
+            together=self._write_intents_together,
+            keys=_CHANNELS,
+            stage="intent",
+            note=metrics.committed,
         )
         self._results: Batch[Lease, FinishedSend, State] = Batch(
             self._write_results,
@@ -45,6 +52,8 @@ class SendRecorder:
             linger=linger,
             together=self._write_results_together,
             keys=_CHANNELS,
+            stage="result",
+            note=metrics.committed,
         )
 
         self._paces: Batch[Lease, tuple[UUID, str], None] = Batch(
@@ -54,6 +63,11 @@ class SendRecorder:
             together=self._write_paces_together,
             keys=_CHANNELS,
         )
+
+    @property
+    def waiting(self) -> dict[str, int]:
+        """How many intents and results wait for their commit."""
+        return {"intent": self._intents.waiting, "result": self._results.waiting}
 
     async def save_pace(self, lease: Lease, floor: UUID, pace: str) -> None:
         """Saves how far sending has come and what limits it."""
@@ -103,5 +117,9 @@ class SendRecorder:
         return {lease: [None] * len(batches[lease]) for lease in saved}
 
     def _count_results(self, results: Sequence[SendResult]) -> None:
+        now = ids.milliseconds(self._clock.now())
         for result in results:
-            self._count(_RESULTS.get(result.state, "failed"))
+            self._metrics.sent(_RESULTS.get(result.state, "failed"))
+            if result.state is State.SENT:
+                due = ids.milliseconds(result.send_at) if result.send_at else ids.milliseconds_of(result.message_id)
+                self._metrics.send_lag((now - due) / 1000)

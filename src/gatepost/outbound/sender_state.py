@@ -11,7 +11,9 @@ from gatepost.outbound.backoff import Backoff
 from gatepost.outbound.number_limits import NumberLimits
 from gatepost.outbound.queue import SendQueue
 from gatepost.outbound.send_decision import SendRules
+from gatepost.outbound.send_metrics import NO_METRICS, SendMetrics
 from gatepost.outbound.send_recorder import SendRecorder
+from gatepost.outbound.senders_now import SendersNow
 from gatepost.outbound.throttle import Throttle
 
 TICK = 0.5  # seconds between looks at waiting messages: lost answers, opened windows, expired messages
@@ -45,6 +47,8 @@ class SenderState:
     report_connection: ReportConnection = report_nothing
     attach: Attach = attach_nothing
     forget_media: ForgetMedia = forget_nothing
+    metrics: SendMetrics = NO_METRICS
+    senders: SendersNow = field(default_factory=SendersNow)  # to which this one belongs while it runs
     backoff: Backoff = field(default_factory=Backoff)
     queue: SendQueue = field(default_factory=SendQueue)
     opened: deque[datetime] = field(default_factory=deque)  # when conversations were opened, within the last day

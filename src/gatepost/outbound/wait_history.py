@@ -46,10 +46,12 @@ class WaitCause(msgspec.Struct, frozen=True):
 class WaitCauses:
     """The causes of one conversation, or of one channel: the current one and earlier ones."""
 
-    __slots__ = ("_past", "now")
+    __slots__ = ("_counts", "_past", "now")
 
-    def __init__(self) -> None:
+    def __init__(self, counts: dict[str, int] | None = None) -> None:
+        """With `counts`, the current cause is counted there by its rule."""
         self.now: WaitCause | None = None
+        self._counts = counts
         self._past: list[tuple[WaitCause, float]] = []
 
     def begin(self, cause: WaitCause | None) -> None:
@@ -60,16 +62,25 @@ class WaitCauses:
         if self._past and cause.same_as(self._past[-1][0]) and cause.since - self._past[-1][1] < NOTED:
             cause = self._past.pop()[0]
         self.now = cause
+        if self._counts is not None:
+            self._counts[cause.rule] += 1
 
     def end(self, now: float) -> None:
         """Ends the current cause."""
-        if self.now is not None and now - self.now.since >= NOTED:
+        if self.now is None:
+            return
+        if self._counts is not None:
+            self._counts[self.now.rule] -= 1
+        if now - self.now.since >= NOTED:
             self._past.append((self.now, now))
             del self._past[:-_KEPT]
         self.now = None
 
     def merge(self, other: "WaitCauses") -> None:
-        """Takes over the causes of a conversation that was merged into this one."""
+        """Takes over the causes of a conversation that was merged into this one, and keeps its own current one."""
+        if other.now is not None and other._counts is not None:
+            other._counts[other.now.rule] -= 1
+        other.now = None
         self._past = sorted([*self._past, *other._past], key=lambda past: past[1])[-_KEPT:]
 
     def forget(self) -> None:

@@ -11,6 +11,7 @@ lock. A batch that fails as a whole is halved until the failing item is alone. N
 """
 
 import asyncio
+import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
 from functools import partial
@@ -28,8 +29,13 @@ Write = Callable[[K, Sequence[T]], Awaitable[Sequence[R | Exception]]]
 # others that are missing, and then alone.
 WriteTogether = Callable[[Mapping[K, Sequence[T]]], Awaitable[Mapping[K, Sequence[R | Exception]]]]
 Entries = list[tuple[T, "asyncio.Future[R]"]]
+NoteCommit = Callable[[str, int, float], None]  # stage, items, seconds
 
 TOGETHER = 16  # most keys in one transaction
+
+
+def note_nothing(_stage: str, _items: int, _seconds: float) -> None:
+    """Measure no commits."""
 
 
 class Batch(Generic[K, T, R]):
@@ -47,6 +53,8 @@ class Batch(Generic[K, T, R]):
         together: WriteTogether[K, T, R] | None = None,
         keys: int = TOGETHER,
         patience: float = 0.0,
+        stage: str = "",
+        note: NoteCommit = note_nothing,
     ) -> None:
         self._write = write
         self._together = together
@@ -60,6 +68,7 @@ class Batch(Generic[K, T, R]):
         self._ready: deque[K] = deque()
         self._alone: set[K] = set()  # keys whose next batch is written alone
         self._running: set[asyncio.Task[None]] = set()
+        self._stage, self._note = stage, note  # how its commits are measured
         self._patience = patience  # seconds after which another worker starts
         self._timer: asyncio.TimerHandle | None = None
         self._open = 0  # workers that still take keys; a task is in `_running` for a moment longer
@@ -190,6 +199,7 @@ class Batch(Generic[K, T, R]):
     async def _write_together(self, taken: "dict[K, Entries[T, R]]") -> "dict[K, Entries[T, R]]":
         """Write the batches of several keys at once. Return those that are not written yet."""
         assert self._together
+        began = time.perf_counter()
         try:
             written = await self._together({key: [item for item, _ in entries] for key, entries in taken.items()})
         except GatepostError as error:  # the database is unavailable: true for every item
@@ -202,6 +212,7 @@ class Batch(Generic[K, T, R]):
             raise
         except Exception:  # one item fails for all; written alone, it fails for its own key only
             return taken
+        self._note(self._stage, sum(len(taken[key]) for key in written), time.perf_counter() - began)
         for key, results in written.items():
             _settle_results(taken[key], results)
         return {key: entries for key, entries in taken.items() if key not in written}
@@ -218,6 +229,7 @@ class Batch(Generic[K, T, R]):
         return len(queue)
 
     async def _write_all(self, key: K, entries: list[tuple[T, "asyncio.Future[R]"]]) -> None:
+        began = time.perf_counter()
         try:
             results = await self._write(key, [item for item, _ in entries])
         except GatepostError as error:  # the database is unavailable: true for every item
@@ -233,6 +245,7 @@ class Batch(Generic[K, T, R]):
             await self._write_all(key, entries[:half])
             await self._write_all(key, entries[half:])
         else:
+            self._note(self._stage, len(entries), time.perf_counter() - began)
             _settle_results(entries, results)
 
 

@@ -72,17 +72,17 @@ class Database:
     ) -> None:
         self._pool = pool
         self._kept = kept or KeptConnections(pool)
-        self._slots = slots or ConnectionSlots(pool.get_max_size())
+        self.slots = slots or ConnectionSlots(pool.get_max_size())
         self._use = use
         self._listener = listener
 
     def reserved(self, use: Use) -> "Database":
         """Return the same pool with the connections that are reserved for this use."""
-        return Database(self._pool, self._slots, use, self._listener, self._kept)
+        return Database(self._pool, self.slots, use, self._listener, self._kept)
 
     def notifying(self, listener: CommitListener) -> "Database":
         """Return the same pool with a listener that is called for every channel that is changed through it."""
-        return Database(self._pool, self._slots, self._use, listener, self._kept)
+        return Database(self._pool, self.slots, self._use, listener, self._kept)
 
     def notify(self, channel_id: UUID, *, sending: bool = True, tasks: bool = True) -> None:
         """Report a committed change of a channel. `connection` and `transaction` do it with `wakes`."""
@@ -139,13 +139,13 @@ class Database:
                 raise database_unavailable() from error
             raise
         finally:
-            self._slots.release(self._use)
+            self.slots.release(self._use)
         if wakes is not None:
             self.notify(wakes, sending=sending)
 
     async def _take_slot(self) -> None:
         try:
-            await self._slots.acquire(self._use, _PATIENCE)
+            await self.slots.acquire(self._use, _PATIENCE)
         except TimeoutError:
             raise Unavailable("All database connections are in use. Try again shortly.", retry_after=1) from None
 

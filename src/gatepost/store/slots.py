@@ -17,9 +17,10 @@ import contextlib
 import itertools
 from collections import deque
 from collections.abc import Mapping
-from typing import Literal
+from typing import Literal, get_args
 
 Use = Literal["api", "accept", "receive", "own", "work"]
+USES: tuple[Use, ...] = get_args(Use)
 _Turn = tuple[int, asyncio.Future[bool]]  # its number, and whether a slot was granted: not if it took too long
 _SMALL: Mapping[Use, int] = {"own": 1, "accept": 1, "receive": 1}
 _USUAL: Mapping[Use, int] = {"own": 2, "accept": 2, "receive": 1, "work": 2, "api": 1}
@@ -36,7 +37,8 @@ class ConnectionSlots:
     """Grants slots, first come, first served among the uses that may have one."""
 
     def __init__(self, total: int) -> None:
-        self._total = total
+        self.total = total
+        self.timeouts: dict[str, int] = dict.fromkeys(USES, 0)
         self._reserved = reserves(total)
         self._used: dict[Use, int] = {}
         self._waiting: dict[Use, deque[_Turn]] = {}
@@ -65,6 +67,7 @@ class ConnectionSlots:
             timer.cancel()
         if not granted:
             self._leave(queue, turn)
+            self.timeouts[use] += 1
             raise TimeoutError
 
     def release(self, use: Use) -> None:
@@ -79,13 +82,21 @@ class ConnectionSlots:
                 self._waiting[one].popleft()[1].set_result(True)
                 return  # one was given back: no more than one can be granted
 
+    def used(self) -> dict[str, int]:
+        """Return how many slots each use has."""
+        return {use: self._used.get(use, 0) for use in USES}
+
+    def waiting(self) -> dict[str, int]:
+        """Return how many wait for a slot, by use."""
+        return {use: sum(not turn[1].done() for turn in self._waiting.get(use, ())) for use in USES}
+
     def _leave(self, queue: "deque[_Turn]", turn: "_Turn") -> None:
         with contextlib.suppress(ValueError):  # `release` may have removed it
             queue.remove(turn)
 
     def _grant(self, use: Use) -> bool:
         used = self._used.get(use, 0)
-        if used >= self._reserved.get(use, 0) and self._bound() >= self._total:
+        if used >= self._reserved.get(use, 0) and self._bound() >= self.total:
             return False
         self._used[use] = used + 1
         return True

@@ -43,8 +43,20 @@ class DeliveryContext:
         self.pool = ConcurrencyPool(total)
         self.metrics = metrics
         self._batch: Batch[Lease, Sequence[DeliveryRecord], None] = Batch(
-            self._write, size=RECORDS, limit=1_000_000, linger=linger, weigh=len, together=self._write_together
+            self._write,
+            size=RECORDS,
+            limit=1_000_000,
+            linger=linger,
+            weigh=len,
+            together=self._write_together,
+            stage="delivery",
+            note=metrics.committed,
         )
+
+    @property
+    def waiting(self) -> int:
+        """How many records wait for their commit."""
+        return self._batch.waiting
 
     async def record(self, lease: Lease, records: Sequence[DeliveryRecord]) -> None:
         """Write the records in the next batch, all in one commit."""

@@ -17,6 +17,9 @@ class DeliveryMetrics(Protocol):
     def breaker(self, before: str | None, after: str | None) -> None:
         """The state of an endpoint changed; None: this process started or stopped delivering to it."""
 
+    def committed(self, stage: str, items: int, seconds: float) -> None:
+        """A commit of so many items took this long."""
+
 
 class NoDeliveryMetrics:
     """Drops every measurement."""
@@ -26,6 +29,8 @@ class NoDeliveryMetrics:
     def lag(self, seconds: float) -> None: ...
 
     def breaker(self, before: str | None, after: str | None) -> None: ...
+
+    def committed(self, stage: str, items: int, seconds: float) -> None: ...
 
 
 NO_METRICS = NoDeliveryMetrics()

@@ -6,10 +6,12 @@ from datetime import datetime
 from uuid import UUID
 
 import msgspec
+import structlog
 
 from gatepost.clock import Clock
 from gatepost.model import ids
 from gatepost.model.delivery import DeliveryState, masked
+from gatepost.model.event import ChannelRef
 from gatepost.model.signing import Key
 from gatepost.store.deliveries.attempt_record import AttemptRecord
 from gatepost.store.deliveries.queue import DueDelivery
@@ -19,12 +21,19 @@ from gatepost.webhooks.http_post import Poster, PostResult
 from gatepost.webhooks.retry import DELIVERED, AttemptOutcome, RetryDecision, decide_retry, is_delivered
 from gatepost.webhooks.signature import fixed_headers, signature_headers
 
+log = structlog.get_logger("gatepost.webhooks")
 KEPT_OF_SUCCESS = 1024  # bytes of a successful response that the log keeps
 _STATES = {
     "delivered": DeliveryState.DELIVERED,
     "retry": DeliveryState.PENDING,
     "exhausted": DeliveryState.EXHAUSTED,
     "gone": DeliveryState.DROPPED,
+}
+_OUTCOMES = {
+    "delivered": "delivery made",
+    "retry": "delivery is tried again",
+    "exhausted": "delivery given up",
+    "gone": "delivery given up: the endpoint is gone",
 }
 _encode = msgspec.json.Encoder().encode
 
@@ -180,6 +189,13 @@ def first_attempt_lags(sent: DeliveryResult) -> list[float]:
     """Return, for each event whose first attempt this was, the seconds since it happened."""
     at = sent.at.timestamp() * 1000
     return [(at - ids.milliseconds_of(item.event_id)) / 1000 for item in sent.unit.items if not item.attempts]
+
+
+def log_outcome(sent: DeliveryResult, channel: ChannelRef) -> None:
+    """Log how a POST ended, without the URL and the words of the receiver: both may contain secrets."""
+    fate, fields = sent.decisions[0].fate, {"channel": channel.id, "endpoint": sent.target.id.hex}
+    note = log.warning if fate in ("exhausted", "gone") else log.debug
+    note(_OUTCOMES[fate], **fields, events=len(sent.unit.items), status=sent.response.status)
 
 
 def _retry_after(response: PostResult) -> str | None:

@@ -33,6 +33,7 @@ from gatepost.webhooks.delivery_request import (
     InFlightDelivery,
     attempt_records,
     first_attempt_lags,
+    log_outcome,
 )
 from gatepost.webhooks.endpoint_health import EndpointHealth
 from gatepost.webhooks.outage_recovery import OutageRecovery
@@ -264,7 +265,7 @@ class EndpointDeliverer(ChannelTask):
             self._remove(flight)
         self._wakeup.set()
         if isinstance(error, Exception) and not isinstance(error, StaleOwner):
-            log.error("delivery failed", endpoint=self.target.url, exc_info=error)
+            log.error("delivery failed", endpoint=self.target.id.hex, exc_info=error)
 
     def _start_next(self) -> None:
         """Start what is buffered. The loop, which costs more, is woken only if it has something to do."""
@@ -332,6 +333,7 @@ class EndpointDeliverer(ChannelTask):
         self._context.metrics.attempt(sent.decisions[0].fate, sent.response.latency_ms / 1000)
         for seconds in first_attempt_lags(sent):
             self._context.metrics.lag(seconds)
+        log_outcome(sent, self._channel)
 
     async def _make_retries_due(self, sent: DeliveryResult) -> None:
         """After an outage make its failed deliveries due, also those that were in flight when it ended."""
