@@ -36,6 +36,7 @@ NAMES = {
     "POST /conversations/{}/read": "ReadConversation",
     "GET /conversations/{}/hand-over": "HandOver",
     "GET /drafts/{}": "Draft",
+    "GET /drafts/counts": "DraftCounts",
     "GET /mcp/calls": "McpCall",
     "GET /contacts/{}": "Contact",
     "POST /contacts/check": "CheckedNumber",

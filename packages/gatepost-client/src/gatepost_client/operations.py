@@ -84,6 +84,7 @@ class Operations:
 
     drafts = Listed(of_assistants.drafts)
     draft = Operation(of_assistants.draft)
+    draft_counts = Operation(of_assistants.draft_counts)
     create_draft = Operation(of_assistants.create_draft)
     edit_draft = Operation(of_assistants.edit_draft)
     approve_draft = Operation(of_assistants.approve_draft)

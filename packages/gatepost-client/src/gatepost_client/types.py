@@ -300,6 +300,12 @@ class HandOver(Result, frozen=True, kw_only=True):
     handed_over: list[HandedOver]
 
 
+class DraftCounts(Result, frozen=True, kw_only=True):
+    """How many drafts need a person."""
+
+    waiting: int
+
+
 class Draft(Result, frozen=True, kw_only=True):
     """A message that a person has to approve."""
 

@@ -5,7 +5,7 @@ from typing import Literal
 from gatepost_client.calls.builders import act, create, fetch, new_key, pages
 from gatepost_client.calls.messages import Moment, uploaded
 from gatepost_client.compose import Outgoing
-from gatepost_client.types import Draft, HandOver, McpCall
+from gatepost_client.types import Draft, DraftCounts, HandOver, McpCall
 from gatepost_client.wire import Call, Listing, Plan, given
 
 State = Literal["waiting", "sent", "refused", "expired"]
@@ -15,6 +15,11 @@ Outcome = Literal["done", "sent", "draft", "dry_run", "repeated", "refused", "fa
 def drafts(*, state: State | None = None, conversation: str | None = None) -> Listing[Draft]:
     """List drafts, the newest first. Filters combine."""
     return pages(Draft, "drafts", query=dict(locals()))
+
+
+def draft_counts() -> Call[DraftCounts]:
+    """Return how many drafts wait for a decision."""
+    return fetch(DraftCounts, "drafts", "counts")
 
 
 def draft(draft_id: str) -> Call[Draft]:
