@@ -283,7 +283,7 @@ def test_every_file_keeps_to_one_idea(gateway: dict[str, str]) -> None:
 
 
 def test_names_say_something() -> None:
-    folders = (ROOT / "src", ROOT / "tests", ROOT / "bench")
+    folders = (ROOT / "src", ROOT / "tests", ROOT / "bench", ROOT / "faults")
     paths = [path.relative_to(ROOT) for folder in folders for path in folder.rglob("*.py")]
     assert vague_names(paths) == []
 

@@ -35,9 +35,10 @@ def plan(recipients: int, each: int) -> list[list[Order]]:
 class Clients:
     """Concurrent clients, and the ids of their accepted messages."""
 
-    def __init__(self, gateway: Gateway, *, keyed: bool = True) -> None:
+    def __init__(self, gateway: Gateway, *, keyed: bool = True, api_key: str | None = None) -> None:
         self._gateway = gateway
         self._keyed = keyed
+        self._api_key = api_key
         self.accepted_ids: dict[str, str] = {}
         self.refused: list[int] = []
 
@@ -47,18 +48,24 @@ class Clients:
 
     async def _send_in_order(self, orders: list[Order]) -> None:
         for order in orders:
-            while (message_id := await self.ask(order)) is None:
-                await asyncio.sleep(0.05)
-                message_id = None if self._keyed else await self.find(order)
-                if message_id is not None:
-                    break
-            assert self.accepted_ids.setdefault(order.key, message_id) == message_id
+            await self.send_one(order)
+
+    async def send_one(self, order: Order) -> None:
+        """Repeat a message until it is accepted."""
+        while (message_id := await self.ask(order)) is None:
+            await asyncio.sleep(0.05)
+            message_id = None if self._keyed else await self.find(order)
+            if message_id is not None:
+                break
+        assert self.accepted_ids.setdefault(order.key, message_id) == message_id
 
     async def ask(self, order: Order) -> str | None:
         """Send one request. Return None if it has to be repeated."""
         headers = {"Idempotency-Key": order.key} if self._keyed else {}
         try:
-            answer = await self._gateway.call("POST", "/api/v1/message/send", order.body, headers=headers)
+            answer = await self._gateway.call(
+                "POST", "/api/v1/message/send", order.body, headers=headers, key=self._api_key
+            )
         except PyreqwestError:
             return None
         if answer.status != 200:

@@ -9,6 +9,9 @@ point = "<name>:<when>:<n>", e.g. "mark_sending:before:3"; with ":SIGSTOP" at th
     <n>     the n-th time, counted from 1
 
 point = "loop:<name>": when it listens, the background loop of that name is cancelled
+point = "clock:<seconds>:<period>": the machine's clock is wrong by so much; with a period, only every other so many
+        seconds, so that it leaps forth and back
+point = "poison:<phone>": the adapter of the network raises an error for each message to this phone
 """
 
 import asyncio
@@ -18,12 +21,15 @@ import signal
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from datetime import datetime, timedelta
 from multiprocessing.connection import Connection
 from types import FrameType
 from typing import Any
 
 import uvloop
 
+from gatepost.clock import SystemClock
+from gatepost.networks.base import Outgoing, Receipt
 from gatepost.networks.cloud.send import CloudNetwork
 from gatepost.serving import serve
 from gatepost.settings import load
@@ -59,9 +65,10 @@ def run(overrides: dict[str, Any], role: str, point: str | None, log: str, chann
     os.dup2(out, 1)
     os.dup2(out, 2)
     sys.stdout, sys.stderr = os.fdopen(1, "w", closefd=False), os.fdopen(2, "w", buffering=1, closefd=False)
-    ended = point.removeprefix("loop:") if point and point.startswith("loop:") else None
+    kind, _, what = (point or "").partition(":")
+    ended = what if kind == "loop" else None
     if point is not None and ended is None:
-        install_kill_point(KillPoint(point))
+        INSTALL.get(kind, install_kill_point)(what if kind in INSTALL else point)
 
     async def report(url: str) -> None:
         channel.send(url)
@@ -73,8 +80,33 @@ def run(overrides: dict[str, Any], role: str, point: str | None, log: str, chann
         runner.run(serve(load(environ={}, overrides=overrides), role=role, on_ready=report))
 
 
-def install_kill_point(kill_point: KillPoint) -> None:
+def install_clock(what: str) -> None:
+    """Make the machine's clock wrong."""
+    seconds, period = map(float, what.split(":"))
+    now = SystemClock.now
+
+    def wrong(clock: SystemClock) -> datetime:
+        wrong_now = not period or clock.monotonic() % (2 * period) < period
+        return now(clock) + timedelta(seconds=seconds if wrong_now else 0.0)
+
+    setattr(SystemClock, "now", wrong)  # noqa: B010
+
+
+def install_poison(phone: str) -> None:
+    """Make the adapter of the network fail for a phone."""
+    send = CloudNetwork.send
+
+    async def poisoned(network: CloudNetwork, message: Outgoing) -> Receipt:
+        if message.phone == phone:
+            raise RuntimeError("this message breaks the adapter")
+        return await send(network, message)
+
+    setattr(CloudNetwork, "send", poisoned)  # noqa: B010
+
+
+def install_kill_point(point: str) -> None:
     """Wrap every commit, every single statement, and every call to the network and to webhooks."""
+    kill_point = KillPoint(point)
     begin, connect, send, post = Database.transaction, Database.connection, CloudNetwork.send, Poster.post
 
     def transaction(db: Database, **options: Any) -> AbstractAsyncContextManager[Any]:
@@ -129,3 +161,6 @@ def around_call(kill_point: KillPoint, name: str, call: Callable[..., Awaitable[
         return answer
 
     return called
+
+
+INSTALL = {"clock": install_clock, "poison": install_poison}

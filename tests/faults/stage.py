@@ -38,6 +38,7 @@ from tests.running_gateway import FAST_NETWORK, QUICK, Gateway
 NOBODY = "http://127.0.0.1:9"
 SECRET_KEY = base64.b64encode(b"k" * 32).decode()
 NUMBER_ID = "100000000000001"
+_PAGE = 100_000  # entries of the sandbox's ledger
 APP_SECRET = "app-secret"
 # Leases are short, so that a take-over is quick; the time of grace is longer than the network's retry of a callback.
 METRICS_TOKEN = "figures-please"
@@ -82,7 +83,17 @@ class Node:
 
     @property
     def stopped(self) -> bool:
-        return psutil.Process(self._process.pid).status() == psutil.STATUS_STOPPED
+        return self.process.status() == psutil.STATUS_STOPPED
+
+    @property
+    def process(self) -> psutil.Process:
+        return psutil.Process(self._process.pid)
+
+    @property
+    def owner(self) -> UUID | None:
+        """The id with which it owns channels, once it has logged it."""
+        started = [line for line in self.log_lines() if line["event"] == "owner started"]
+        return UUID(started[0]["owner"]) if started else None
 
     def signal(self, number: int) -> None:
         """Send a signal to the process."""
@@ -126,8 +137,23 @@ async def _receive_url(channel: Connection, node: Node) -> str:
     return url
 
 
+class StageChannel(msgspec.Struct, frozen=True):
+    """A channel of an account of its own, with a key, and with an endpoint at a path of the receiver."""
+
+    account_id: UUID
+    id: UUID
+    number_id: str
+    key: str
+    path: str
+
+    @property
+    def name(self) -> str:
+        """The id as the API shows it."""
+        return ids.format_id("ch", self.id)
+
+
 class Stage(Gateway):
-    """A database, a sandbox and a receiver with one channel, and methods to use them."""
+    """A database, a sandbox and a receiver with channels, and methods to use them. Most tests have one channel."""
 
     def __init__(
         self, sandbox_url: str, db: Database, receiver: Receiver, client: Client, options: dict[str, Any]
@@ -135,33 +161,40 @@ class Stage(Gateway):
         vault = Vault(base64.b64decode(SECRET_KEY))
         super().__init__(NOBODY, sandbox_url, db, vault, load(environ={}, overrides=options), client)
         self.receiver = receiver
+        self.network_url = sandbox_url  # where the gateways find the network
         self.channel_id = UUID(int=0)
+        self.channels: list[StageChannel] = []
         self.options = options
         self._nodes: list[Node] = []
 
     async def create_channel(self, **limits: float) -> None:
+        """Create the channel that requests use unless they name another key."""
+        made = await self.add_channel("/hook", **limits)
+        self.account_id, self.channel_id, self.channel, self.key = made.account_id, made.id, made.name, made.key
+
+    async def add_channel(self, path: str, **limits: float) -> StageChannel:
         """Create an account, a channel that is registered at the sandbox, a key, and an endpoint at the receiver."""
         now = datetime.now(UTC)
-        self.account_id = await self.new_account()
-        number = channels.CloudNumber(NUMBER_ID, base_url=self.sandbox_url)
+        account_id, index = await self.new_account(), len(self.channels)
+        number_id, phone = str(int(NUMBER_ID) + index), str(15550001111 + 1111 * index)
         made = await channels.create_official(
             self.db,
             self.vault,
-            self.account_id,
-            phone="15550001111",
+            account_id,
+            phone=phone,
             name="Test",
-            number=number,
+            number=channels.CloudNumber(number_id, base_url=self.network_url),
             token="token",
             app_secret=APP_SECRET,
             verify_token="verify",
             limits=FAST_NETWORK | limits,
             now=now,
         )
-        self.channel_id, self.channel = made.id, ids.format_id("ch", made.id)
-        self.key = await self.new_key(made.id)
-        await endpoints.create_endpoint(self.db, self.vault, made.id, self.receiver.url + "/hook", now=now)
-        spec = {"phone_number_id": NUMBER_ID, "phone": "15550001111", "token": "token", "app_secret": APP_SECRET}
+        await endpoints.create_endpoint(self.db, self.vault, made.id, self.receiver.url + path, now=now)
+        spec = {"phone_number_id": number_id, "phone": phone, "token": "token", "app_secret": APP_SECRET}
         await self.sandbox("POST", "/control/numbers", spec | {"verify_token": "verify"})
+        self.channels.append(StageChannel(account_id, made.id, number_id, await self.new_key(made.id), path))
+        return self.channels[-1]
 
     def launch(self, *, role: str = "all", point: str | None = None, **overrides: Any) -> Node:
         """Start a gateway without waiting for it."""
@@ -179,15 +212,19 @@ class Stage(Gateway):
     async def use_gateway(self, url: str) -> None:
         """Send requests and callbacks to this gateway from now on."""
         self.url = url
-        changed = {"callback_url": f"{url}/callbacks/cloud/{self.channel}", "verify": False}
-        await self.sandbox("PATCH", f"/control/numbers/{NUMBER_ID}", changed)
+        for channel in self.channels:
+            changed = {"callback_url": f"{url}/callbacks/cloud/{channel.name}", "verify": False}
+            await self.sandbox("PATCH", f"/control/numbers/{channel.number_id}", changed)
 
     async def ledger(self, kind: str, **filters: str) -> list[dict[str, Any]]:
         """Return entries of the sandbox's ledger."""
         asked = "".join(f"&{name}={value}" for name, value in filters.items())
-        entries: list[dict[str, Any]] = (await self.sandbox("GET", f"/control/ledger?kind={kind}&limit=100000{asked}"))[
-            "entries"
-        ]
+        entries: list[dict[str, Any]] = []
+        after: int | None = 0
+        while after is not None:
+            page = await self.sandbox("GET", f"/control/ledger?kind={kind}&limit={_PAGE}&after={after}{asked}")
+            entries += page["entries"]
+            after = page["next"]
         return entries
 
     async def rows(self, query: str, *given: Any) -> list[Any]:

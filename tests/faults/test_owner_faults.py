@@ -9,13 +9,11 @@ from typing import Any
 import asyncpg
 import pytest
 
-from gatepost.admin import channels, endpoints
 from gatepost.store.embedded import EmbeddedPostgres
 from gatepost.store.migrate import migrate
 from tests.conftest import Answer, Received, Receiver, scratch_folder
-from tests.faults.stage import APP_SECRET, METRICS_TOKEN, Node, Stage, running_stage
+from tests.faults.stage import METRICS_TOKEN, Node, Stage, running_stage
 from tests.patience import PATIENCE
-from tests.running_gateway import FAST_NETWORK
 from tests.thorough import rotated
 
 PHONE = "5511955550000"
@@ -112,11 +110,12 @@ async def test_a_loop_that_ends_by_mistake_ends_the_process(database_url: str, r
 async def test_a_stop_gives_each_channel_back_as_soon_as_it_is_done(database_url: str, receiver: Receiver) -> None:
     async with running_stage(database_url, receiver, server__drain_seconds=300, webhooks__timeout=300) as stage:
         await stage.create_channel()
-        other = await second_channel(stage)
+        second = await stage.add_channel("/quick")  # whose receiver answers
+        other = second.id
         receiver.answer = hanging("/hook")
         node = await stage.start()
         await stage.send(phone=PHONE, body="Message 0")
-        stage.key = await stage.new_key(other)
+        stage.key = second.key
         await stage.send(phone=PHONE, body="Message 0")
         await until_delivered(stage, other)
         node.signal(signal.SIGTERM)
@@ -128,30 +127,6 @@ async def test_a_stop_gives_each_channel_back_as_soon_as_it_is_done(database_url
         receiver.close()  # the hanging ones are answered
         assert await node.ended(PATIENCE) == 0
         assert await owned(stage) == set()
-
-
-async def second_channel(stage: Stage) -> Any:
-    """Somebody else's, whose receiver answers."""
-    number = channels.CloudNumber("100000000000002", base_url=stage.sandbox_url)
-    made = await channels.create_official(
-        stage.db,
-        stage.vault,
-        await stage.new_account(),
-        phone="15550002222",
-        name="Other",
-        number=number,
-        token="token",
-        app_secret=APP_SECRET,
-        verify_token="verify",
-        limits=FAST_NETWORK,
-        now=stage.clock.now(),
-    )
-    await endpoints.create_endpoint(
-        stage.db, stage.vault, made.id, stage.receiver.url + "/quick", now=stage.clock.now()
-    )
-    spec = {"phone_number_id": "100000000000002", "phone": "15550002222", "token": "token", "app_secret": APP_SECRET}
-    await stage.sandbox("POST", "/control/numbers", spec | {"verify_token": "verify"})
-    return made.id
 
 
 def hanging(path: str) -> Any:

@@ -1,0 +1,237 @@
+"""One run of a scenario: the parts that stay, the gateways that fail, and what was noted about the faults.
+
+load ─► balancer ─► gateways (killed, stopped, cut off) ─► network proxy ─► sandbox
+            ▲             │           │                                        │
+            │             │           └─► database proxies ─► PostgreSQL       │
+            │             └─► receiver                                         │
+            └──────────────────────────── callbacks ◄──────────────────────────┘
+"""
+
+import asyncio
+import math
+import signal
+import time
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterable
+from itertools import pairwise
+from pathlib import Path
+from random import Random
+from typing import Any
+from uuid import UUID
+
+import msgspec
+
+from faults.load import Load
+from faults.proxy import Proxy
+from gatepost.store.embedded import EmbeddedPostgres
+from tests.faults.ledger import Verdict, compare, message_of
+from tests.faults.run_records import read_records, until_settled
+from tests.faults.stage import Node, Stage
+
+PATIENCE = 300.0  # seconds until everything that was accepted is read and delivered
+_SLACK = 1.0  # seconds around an outage in which the outcome of a send may be lost
+
+Tell = Callable[[str], None]
+Held = set[tuple[UUID, int]]
+
+
+class Place(msgspec.Struct, frozen=True):
+    """Where the database of a run is. `server` is None if the gateway runs it."""
+
+    folder: Path
+    url: str
+    server: EmbeddedPostgres | None = None
+    first: Node | None = None
+
+
+class Run:
+    """A run in progress."""
+
+    def __init__(
+        self, stage: Stage, place: Place, balancer: Proxy, network: Proxy, load: Load, seed: int, seconds: float
+    ) -> None:
+        self.stage, self.place, self.balancer, self.network, self.load = stage, place, balancer, network, load
+        self.seed, self.random = seed, Random(seed)
+        self.gateways: list[Node] = []
+        self.faults = 0
+        self.figures: dict[str, Any] = {}
+        self.failing: set[str] = set()
+        self._joining: set[asyncio.Task[None]] = set()
+        self._not_started: list[Node] = []
+        self._doubts: Counter[str] = Counter()
+        self._outages: list[tuple[float, float]] = []
+        self._seconds = seconds
+        self._end: float | None = None
+
+    # -- time ---------------------------------------------------------------------------------------------------------
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether the time of the run is not over. It begins with the first look, when the gateways have started."""
+        if self._end is None:
+            self._end = time.monotonic() + self._seconds
+        return time.monotonic() < self._end
+
+    async def pause(self, low: float, high: float | None = None) -> None:
+        """Wait for a random time."""
+        await asyncio.sleep(self.random.uniform(low, high or low))
+
+    # -- gateways -----------------------------------------------------------------------------------------------------
+
+    async def start(self, count: int = 1, **options: Any) -> list[Node]:
+        """Start gateways, and wait until they listen."""
+        nodes = [self.stage.launch(**options) for _ in range(count)]
+        self.gateways += nodes
+        for node in nodes:
+            await self._join(node)
+        return nodes
+
+    def start_soon(self, **options: Any) -> Node:
+        """Start a gateway. It is used once it listens."""
+        node = self.stage.launch(**options)
+        self.gateways.append(node)
+        joining = asyncio.create_task(self._join(node))
+        self._joining.add(joining)
+        joining.add_done_callback(self._joining.discard)
+        return node
+
+    async def _join(self, node: Node) -> None:
+        try:
+            url = await node.ready()
+        except AssertionError:
+            if await node.ended() != -signal.SIGKILL:
+                self._not_started.append(node)
+            return
+        if node in self.gateways:  # it was not killed meanwhile
+            self.add_target(url)
+
+    def add_target(self, url: str) -> None:
+        """Let clients and the network use a gateway."""
+        self.balancer.targets.append(address_of(url))
+
+    def _leave(self, node: Node) -> None:
+        if node.url and address_of(node.url) in self.balancer.targets:
+            self.balancer.targets.remove(address_of(node.url))
+
+    async def kill(self, node: Node) -> Held:
+        """Kill a gateway with SIGKILL; return the channels that it owned."""
+        held = await self.held_by(node.owner)
+        await node.kill()
+        held |= await self.held_by(node.owner)
+        self._leave(node)
+        self.gateways.remove(node)
+        await self.doubt(held)
+        self.faults += 1
+        return held
+
+    async def stop(self, node: Node) -> int:
+        """Stop a gateway with SIGTERM; return its exit code."""
+        code = await node.stop()
+        self._leave(node)
+        self.gateways.remove(node)
+        return code
+
+    async def freeze(self, node: Node, seconds: float) -> None:
+        """Stop a gateway with SIGSTOP for a time."""
+        held = await self.held_by(node.owner)
+        node.signal(signal.SIGSTOP)
+        self._leave(node)  # as the health check of a load balancer would
+        await self.doubt(held)
+        await asyncio.sleep(seconds)
+        node.signal(signal.SIGCONT)
+        self.add_target(node.url)
+        self.faults += 1
+
+    # -- which sends may have happened twice --------------------------------------------------------------------------
+
+    async def held_by(self, owner: UUID | None) -> Held:
+        """Return the channels of an owner, with the number of its lease."""
+        rows = await self.stage.rows("SELECT channel_id, epoch FROM channel_heads WHERE owner = $1", owner)
+        return {(row["channel_id"], row["epoch"]) for row in rows}
+
+    async def doubt(self, held: Held) -> None:
+        """Note the messages of these leases whose outcome is unknown, also if their intent commits a moment later."""
+        found: set[str] = set()
+        channels, epochs = [channel for channel, _ in held], [epoch for _, epoch in held]
+        for wait in (0.0, 0.2):
+            await asyncio.sleep(wait)
+            rows = await self.stage.rows(
+                """SELECT m.id FROM messages m JOIN unnest($1::uuid[], $2::bigint[]) AS h (channel_id, epoch)
+                   ON m.channel_id = h.channel_id AND m.epoch = h.epoch WHERE m.state = 1""",
+                channels,
+                epochs,
+            )
+            found |= {row["id"].hex for row in rows}
+        self._doubts.update(found)
+
+    def outage(self, since: float) -> None:
+        """Note that from this time (of the wall clock) until now no outcome could be recorded, or none was answered."""
+        begin, end = since - _SLACK, time.time() + _SLACK
+        if self._outages and begin <= self._outages[-1][1]:
+            begin = self._outages.pop()[0]
+        self._outages.append((begin, end))
+        self.faults += 1
+
+    def _all_doubts(self, accepted: Iterable[dict[str, Any]]) -> Counter[str]:
+        """Return how often the outcome of each message was unknown."""
+        lost = (message_of(row) for row in accepted if any(low <= row["at"] <= high for low, high in self._outages))
+        return self._doubts + Counter(lost)
+
+    # -- the end ------------------------------------------------------------------------------------------------------
+
+    async def settle(self) -> None:
+        """Begin no more messages; wait until all that were accepted have come to their end."""
+        await self.load.end()
+        await until_settled(self.stage, self.load.count, PATIENCE)
+        assert not self._not_started, f"A gateway did not start: {self._not_started[0].log_lines()[-3:]}"
+
+    async def judge(self) -> list[Verdict]:
+        """Compare the records of each channel, when everything is settled."""
+        await self.settle()
+        found = []
+        for channel in self.stage.channels:
+            records = await read_records(self.stage, channel)
+            doubts = self._all_doubts(records.accepted)
+            found.append(
+                compare(records, self.load.accepted(channel), doubts.elements(), failing=frozenset(self.failing))
+            )
+        return found
+
+    async def resumed(self, since: float, channels: Iterable[UUID] | None = None) -> float:
+        """Wait until each channel has sent again since this time; return the seconds that the last one took."""
+        wanted = {c.number_id for c in self.stage.channels if channels is None or c.id in set(channels)}
+        async with asyncio.timeout(PATIENCE):
+            while True:
+                first: dict[str, float] = {}
+                for row in await self.stage.ledger("accepted"):
+                    if row["at"] > since:
+                        first.setdefault(row["phone_number_id"], row["at"])
+                if wanted <= set(first):
+                    return max((first[number] for number in wanted), default=since) - since
+                await asyncio.sleep(0.1)
+
+    async def longest_pause(self, since: float) -> float:
+        """Return the longest time since then in which a channel sent nothing."""
+        longest = 0.0
+        for channel in self.stage.channels:
+            rows = await self.stage.ledger("accepted", phone_number_id=channel.number_id)
+            times = [since, *(row["at"] for row in rows if row["at"] > since)]
+            longest = max([longest, *(later - earlier for earlier, later in pairwise(times))])
+        return longest
+
+
+def address_of(url: str) -> tuple[str, int]:
+    """Return the host and the port of an address."""
+    host, _, port = url.removeprefix("http://").partition(":")
+    return host, int(port)
+
+
+def spread(values: Iterable[float]) -> str:
+    """Return the median and the highest of some seconds."""
+    ordered = sorted(values)
+    if not ordered:
+        return "–"
+    return f"{ordered[math.ceil(len(ordered) / 2) - 1]:.1f} s, at most {ordered[-1]:.1f} s"
+
+
+Play = Callable[[Run], Awaitable[None]]

@@ -1,0 +1,180 @@
+"""What a scenario is, and how it runs: set up the parts, let faults happen under load, compare the records."""
+
+import shutil
+import subprocess
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from faults.load import Load
+from faults.proxy import running_proxy
+from faults.run import Place, Play, Run, address_of
+from gatepost.store.embedded import EmbeddedPostgres, running_dsn
+from gatepost.store.embedded.postmaster import find_postmaster, shut_down
+from gatepost.store.migrate import migrate
+from tests.conftest import Receiver, scratch_folder, serve_app
+from tests.faults.ledger import Verdict
+from tests.faults.stage import APP_SECRET, METRICS_TOKEN, SECRET_KEY, SHORT, Node, quick_network, running_stage
+
+# The network repeats a callback for longer than any fault lasts.
+_CALLBACKS = {"retry": [0.15] * 20 + [0.5] * 2000, "timeout": 5.0, "connections": 8}
+
+
+_MOST_WORDS = 4000
+
+
+class Scenario(msgspec.Struct, frozen=True, kw_only=True):
+    """A fault under load, and what must hold."""
+
+    name: str
+    invariant: str
+    play: Play
+    seconds: float = 20.0
+    channels: int = 4
+    embedded: bool = False  # the gateway runs its own database
+    disk: str = ""  # the size of the file system of that database
+    options: Mapping[str, Any] = {}
+
+
+class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+    """The result of a run. The counts are those of all channels together."""
+
+    scenario: str
+    invariant: str
+    seed: int
+    seconds: float
+    faults: int
+    accepted: int
+    refused: int
+    repeated: int
+    problems: dict[str, list[str]]
+    figures: dict[str, Any]
+    errors: dict[str, int]  # that the gateways logged
+
+    @property
+    def passed(self) -> bool:
+        return not self.problems
+
+
+async def run_scenario(scenario: Scenario, seed: int, seconds: float | None, rate: float) -> Outcome:
+    """Run a scenario once."""
+    began = time.monotonic()
+    async with set_up(scenario, seed, seconds or scenario.seconds, rate) as run:
+        problems: dict[str, list[str]] = {}
+        verdicts: list[Verdict] = []
+        run.load.begin()
+        try:
+            await scenario.play(run)
+            verdicts = await run.judge()
+        except Exception as failure:  # one scenario that fails must not hide the others
+            problems["failed"] = [f"{type(failure).__name__}: {failure}"[:_MOST_WORDS]]
+        for verdict in verdicts:
+            for kind, what in verdict.problems().items():
+                problems.setdefault(kind, []).extend(what if isinstance(what, list) else [f"{what:+}"])
+        errors, secrets = read_logs(run)
+        if secrets:
+            problems["secrets in logs"] = secrets
+        return Outcome(
+            scenario=scenario.name,
+            invariant=scenario.invariant,
+            seed=seed,
+            seconds=round(time.monotonic() - began, 1),
+            faults=run.faults,
+            accepted=run.load.count,
+            refused=run.load.refused,
+            repeated=sum(len(verdict.repeated) for verdict in verdicts),
+            problems=problems,
+            figures=run.figures,
+            errors=errors,
+        )
+
+
+def read_logs(run: Run) -> tuple[dict[str, int], list[str]]:
+    """Return the errors in the logs of all gateways, counted, and the lines that show a secret."""
+    secrets = [SECRET_KEY, APP_SECRET, METRICS_TOKEN, *(channel.key for channel in run.stage.channels)]
+    errors: Counter[str] = Counter()
+    shown: list[str] = []
+    for log in Path(run.stage.settings.data).glob("*.log"):
+        for line in log.read_text().splitlines():
+            if line.startswith("{") and (found := msgspec.json.decode(line))["level"] in ("error", "critical"):
+                errors[found["event"]] += 1
+            if any(secret in line for secret in secrets):
+                shown.append(f"{log.name}: {line[:100]}")
+    return dict(errors), shown
+
+
+@asynccontextmanager
+async def set_up(scenario: Scenario, seed: int, seconds: float, rate: float) -> AsyncIterator[Run]:
+    """Start everything but the gateways."""
+    receiver = Receiver()
+    network = quick_network(callbacks=_CALLBACKS, seed=seed)
+    async with AsyncExitStack() as stack:
+        receiver.url = await stack.enter_async_context(serve_app(receiver))
+        place = await stack.enter_async_context(_database(scenario))
+        options: dict[str, Any] = {"data": str(place.folder), "database__url": ""} if scenario.embedded else {}
+        stage = await stack.enter_async_context(
+            running_stage(place.url, receiver, network=network, **options, **scenario.options)
+        )
+        balancer = await stack.enter_async_context(running_proxy())
+        to_network = await stack.enter_async_context(running_proxy(address_of(stage.sandbox_url)))
+        stage.network_url = to_network.url
+        for index in range(scenario.channels):
+            await stage.add_channel(f"/hook/{index}", throughput=200)
+        await stage.use_gateway(balancer.url)
+        load = Load(stage, rate, seed)
+        run = Run(stage, place, balancer, to_network, load, seed, seconds)
+        if place.first is not None:
+            run.gateways.append(place.first)
+            run.add_target(place.first.url)
+        try:
+            yield run
+        finally:
+            load.cancel()
+            receiver.close()
+
+
+@asynccontextmanager
+async def _database(scenario: Scenario) -> AsyncIterator[Place]:
+    """Start a database: that of a gateway, or one of its own."""
+    folder = scratch_folder()
+    if scenario.disk:
+        options = f"size={scenario.disk},mode=0711"
+        subprocess.run(["mount", "-t", "tmpfs", "-o", options, "tmpfs", folder], check=True)
+    try:
+        async with _embedded(folder, scenario) if scenario.embedded else _server(folder) as place:
+            yield place
+    finally:
+        if scenario.disk:
+            subprocess.run(["umount", folder], check=True)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@asynccontextmanager
+async def _server(folder: Path) -> AsyncIterator[Place]:
+    server = EmbeddedPostgres(folder)
+    try:
+        url = await server.start()
+        await migrate(url)
+        yield Place(folder, url, server)
+    finally:
+        await server.stop()
+
+
+@asynccontextmanager
+async def _embedded(folder: Path, scenario: Scenario) -> AsyncIterator[Place]:
+    options = {name.replace("__", "."): value for name, value in scenario.options.items()}
+    node = Node(SHORT | {"data": str(folder)} | options, "all", None, folder / "first.log")
+    try:
+        await node.ready()
+        url = running_dsn(folder)
+        assert url is not None
+        yield Place(folder, url, first=node)
+    finally:
+        await node.kill()
+        if (left := find_postmaster(folder / "postgres")) is not None:
+            await shut_down(left, 10)

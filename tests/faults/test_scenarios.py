@@ -1,0 +1,40 @@
+"""The scenarios of `make faults`: one of them for some seconds, and the page that says what covers each case."""
+
+import re
+
+import pytest
+
+from faults.__main__ import SCENARIOS
+from faults.report import as_json
+from faults.scenario import run_scenario
+from tests.test_suite import TESTS
+
+ROOT = TESTS.parent
+PAGE = (ROOT / "docs" / "explanation" / "faults.md").read_text()
+SHORT_FORM = ["cut-off"]  # what no other test does
+
+
+@pytest.mark.parametrize("name", SHORT_FORM)
+async def test_a_scenario_for_some_seconds(name: str) -> None:
+    outcome = await run_scenario(SCENARIOS[name], seed=1, seconds=3, rate=20)
+    assert outcome.problems == {}
+    assert outcome.faults >= 1
+    assert outcome.accepted > 0
+    assert as_json([outcome]).startswith(b'[\n  {\n    "passed": true')
+
+
+def test_the_page_names_every_scenario_with_its_invariant() -> None:
+    rows = re.findall(r"^\| `([\w-]+)` \| .* \| (.*) \|$", PAGE, re.MULTILINE)
+    assert dict(rows) == {name: scenario.invariant for name, scenario in SCENARIOS.items()}
+
+
+def test_the_page_names_only_what_exists() -> None:
+    _, _, catalogue = PAGE.partition("## What covers which case")
+    cases = re.findall(r"^\| (\d+) \|", catalogue, re.MULTILINE)
+    assert cases == [str(number) for number in range(1, 48) if number != 9]
+    files = re.findall(r"`((?:tests|dashboard)/[\w/.-]+)`", catalogue)
+    assert len(files) > 50
+    assert [file for file in files if not (ROOT / file).exists()] == []
+    named = set(re.findall(r"`([a-z]+(?:-[a-z]+)*)`", catalogue))
+    assert named <= set(SCENARIOS)
+    assert named
