@@ -78,7 +78,7 @@ async def fail_over(run: Run) -> None:
     took: list[float] = []
     while run.goes_on or not took:
         await run.pause(3.0, 4.0)
-        killed_at, held = time.time(), set()
+        killed_at, held = time.time(), Held()
         for node in list(run.gateways):
             if await run.held_by(node.owner):
                 killed_at = time.time()

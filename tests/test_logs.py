@@ -1,4 +1,4 @@
-"""The log of an error shows where it happened, and never the values of variables."""
+"""The log of an error shows where it happened, and never the values of variables. A log that fails does no harm."""
 
 import subprocess
 import sys
@@ -36,3 +36,22 @@ def test_a_traceback_shows_no_variables(module: str, name: str, arguments: tuple
     assert "request failed" in done.stderr
     assert "ValueError: broken" in done.stderr
     assert "gpk_s3cret" not in done.stderr.replace('" + "gpk_s3cret', "")
+
+
+_FULL = """
+import structlog
+from gatepost.logs import configure_logs
+
+configure_logs("info", "json")
+for _ in range(1000):
+    structlog.get_logger("test").info("a line", text="x" * 100)
+print("went on")
+"""
+
+
+def test_work_goes_on_though_the_log_cannot_be_written() -> None:
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-c", _FULL], stdout=subprocess.PIPE, stderr=full, text=True, check=False, timeout=PATIENCE
+        )
+    assert done.stdout == "went on\n"

@@ -1,11 +1,25 @@
 """Logging: one line per outcome to standard error, readable on a terminal and as JSON elsewhere."""
 
+import contextlib
 import logging
 import sys
 from functools import partial
-from typing import Any
+from typing import Any, TextIO, cast
 
 import structlog
+
+
+class LossyStandardError:
+    """Standard error that drops what it cannot write: a full disk or a closed pipe must not fail a request."""
+
+    def write(self, text: str) -> int:
+        with contextlib.suppress(OSError):
+            sys.stderr.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        with contextlib.suppress(OSError):
+            sys.stderr.flush()
 
 
 def console() -> structlog.dev.ConsoleRenderer:
@@ -28,7 +42,7 @@ def configure_logs(level: str, format_: str, process: int | None = None) -> None
     structlog.configure(
         processors=[*processors, renderer],
         wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelNamesMapping()[level.upper()]),
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        logger_factory=structlog.PrintLoggerFactory(cast(TextIO, LossyStandardError())),
         cache_logger_on_first_use=True,
     )
 
