@@ -112,7 +112,7 @@ async def cut_off(run: Run) -> None:
             held = await run.held_by(run.gateways[index].owner)
             proxies[index].go_silent()
             await run.doubt(held)
-            await run.pause(2.0, 5.0)
+            await run.pause(3.0, 7.0)
             proxies[index].resume()
             run.faults += 1
         old = list(run.gateways)

@@ -7,7 +7,7 @@ from contextlib import redirect_stdout
 from io import StringIO
 from uuid import UUID
 
-from faults.run import Run, spread
+from faults.run import Held, Run, spread
 from faults.scenario import Scenario
 from tests.processes.running_processes import RunningProcesses, running_processes
 
@@ -56,7 +56,7 @@ async def freeze_gateways(run: Run) -> None:
     nodes = await run.start(2)
     while run.goes_on:
         await run.pause(1.0, 2.0)
-        await run.freeze(run.random.choice(nodes), run.random.uniform(2.0, 4.0))
+        await run.freeze(run.random.choice(nodes), run.random.uniform(4.5, 7.0))
     await run.pause(1.0)
 
 

@@ -64,7 +64,7 @@ class Proxy:
 
     async def _pump(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Forward one direction until either side ends; then end both."""
-        with suppress(OSError):
+        with suppress(OSError, RuntimeError):  # uvloop raises the latter for a connection that was cut
             while data := await reader.read(_CHUNK):
                 await self._flowing.wait()
                 writer.write(data)

@@ -2,6 +2,7 @@
 
 import shutil
 import subprocess
+import tempfile
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Mapping
@@ -25,6 +26,8 @@ from tests.faults.stage import APP_SECRET, METRICS_TOKEN, SECRET_KEY, SHORT, Nod
 _CALLBACKS = {"retry": [0.15] * 20 + [0.5] * 2000, "timeout": 5.0, "connections": 8}
 
 
+# Short, so that channels change hands often; not so short that a busy machine loses them without a fault.
+LEASES = {"lease__ttl": 4, "lease__renew": 0.5}
 _MOST_WORDS = 4000
 
 
@@ -77,6 +80,8 @@ async def run_scenario(scenario: Scenario, seed: int, seconds: float | None, rat
             for kind, what in verdict.problems().items():
                 problems.setdefault(kind, []).extend(what if isinstance(what, list) else [f"{what:+}"])
         errors, secrets = read_logs(run)
+        if problems:
+            problems["logs"] = [keep_logs(run)]
         if secrets:
             problems["secrets in logs"] = secrets
         return Outcome(
@@ -108,6 +113,16 @@ def read_logs(run: Run) -> tuple[dict[str, int], list[str]]:
     return dict(errors), shown
 
 
+def keep_logs(run: Run) -> str:
+    """Copy the logs of all gateways to a folder that stays."""
+    return shutil.copytree(
+        run.stage.settings.data,
+        tempfile.mkdtemp(prefix="gatepost-faults-"),
+        dirs_exist_ok=True,
+        ignore=lambda folder, names: [name for name in names if not name.endswith(".log")],
+    )
+
+
 @asynccontextmanager
 async def set_up(scenario: Scenario, seed: int, seconds: float, rate: float) -> AsyncIterator[Run]:
     """Start everything but the gateways."""
@@ -118,7 +133,7 @@ async def set_up(scenario: Scenario, seed: int, seconds: float, rate: float) -> 
         place = await stack.enter_async_context(_database(scenario))
         options: dict[str, Any] = {"data": str(place.folder), "database__url": ""} if scenario.embedded else {}
         stage = await stack.enter_async_context(
-            running_stage(place.url, receiver, network=network, **options, **scenario.options)
+            running_stage(place.url, receiver, network=network, **options, **(LEASES | dict(scenario.options)))
         )
         balancer = await stack.enter_async_context(running_proxy())
         to_network = await stack.enter_async_context(running_proxy(address_of(stage.sandbox_url)))
@@ -167,7 +182,7 @@ async def _server(folder: Path) -> AsyncIterator[Place]:
 
 @asynccontextmanager
 async def _embedded(folder: Path, scenario: Scenario) -> AsyncIterator[Place]:
-    options = {name.replace("__", "."): value for name, value in scenario.options.items()}
+    options = {name.replace("__", "."): value for name, value in (LEASES | dict(scenario.options)).items()}
     node = Node(SHORT | {"data": str(folder)} | options, "all", None, folder / "first.log")
     try:
         await node.ready()

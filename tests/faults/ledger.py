@@ -129,9 +129,22 @@ def _repeats(
         first, *_, last = (_attempt(row) for row in rows)
         # A status that is stored after the intent of the last call cannot prevent it.
         in_time = min(known.get(row["wamid"], math.inf) for row in rows[:-1]) >= intended_at.get(id_, -math.inf)
-        fine = len(rows) <= 1 + in_doubt[id_] and (in_time or last < first)
-        (right if fine else wrong).append(id_)
+        if len(rows) <= 1 + in_doubt[id_] and (in_time or last < first):
+            right.append(id_)
+        else:
+            wrong.append(_describe_repeat(id_, rows, in_doubt[id_], intended_at.get(id_), known))
     return sorted(right), sorted(wrong)
+
+
+def _describe_repeat(
+    id_: str, rows: list[dict[str, Any]], doubts: int, intended_at: float | None, known: Mapping[str, float]
+) -> str:
+    """Describe when a message was sent and what was known, for the report of a failure."""
+    begin = rows[0]["at"]
+    calls = ", ".join(f"attempt {_attempt(row)} {row['at'] - begin:+.2f} s" for row in rows)
+    reports = ", ".join(f"{known[row['wamid']] - begin:+.2f} s" for row in rows if row["wamid"] in known)
+    last_intent = "" if intended_at is None else f"; last intent {intended_at - begin:+.2f} s"
+    return f"{id_}: {calls}; statuses {reports or 'none'}{last_intent}; {doubts} times in doubt; first at {begin:.2f}"
 
 
 def _first_reports(callbacks: list[dict[str, Any]]) -> dict[str, float]:

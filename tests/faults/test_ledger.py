@@ -54,7 +54,13 @@ def received(one: dict[str, Any]) -> Received:
 def call(number: int, attempt: int, wamid: str) -> dict[str, Any]:
     """Return a row of the network's ledger."""
     data = f"gp:{IDS[number].hex}:{attempt}"
-    return {"to": PHONE, "content": {"body": f"Message {number}"}, "wamid": wamid, "biz_opaque_callback_data": data}
+    return {
+        "at": INTENDED_AT,
+        "to": PHONE,
+        "content": {"body": f"Message {number}"},
+        "wamid": wamid,
+        "biz_opaque_callback_data": data,
+    }
 
 
 def problems(records: RunRecords, in_doubt: tuple[str, ...] = ()) -> list[str]:

@@ -35,6 +35,6 @@ def test_the_page_names_only_what_exists() -> None:
     files = re.findall(r"`((?:tests|dashboard)/[\w/.-]+)`", catalogue)
     assert len(files) > 50
     assert [file for file in files if not (ROOT / file).exists()] == []
-    named = set(re.findall(r"`([a-z]+(?:-[a-z]+)*)`", catalogue))
-    assert named <= set(SCENARIOS)
-    assert named
+    cells = [row.split("|")[3] for row in catalogue.splitlines() if re.match(r"\| \d+ \|", row)]
+    named = set(re.findall(r"`([a-z-]+)`", " ".join(cells)))
+    assert named == set(SCENARIOS) - {"stop-gateways", "rolling-restart", "kill-embedded"}  # cases of our own
