@@ -17,6 +17,7 @@ from tests.patience import PATIENCE
 from tests.thorough import rotated
 
 PHONE = "5511955550000"
+_WAITING = "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
 _RENEWING = """SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'
                AND query LIKE 'UPDATE channel_heads SET expires_at%'"""
 
@@ -153,6 +154,34 @@ async def until_delivered(stage: Stage, channel_id: Any) -> None:
             and (await stage.rows(left, channel_id))[0]["n"] == 0
         ):
             await asyncio.sleep(0.02)
+
+
+async def test_a_request_that_a_stop_cuts_short_is_to_be_repeated(database_url: str, receiver: Receiver) -> None:
+    async with running_stage(database_url, receiver, server__drain_seconds=1) as stage:
+        await stage.create_channel()
+        node = await stage.start(role="api")
+        blocker = await asyncpg.connect(database_url)
+        sent, label = {"phone": PHONE, "body": "Message 0"}, {"name": "VIP"}
+        try:
+            async with blocker.transaction():
+                await blocker.execute("LOCK TABLE channel_heads, labels")
+                asked = [
+                    asyncio.create_task(stage.call("POST", path, body))
+                    for path, body in (("/api/v1/message/send", sent), ("/api/v1/labels", label))
+                ]
+                async with asyncio.timeout(PATIENCE):
+                    while len(await stage.rows(_WAITING)) < len(asked):
+                        await asyncio.sleep(0.02)
+                node.signal(signal.SIGTERM)
+                answers = [await one for one in asked]
+        finally:
+            await blocker.close()
+        for answer in answers:
+            assert answer.status == 503, answer.body
+            assert answer.json()["message"].startswith("The gateway is stopping")
+            assert (answer.json()["error"]["code"], answer.headers["retry-after"]) == ("overloaded", "1")
+        assert await node.ended() == 0
+        assert not [line for line in node.log_lines() if "Traceback" in str(line)]
 
 
 async def test_a_stop_without_a_database_is_clean(receiver: Receiver) -> None:

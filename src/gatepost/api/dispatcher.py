@@ -5,6 +5,7 @@ It adds headers to every response: the request's id, the rate limit of the key, 
 GET, without the body.
 """
 
+import asyncio
 import itertools
 import os
 from typing import Any, cast
@@ -23,7 +24,7 @@ from gatepost.api.json_body import HttpAnswer
 from gatepost.api.mcp_route import PATH as MCP
 from gatepost.api.mcp_route import serve_mcp
 from gatepost.api.refusals import note_refusal, safe_path
-from gatepost.model.errors import GatepostError
+from gatepost.model.errors import GatepostError, stopping
 
 log = structlog.get_logger("gatepost.api")
 Headers = tuple[tuple[bytes, bytes], ...]
@@ -73,6 +74,8 @@ class Dispatcher:
         """Return the answer of a hot route, which may be an error, and count it."""
         try:
             answer = await handler(self._gateway, scope, receive)
+        except asyncio.CancelledError:  # only a stop whose time is over cancels a request
+            answer = error_answer(stopping(), request_id, scope["path"])
         except Exception as error:
             answer = error_answer(error, request_id, scope["path"])
             note_refusal(self._gateway, scope, answer, request_id)
@@ -101,10 +104,12 @@ class Dispatcher:
 
     async def _pass_to_router(self, request_id: str, scope: Scope, receive: Receive, send: Send) -> None:
         scope.setdefault("state", {}).update(request_id=request_id, gateway=self._gateway)
-        header, packing = (b"x-request-id", request_id.encode()), GzipSender(scope, send)
+        header, packing, begun = (b"x-request-id", request_id.encode()), GzipSender(scope, send), False
 
         async def tagged(message: Message) -> None:
+            nonlocal begun
             if message["type"] == "http.response.start":
+                begun = True
                 self._gateway.figures.metrics.answered(message["status"])
                 left = scope["state"].get("left", ()) if message["status"] < 400 else ()
                 message["headers"] = [*message["headers"], header, *left, *self._more(scope)]
@@ -112,6 +117,10 @@ class Dispatcher:
 
         try:
             await self._app(scope, checked_body(scope, receive), tagged)
+        except asyncio.CancelledError:
+            if begun:
+                raise
+            await send_answer(send, error_answer(stopping(), request_id, scope["path"]), request_id, self._more(scope))
         except Exception as error:
             _log_cut_off(error, request_id, safe_path(scope["path"]))
         finally:

@@ -167,5 +167,10 @@ def database_unavailable() -> Unavailable:
     return Unavailable(DATABASE_UNAVAILABLE, "database_unavailable", retry_after=2)
 
 
+def stopping() -> Unavailable:
+    words = "The gateway is stopping, and may or may not have done this. Repeat it with the same Idempotency-Key."
+    return Unavailable(words, retry_after=1)
+
+
 def overloaded() -> Unavailable:
     return Unavailable("Too much is waiting to be written. Nothing was changed; try again shortly.", retry_after=1)
