@@ -22,6 +22,7 @@ from bench.life import measure_life
 from bench.life_channels import measure_life_channels
 from bench.mcp import measure_mcp
 from bench.measurements import Findings, Machine
+from bench.owners import measure_owners
 from bench.pages import measure_pages
 from bench.processes import ROOT, BenchFailed, cpu_of_family
 from bench.report import show, write
@@ -41,6 +42,7 @@ PARTS = (
     "lives",
     "mcp",
     "memory",
+    "owners",
     "pages",
     "processes",
     "screen",
@@ -74,7 +76,7 @@ async def measure(options: argparse.Namespace, tell: Tell) -> Findings:
     wanted = PARTS if options.part == "all" else (options.part,)
     busy, begun = Busy(), datetime.now(UTC)
     accept = channels = dashboard = history = hostile = life = mcp = memory = None
-    life_channels = pages = screen = several = start = throughput = webhooks = None
+    life_channels = owners = pages = screen = several = start = throughput = webhooks = None
     with data_folder() as folder:
         kind, fsync = file_system(folder), fsync_seconds(folder)
         if "accept" in wanted:
@@ -109,6 +111,8 @@ async def measure(options: argparse.Namespace, tell: Tell) -> Findings:
     if "mcp" in wanted:
         with data_folder() as folder:
             mcp = await measure_mcp(folder, options.seconds, tell)
+    if "owners" in wanted:
+        owners = await measure_owners(tell)
     if "processes" in wanted:
         several = await measure_several(options.seconds, tell)
     if "webhooks" in wanted:
@@ -133,6 +137,7 @@ async def measure(options: argparse.Namespace, tell: Tell) -> Findings:
         life_channels=life_channels,
         mcp=mcp,
         memory=memory,
+        owners=owners,
         pages=pages,
         screen=screen,
         several=several,

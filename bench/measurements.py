@@ -13,6 +13,7 @@ from bench.life import LifeFindings
 from bench.life_channels import SpreadFindings
 from bench.mcp import COST_AIM, LATENCY_AIM, McpFindings
 from bench.memory import MemoryFindings
+from bench.owners import IDLE, IDLE_BYTES_AIM, IDLE_CPU_AIM, WAKE_AIM, WAKING, OwnersFindings
 from bench.pages import PAGES_AIM, PagesFindings
 from bench.screen import SCREEN_AIM, ScreenFindings, p99
 from bench.several import SEVERAL_AIM, SeveralFindings
@@ -57,6 +58,7 @@ class Findings(msgspec.Struct, frozen=True, kw_only=True):
     memory: MemoryFindings | None = None
     pages: PagesFindings | None = None
     screen: ScreenFindings | None = None
+    owners: OwnersFindings | None = None
     several: SeveralFindings | None = None
     start: StartFindings | None = None
     throughput: ThroughputFindings | None = None
@@ -107,6 +109,8 @@ def aims(findings: Findings) -> list[Aim]:
         )
     if findings.mcp:
         found += _mcp_aims(findings.mcp)
+    if findings.owners:
+        found += _owners_aims(findings.owners)
     if findings.several:
         found += _several_aims(findings.several)
     if findings.webhooks:
@@ -157,6 +161,20 @@ def _several_aims(found: SeveralFindings) -> list[Aim]:
             ratio <= SEVERAL_AIM,
         )
         for name, ratio in ratios.items()
+    ]
+
+
+def _owners_aims(found: OwnersFindings) -> list[Aim]:
+    longest, cpu, size = found.wake.longest, found.idle_cpu, found.idle_bytes
+    return [
+        Aim(f"{WAKING:,} channels wake at once, last one s", f"≤ {WAKE_AIM:g}", round(longest, 1), longest <= WAKE_AIM),
+        Aim(
+            f"{IDLE:,} idle channels, % of a core",
+            f"≤ {IDLE_CPU_AIM * 100:g}",
+            round(cpu * 100, 1),
+            cpu <= IDLE_CPU_AIM,
+        ),
+        Aim("memory of an idle channel, bytes", f"≤ {IDLE_BYTES_AIM}", round(size), size <= IDLE_BYTES_AIM),
     ]
 
 

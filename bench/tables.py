@@ -15,6 +15,7 @@ from bench.mcp import CALLERS, McpFindings
 from bench.measure import Sample
 from bench.measurements import Aim, Findings, aims
 from bench.memory import MemoryFindings
+from bench.owners import owners_table
 from bench.pages import PagesFindings
 from bench.screen import ScreenFindings, p50, p99
 from bench.several import several_table
@@ -62,6 +63,8 @@ def sections(findings: Findings) -> list[Section]:
         found.append(_hostile(findings.hostile))
     if findings.mcp:
         found.append(_mcp(findings.mcp))
+    if findings.owners:
+        found.append(Section(*owners_table(findings.owners)))
     if findings.several:
         found.append(Section(*several_table(findings.several)))
     if findings.webhooks:

@@ -1,8 +1,9 @@
 """The gateway rules, read from the source itself: who imports whom, where SQL and drivers live, how big things get.
 
 cli
-app          (app, channel_worker, housekeeping, network_factory, database_lifecycle, owner, owned_channel, clock_sync,
-              logs, privileges, processes, readiness, running_address, serving, settings, start_errors, http_*)
+app          (app, channel_worker, housekeeping, network_factory, database_lifecycle, owner, owned_channel,
+              channel_claims, channel_starts, lease_listener, clock_sync, logs, privileges, processes, readiness,
+              running_address, serving, settings, start_errors, http_*)
 api │ mcp │ console
 access
 outbound │ inbound │ webhooks │ services │ admin
@@ -47,6 +48,9 @@ APP = {
     "database_lifecycle",
     "owner",
     "owned_channel",
+    "channel_claims",
+    "channel_starts",
+    "lease_listener",
     "channel_worker",
     "clock_sync",
     "logs",

@@ -7,7 +7,7 @@ embedded PostgreSQL ─► migrations ─► partitions ─► Database
 """
 
 import contextlib
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable
 from datetime import timedelta
 from functools import partial
 from uuid import UUID
@@ -47,6 +47,7 @@ from gatepost.console.built_files import load_files
 from gatepost.console.dashboard import Dashboard
 from gatepost.housekeeping import Housekeeper
 from gatepost.inbound.receive import UpdateReceiver
+from gatepost.lease_listener import LeaseListener
 from gatepost.loop_watchdog import LoopWatchdog
 from gatepost.mcp.tool_call import McpContext
 from gatepost.mcp.transport import McpServer
@@ -83,15 +84,9 @@ class ProcessPlace(msgspec.Struct, frozen=True):
     """Which of several processes of a gateway this is."""
 
     owner: UUID  # its id as the owner of channels
-    number: int
-    processes: int
     rates: SharedDues  # of keys, in all processes
     ask_others: AskOthers
     count: Callable[[str, Hashable, bool], None]  # tells the others what a limit has counted
-
-    def prefers(self, running: Sequence[int], channel_id: UUID) -> bool:
-        """Return whether this one of the running processes should take a channel: each takes an equal part."""
-        return running[channel_id.int % len(running)] == self.number
 
 
 class Gatepost:
@@ -209,6 +204,7 @@ class Gatepost:
         with contextlib.suppress(GatepostError):
             await self._note_use()
         await self._networks.close()
+        await self._notifier.drain()
         await self.supervisor.stop()
         self._watchdog.stop()
 
@@ -216,11 +212,6 @@ class Gatepost:
         """Note what a limit of all processes has counted in another one."""
         if limit in self._shared:
             self._shared[limit].note(actor, given_back)
-
-    def note_running(self, numbers: Sequence[int]) -> None:
-        """Share the channels with the other running processes, from the next sweep on, which is now."""
-        if self._owner is not None and self._place is not None:
-            self._owner.share(self._place.owner, partial(self._place.prefers, numbers))
 
     def measure(self) -> list[MetricFamily]:
         """Return the metrics of this process."""
@@ -242,6 +233,11 @@ class Gatepost:
         self._waiters.wake(channel_id)
         if self._owner is not None:
             self._owner.wake(channel_id)
+
+    def on_release(self) -> None:
+        """Look for channels that another process has released."""
+        if self._owner is not None:
+            self._owner.look()
 
     def on_presence(self, presence: Presence) -> None:
         """Tell the open pages of an account where a person is."""
@@ -363,9 +359,7 @@ class Gatepost:
                 receiver=self._receiver,
             )
         )
-        lease, count = self._settings.lease, self._metrics.lease_event
-        self._owner = Owner(self._own_db, self._clock, lease, workers.make_worker, count)
-        if self._place is not None:
-            everybody = range(1, self._place.processes + 1)
-            self._owner.share(self._place.owner, partial(self._place.prefers, everybody))
+        metrics, id_ = self._metrics, self._place.owner if self._place else None
+        leases = LeaseListener(metrics.lease_event, metrics.lease_moved, self._notifier.notify_released)
+        self._owner = Owner(self._own_db, self._clock, self._settings.lease, workers.make_workers, leases, id_)
         self._owner.start(self.supervisor)

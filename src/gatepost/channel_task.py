@@ -40,6 +40,7 @@ class ChannelTask(ABC):
     longest_wait: ClassVar[float] = LONGEST_WAIT
     retry_when_woken: ClassVar[bool] = False  # whether a wake-up ends the pause after a failure early
     gather: ClassVar[float] = 0.0  # seconds between a wake-up and the work, so that a burst is processed together
+    costly_to_move: ClassVar[bool] = False  # whether a change of owner disturbs the channel for seconds
 
     def __init__(self, context: ChannelContext) -> None:
         self._db = context.db
@@ -48,6 +49,7 @@ class ChannelTask(ABC):
         self._channel = context.channel
         self._alive = context.alive
         self._wakeup = asyncio.Event()
+        self.looked = asyncio.Event()  # set after the first `work`, whether it succeeded or not
         self._stopping = False
         self._next_work: datetime | None = None
         self._working = True  # until the first `work` is done
@@ -83,6 +85,7 @@ class ChannelTask(ABC):
 
     def start(self) -> None:
         self._task = asyncio.create_task(self.run(), name=self.name)
+        self._task.add_done_callback(lambda _: self.looked.set())
 
     async def run(self) -> None:
         """Run until the task is stopped or the lease is lost."""
@@ -122,6 +125,7 @@ class ChannelTask(ABC):
             seconds = await self.work()
         finally:
             self._working = False
+            self.looked.set()
         await self._wait(seconds)
         if self.gather and not self._stopping:
             await asyncio.sleep(self.gather)

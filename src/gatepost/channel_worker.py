@@ -1,5 +1,6 @@
 """Creates the tasks of an owned channel: sending, delivering, the link, files, templates, the search index."""
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -10,6 +11,7 @@ import msgspec
 from gatepost.admin.headers import open_headers
 from gatepost.admin.signing import open_signing_secrets
 from gatepost.admin.vault import Vault
+from gatepost.background import log_failure
 from gatepost.channel_task import ChannelContext, ChannelTask
 from gatepost.clock import Clock
 from gatepost.inbound.link_keeper import LinkKeeper
@@ -39,7 +41,7 @@ from gatepost.services.stale_watch import StaleWatch
 from gatepost.services.template_watch import TemplateWatch
 from gatepost.services.templates import TemplateService
 from gatepost.settings import Settings
-from gatepost.store.channels import ChannelConfig, get_config, save_connection
+from gatepost.store.channels import ChannelConfig, get_config, get_configs, save_connection
 from gatepost.store.endpoints import Endpoint
 from gatepost.store.media.objects import ObjectStorage
 from gatepost.store.pool import Database
@@ -119,12 +121,24 @@ class ChannelWorkers:
         deadline = min(files.timeout, files.link_seconds)
         return await fetch_guarded(self.parts.guard, link, most, deadline=deadline, channel=channel_id)
 
-    async def make_worker(self, owned: OwnedChannel) -> "ChannelWorker | None":
-        """Return the worker of a channel; None if the channel does not exist."""
-        config = await get_config(self.parts.own_db, owned.lease.channel_id)
-        if config is None:
+    async def make_workers(self, channels: Sequence[OwnedChannel]) -> "dict[UUID, ChannelWorker]":
+        """Return the workers of channels, without those that do not exist or whose settings cannot be used."""
+        configs = await get_configs(self.parts.own_db, [owned.lease.channel_id for owned in channels])
+        made: dict[UUID, ChannelWorker] = {}
+        for owned in channels:
+            config = configs.get(owned.lease.channel_id)
+            worker = self._make_worker(owned, config) if config is not None else None
+            if worker is not None:
+                made[owned.lease.channel_id] = worker
+            await asyncio.sleep(0)  # many may be claimed at once
+        return made
+
+    def _make_worker(self, owned: OwnedChannel, config: ChannelConfig) -> "ChannelWorker | None":
+        try:
+            worker = ChannelWorker(self, owned, config)
+        except Exception as error:
+            log_failure("start of a channel", error, channel=config.id.hex)
             return None
-        worker = ChannelWorker(self, owned, config)
         if worker.keeper:
             self.keepers[config.id] = worker.keeper
         return worker

@@ -20,6 +20,7 @@ SENDS = ("sent", "failed", "retry", "expired")
 LOOKUPS = ("found", "failed", "timeout")
 LOOKUP_STATES = ("running", "waiting")
 LEASE_EVENTS = ("taken_over", "renewal_failed", "dropped")
+LEASE_MOVES = ("claimed", "taken_over", "balance", "idle", "stop", "dropped")
 CLASSES = ("1xx", "2xx", "3xx", "4xx", "5xx")
 UPDATES = ("message", "status", "other")
 STAGES = ("accept", "intent", "result", "receive", "delivery")  # what commits in batches
@@ -162,6 +163,9 @@ class ProcessMetrics(Collector):
         self._leases = LabeledCounter(
             CounterMetricFamily, "gatepost_lease_events", "What went wrong with the ownership of channels.", "event"
         ).begin(LEASE_EVENTS)
+        self._moves = LabeledCounter(
+            CounterMetricFamily, "gatepost_lease_moves", "Channels that were claimed or released, by reason.", "reason"
+        ).begin(LEASE_MOVES)
         self._tools = LabeledCounter(
             CounterMetricFamily, "gatepost_mcp_calls", "Calls of MCP tools, by tool and outcome.", "tool", "outcome"
         )
@@ -192,7 +196,7 @@ class ProcessMetrics(Collector):
             yield figure.family()
         for figure in (self._accepted, self._sends, self._requests, self._restarts, self._leases):
             yield figure.family()
-        for figure in (self._lookups, self._lookups_now, self._tools):
+        for figure in (self._moves, self._lookups, self._lookups_now, self._tools):
             yield figure.family()
         for figure in (self._processes, self._process_restarts):
             yield figure.family()
@@ -282,6 +286,10 @@ class ProcessMetrics(Collector):
     def received(self, kind: str, count: int) -> None:
         """Count updates of networks that are stored."""
         self._updates.of[kind] += count
+
+    def lease_moved(self, reason: str) -> None:
+        """Count a channel that this process has claimed or released."""
+        self._moves.of[reason] += 1
 
     # -- reading -----------------------------------------------------------------------------------------------------
 

@@ -1,7 +1,8 @@
 """One channel while this process owns it: a sender, a deliverer per endpoint, and the other tasks of the channel.
 
-begin ─► sender, tasks ─► refresh: settings, endpoints ─► deliverers     again after each wake-up, at most once a second
-end   ─► no new work starts ─► work in flight is finished ─► the progress of each endpoint is saved
+begin ─► sender ─► other tasks ─► refresh: settings, endpoints ─► deliverers      again after wake-ups, once a second
+end   ─► deliverers ─► sender ─► other tasks: no new work starts, and work in flight is finished
+      ─► the progress of each endpoint is saved
 """
 
 import asyncio
@@ -66,9 +67,14 @@ class OwnedChannel:
         """Return whether the lease is valid."""
         return self._clock.monotonic() < self.valid_until
 
-    async def begin(self, worker: Worker) -> None:
+    async def begin(self, worker: Worker, settle: Callable[[], Awaitable[None]] | None = None) -> None:
+        """Start the tasks: first the sender, then, after `settle`, the others."""
         self._worker = worker
-        for task in self._all_tasks:
+        worker.sender.start()
+        await worker.sender.looked.wait()
+        if settle is not None:
+            await settle()
+        for task in worker.others:
             task.start()
         self._stale = False
         await self._look()
@@ -137,6 +143,11 @@ class OwnedChannel:
             return False  # an ended deliverer is replaced
         return all(task.idle for task in self._all_tasks) and not self._unlooked
 
+    @property
+    def move_cost(self) -> tuple[bool, bool]:
+        """How much a move to another process disturbs this channel; less is better."""
+        return any(task.costly_to_move for task in self._others), not self.idle
+
     def next_work(self) -> datetime | None:
         """Return the time of the next work, if known."""
         return min((task.next_work for task in self._all_tasks if task.next_work is not None), default=None)
@@ -179,16 +190,25 @@ class OwnedChannel:
             await save_cursors(self._db, self.lease, changed)
             self._saved |= changed
 
-    async def end(self) -> None:
+    async def end(self, patience: float = 0.0) -> None:
         """Stop all tasks after work in flight is finished. A task that fails to stop does not block the others.
 
-        The refresh ends first: it would start new deliverers. The sender ends before the link that it sends over.
+        The refresh ends first: it would start new deliverers. For up to `patience` seconds, the sender continues while
+        webhooks in flight are finished: a slow receiver does not hold up the messages of its channel. The sender ends
+        before the link that it sends over.
         """
         self._ended = True
         if self._refreshing:
             self._refreshing.cancel()
             await asyncio.wait([self._refreshing])
-        await asyncio.gather(*(self._try(task.stop) for task in self._all_tasks if task not in self._others))
+        delivering = [asyncio.create_task(self._try(one.stop)) for one in self._deliverers.values()]
+        try:
+            if delivering and patience:
+                await asyncio.wait(delivering, timeout=patience)
+            if self._worker:
+                await self._try(self._worker.sender.stop)
+        finally:
+            await asyncio.gather(*delivering)
         await asyncio.gather(*(self._try(task.stop) for task in self._others))
         await asyncio.gather(*(task.end() for task in self._all_tasks))
         await self._try(self.save)

@@ -1,15 +1,15 @@
 """Ownership of channels: at most one process works on a channel at a time, and only while its lease is valid.
 
-sweep, 1 s    channels with work and no owner ─► claim ─► OwnedChannel: a sender, a deliverer per endpoint, other tasks
-              own channels with new events    ─► wake (a lost wake-up costs a second, never a message)
+claim, woken  channels with work and no owner ─► claim ─► OwnedChannel: a sender, a deliverer per endpoint, other tasks
+sweep, 1 s    the same, and own channels with new events ─► wake (a lost wake-up costs a second, never a message)
 renew, 5 s    leases are extended; a channel whose lease another process took is dropped at once
+balance, 5 s  more channels than an equal part ─► some are released, and the others claim them at once
 idle          nothing to do for a minute ─► released, with the time of the next work
 stop          each channel is released when its work in flight is finished, independently of the others
 """
 
 import asyncio
-import contextlib
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from functools import partial
 from typing import Any
 from uuid import UUID, uuid4
@@ -17,32 +17,36 @@ from uuid import UUID, uuid4
 import structlog
 
 from gatepost.background import Loop, Supervisor, attempt, log_failure, retry_until_available
+from gatepost.channel_claims import AT_ONCE, ChannelClaims
+from gatepost.channel_starts import ChannelStarts
 from gatepost.clock import Clock
+from gatepost.lease_listener import LeaseListener
 from gatepost.model.errors import Unavailable, database_unavailable
+from gatepost.model.lease_share import excess_of
 from gatepost.owned_channel import OwnedChannel, Worker
 from gatepost.settings import LeaseSettings
 from gatepost.store.channel_head import (
     Lease,
     LogEnd,
-    claim_channel,
     end_stalled_sessions,
-    find_unowned_channels,
     read_log_ends,
     release_all,
     release_channel,
     renew_leases,
 )
+from gatepost.store.owners import remove_owner, report_owner
 from gatepost.store.pool import Database
 
 log = structlog.get_logger("gatepost.owner")
-_CLAIMS_PER_SWEEP = 100
-_AVOID = 10.0  # seconds before a channel that could not be served is claimed again
 _STALLED = 5.0  # seconds that a session may wait for the rest of a statement; the same limit as for a transaction
 _MARGIN = 0.2  # fraction of the TTL: an owner that could not renew stops this long before its lease ends
 _SWEEP_AGAIN = 2.0  # maximum seconds between failing sweeps
-_YIELD = 1.5  # seconds that a channel is left to the process that should take it: longer than a sweep takes
+_GATHER = 0.05  # seconds between a wake-up and the claim, so that channels that wake together are claimed together
 _RELEASE_WAIT = 1.0  # seconds between attempts to release a channel
-_STOP_WITHIN = 2.0  # seconds for the last statements of a process that stops
+_STOP_WITHIN = 2.0  # seconds for the last statements of a process that stops, and for sends in flight
+_DELIVER_WITHIN = 30.0  # seconds for webhooks in flight of a channel that is handed over
+
+MakeWorkers = Callable[[Sequence[OwnedChannel]], Awaitable[Mapping[UUID, Worker]]]
 
 
 class Owner:
@@ -53,30 +57,27 @@ class Owner:
         db: Database,
         clock: Clock,
         settings: LeaseSettings,
-        make_worker: Callable[[OwnedChannel], Awaitable[Worker | None]],
-        count: Callable[[str], None] = lambda _: None,
+        make_workers: MakeWorkers,
+        listener: LeaseListener | None = None,
+        id_: UUID | None = None,
     ) -> None:
-        self.id = uuid4()
+        self.id = id_ or uuid4()
         self._db = db
         self._clock = clock
         self._settings = settings
-        self._make_worker = make_worker
-        self._count = count
+        self._make_workers = make_workers
+        self._listener = listener or LeaseListener()
         self._owned: dict[UUID, OwnedChannel] = {}
-        self._avoid: dict[UUID, float] = {}
-        self._prefers: Callable[[UUID], bool] | None = None
-        self._unowned_since: dict[UUID, float] = {}  # channels that another process should take
+        self._beginning: dict[UUID, asyncio.Task[bool]] = {}
+        self._leaving: set[UUID] = set()
         self._wake = asyncio.Event()
+        self._claims = ChannelClaims(db, clock, self.id, settings.ttl)
+        self._starts = ChannelStarts()
         self._swept_at = clock.monotonic()
         self._unrenewed_since: float | None = None
         self._loops: list[Loop] = []
         self._endings: set[asyncio.Task[None]] = set()
         self._stopping = False
-
-    def share(self, owner: UUID, prefers: Callable[[UUID], bool]) -> None:
-        """Share the channels with other processes: take those that it prefers at once, and others if nobody does."""
-        self.id, self._prefers = owner, prefers
-        self._wake.set()
 
     def start(self, supervisor: Supervisor) -> None:
         log.info("owner started", owner=self.id.hex)
@@ -106,25 +107,32 @@ class Owner:
         return len(self._owned)
 
     def wake(self, channel_id: UUID, *, sending: bool = True, tasks: bool = True) -> bool:
-        """Wake a channel. If this process does not own it, start a sweep (it may have no owner) and return False.
-
-        Of several processes, only the one that should take the channel sweeps at once.
-        """
+        """Wake a channel. If this process does not own it, look whether it has an owner, and return False."""
         owned = self._owned.get(channel_id)
         if owned is None:
-            if self._prefers is None or self._prefers(channel_id):
+            if self._claims.wake(channel_id):
                 self._wake.set()
             return False
         owned.wake(sending=sending, tasks=tasks)
         return True
 
+    def look(self) -> None:
+        """Look for channels without an owner now."""
+        self._wake.set()
+
     async def stop(self, seconds: float) -> None:
         """End and release all channels within a time limit, independently of each other."""
         self._stopping = True
+        self._starts.end()
         for sweep in self._loops[:1]:
             await sweep.stop()
+        await self._in_time("end of ownership", partial(remove_owner, self._db, self.id))
+        if self._beginning:
+            await asyncio.wait(self._beginning.values(), timeout=_STOP_WITHIN)
         for channel_id, owned in self._owned.items():
-            self._end_in_background(self._end_and_release(channel_id, owned))
+            if channel_id not in self._leaving:
+                ending = self._hand_over(channel_id, owned, "stop", max(0.0, seconds - _STOP_WITHIN))
+                self._end_in_background(ending)
         if self._endings:  # leases are still renewed meanwhile
             await asyncio.wait(self._endings, timeout=seconds)
         for loop in self._loops:
@@ -133,17 +141,34 @@ class Owner:
             log.warning("channel did not end in time", channel=owned.lease.channel_id.hex)
             owned.valid_until = 0.0
         self._owned.clear()
-        last = asyncio.create_task(attempt("release of channels", partial(release_all, self._db, self.id)))
-        await asyncio.wait([last], timeout=_STOP_WITHIN)
-        for task in (last, *self._endings):
+        await self._in_time("release of channels", partial(release_all, self._db, self.id))
+        self._listener.released()
+        for task in self._endings:
             task.cancel()
 
-    async def _end_and_release(self, channel_id: UUID, owned: OwnedChannel) -> None:
+    async def _in_time(self, name: str, step: Callable[[], Awaitable[object]]) -> None:
+        """Run one of the last statements; without a database, the process ends without it."""
+        last = asyncio.create_task(attempt(name, step))
+        await asyncio.wait([last], timeout=_STOP_WITHIN)
+        last.cancel()
+
+    async def _hand_over(self, channel_id: UUID, owned: OwnedChannel, reason: str, patience: float) -> None:
         """End a channel and release it. The lease is kept until work in flight is finished."""
-        await attempt("end of a channel", owned.end, channel=channel_id.hex)
-        self._owned.pop(channel_id, None)
+        self._leaving.add(channel_id)
+        try:
+            await self._end(channel_id, owned, patience)
+        finally:
+            self._leaving.discard(channel_id)
+        if self._owned.pop(channel_id, None) is not owned:
+            return  # dropped meanwhile
         owned.valid_until = 0.0
+        self._listener.moved(reason)
         await self._release(owned.lease)
+
+    async def _end(self, channel_id: UUID, owned: OwnedChannel, patience: float = 0.0) -> None:
+        if beginning := self._beginning.get(channel_id):
+            await asyncio.wait([beginning])
+        await attempt("end of a channel", partial(owned.end, patience), channel=channel_id.hex)
 
     def _end_in_background(self, ending: Coroutine[Any, Any, None]) -> None:
         """End a channel outside the sweep: work in flight may take long, and other channels must not wait for it."""
@@ -151,38 +176,99 @@ class Owner:
         self._endings.add(task)
         task.add_done_callback(self._endings.discard)
 
-    # -- the sweep ----------------------------------------------------------------------------------------------------
+    # -- claiming -----------------------------------------------------------------------------------------------------
 
     async def _sweep_step(self) -> None:
-        self._wake.clear()
+        """Sweep once per interval; claim in between when woken."""
         await self.sweep()
         self._swept_at = self._clock.monotonic()
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._wake.wait(), self._settings.sweep)
-            await asyncio.sleep(0.05)
+        loop = asyncio.get_running_loop()
+        until = loop.time() + self._settings.sweep
+        while (left := until - loop.time()) > 0:
+            try:
+                await asyncio.wait_for(self._wake.wait(), left)
+            except TimeoutError:
+                return
+            await asyncio.sleep(_GATHER)
+            await self.claim()
 
     async def sweep(self) -> None:
         """Check all channels once. An error of one channel must not affect the others."""
-        now = self._clock.monotonic()
-        for channel_id in self._mine(await find_unowned_channels(self._db, self._clock.now(), _CLAIMS_PER_SWEEP), now):
-            if channel_id in self._owned or now < self._avoid.get(channel_id, now):
-                continue
-            if not await self._try("claim of a channel", partial(self._claim, channel_id), channel_id):
-                self._avoid[channel_id] = self._clock.monotonic() + _AVOID
+        await self.claim()
         ends = await read_log_ends(self._db, list(self._owned)) if self._owned else {}
         for channel_id, owned in list(self._owned.items()):
+            if channel_id in self._beginning or channel_id in self._leaving:
+                continue
             check = partial(self._check, channel_id, owned, ends.get(channel_id))
             if not await self._try("check of a channel", check, channel_id) and channel_id in self._owned:
                 self._drop(channel_id, owned, "it could not be checked")
 
-    def _mine(self, unowned: list[UUID], now: float) -> list[UUID]:
-        """Return the channels that this process may take now."""
-        prefers = self._prefers
-        if prefers is None:
-            return unowned
-        before = self._unowned_since
-        self._unowned_since = {one: before.get(one, now) for one in unowned if not prefers(one)}
-        return [one for one in unowned if now - self._unowned_since.get(one, now - _YIELD) >= _YIELD]
+    async def claim(self) -> None:
+        """Claim channels with work and no owner, as far as this process should take them."""
+        self._wake.clear()
+        more = True
+        while more:
+            found = await self._claims.find()
+            free = [one for one in found if one not in self._owned and one not in self._beginning]
+            wanted = await self._claims.choose(free, self._staying)
+            if wanted:
+                await self._claim(wanted)
+            more = bool(wanted) and len(found) == AT_ONCE
+
+    async def _claim(self, wanted: Sequence[UUID]) -> None:
+        asked_at = self._clock.monotonic()
+        leases = await self._claims.take(wanted)
+        await self._begin(leases, asked_at)
+        for channel_id in set(wanted) - {lease.channel_id for lease in leases}:
+            self._beginning[channel_id] = self._in_begin(channel_id, self._claim_locked(channel_id))
+
+    async def _claim_locked(self, channel_id: UUID) -> None:
+        async with self._starts:
+            asked_at = self._clock.monotonic()
+            lease = await self._claims.take_locked(channel_id)
+        if lease is not None and not self._stopping:
+            await self._begin([lease], asked_at)
+
+    @property
+    def _staying(self) -> int:
+        """The number of channels that this process owns and does not hand over."""
+        return len(self._owned) - len(self._leaving)
+
+    async def _begin(self, leases: Sequence[Lease], asked_at: float) -> None:
+        """Begin to work on claimed channels, in the background."""
+        made = {}
+        for lease in leases:
+            self._listener.claimed(lease)
+            until = self._valid_until(asked_at)
+            made[lease.channel_id] = self._owned[lease.channel_id] = OwnedChannel(self._db, self._clock, lease, until)
+        workers = await self._make_workers(list(made.values())) if made else {}
+        for channel_id, owned in made.items():
+            worker = workers.get(channel_id)
+            if worker is None:
+                self._drop(channel_id, owned, "it cannot be served", avoid=True)
+            else:
+                self._beginning[channel_id] = self._in_begin(channel_id, self._begin_one(channel_id, owned, worker))
+
+    def _in_begin(self, channel_id: UUID, step: Coroutine[Any, Any, None]) -> "asyncio.Task[bool]":
+        """Run a step of a channel that begins."""
+        task = asyncio.create_task(attempt("start of a channel", lambda: step, channel=channel_id.hex))
+        task.add_done_callback(partial(self._begun, channel_id))
+        return task
+
+    def _begun(self, channel_id: UUID, task: "asyncio.Task[bool]") -> None:
+        if self._beginning.get(channel_id) is task:
+            del self._beginning[channel_id]
+
+    async def _begin_one(self, channel_id: UUID, owned: OwnedChannel, worker: Worker) -> None:
+        async with self._starts:
+            try:
+                if not self._stopping and owned.alive():
+                    await owned.begin(worker, self._starts.settle)
+            except Exception:
+                self._drop(channel_id, owned, "it could not be started", avoid=True)
+                raise
+
+    # -- checking -----------------------------------------------------------------------------------------------------
 
     async def _try(self, name: str, step: Callable[[], Awaitable[None]], channel_id: UUID) -> bool:
         """Run a step for one channel. Only an outage of the database is raised: it affects all channels."""
@@ -194,20 +280,6 @@ class Owner:
             log_failure(name, error, channel=channel_id.hex)
             return False
         return True
-
-    async def _claim(self, channel_id: UUID) -> None:
-        asked_at = self._clock.monotonic()
-        lease = await claim_channel(self._db, channel_id, self.id, self._settings.ttl)
-        if lease is None:
-            return
-        if lease.taken_from is not None:
-            self._count("taken_over")
-            before = lease.taken_from.hex
-            log.warning("channel taken over", channel=channel_id.hex, previous_owner=before, epoch=lease.epoch)
-        owned = self._owned[channel_id] = OwnedChannel(self._db, self._clock, lease, self._valid_until(asked_at))
-        worker = await self._make_worker(owned)
-        if worker is not None:
-            await owned.begin(worker)
 
     async def _check(self, channel_id: UUID, owned: OwnedChannel, end: LogEnd | None) -> None:
         """Wake a channel with new events, drop one that is lost, release one that is idle."""
@@ -232,18 +304,22 @@ class Owner:
         if await release_channel(self._db, owned.lease, seen=owned.seen, work_at=owned.next_work()):
             del self._owned[channel_id]
             owned.valid_until = 0.0
+            self._listener.moved("idle")
             self._end_in_background(owned.end())
 
-    def _drop(self, channel_id: UUID, owned: OwnedChannel, why: str) -> None:
+    def _drop(self, channel_id: UUID, owned: OwnedChannel, why: str, *, avoid: bool = False) -> None:
         """Drop a channel whose lease is lost or whose tasks failed. Its next owner starts from the database's state."""
-        self._count("dropped")
+        if avoid:
+            self._claims.avoid(channel_id)
+        self._listener.failed("dropped")
+        self._listener.moved("dropped")
         log.warning("channel dropped", channel=channel_id.hex, alive=owned.alive(), reason=why)
         del self._owned[channel_id]
         owned.valid_until = 0.0
-        self._end_in_background(self._end_dropped(owned))
+        self._end_in_background(self._end_dropped(channel_id, owned))
 
-    async def _end_dropped(self, owned: OwnedChannel) -> None:
-        await attempt("end of a channel", owned.end, channel=owned.lease.channel_id.hex)
+    async def _end_dropped(self, channel_id: UUID, owned: OwnedChannel) -> None:
+        await self._end(channel_id, owned)
         await self._release(owned.lease)
 
     async def _release(self, lease: Lease) -> None:
@@ -255,22 +331,23 @@ class Owner:
             wait=_RELEASE_WAIT,
         )
         await attempt("release of a channel", lambda: release, channel=lease.channel_id.hex)
+        self._listener.released()
 
     # -- renewing -----------------------------------------------------------------------------------------------------
 
     async def _renew_step(self) -> None:
-        if self._owned:
-            lasting = self._settings.ttl * (1 - _MARGIN)
-            try:
-                async with asyncio.timeout(max(self._settings.renew, lasting - self._settings.renew)):
-                    await self.renew()
-            except TimeoutError as error:  # there is time for another attempt
-                raise database_unavailable() from error
+        lasting = self._settings.ttl * (1 - _MARGIN)
+        try:
+            async with asyncio.timeout(max(self._settings.renew, lasting - self._settings.renew)):
+                await self.renew()
+        except TimeoutError as error:  # there is time for another attempt
+            raise database_unavailable() from error
         self._unrenewed_since = None
+        await self.balance()
         await asyncio.sleep(self._settings.renew)
 
     def _note_unrenewed(self) -> None:
-        self._count("renewal_failed")
+        self._listener.failed("renewal_failed")
         if self._unrenewed_since is None:
             self._unrenewed_since = self._clock.monotonic()
 
@@ -285,10 +362,12 @@ class Owner:
 
         Unlocked rows are renewed first: a long lock on one row must not cost the others their leases.
         """
+        if not self._stopping:
+            await report_owner(self._db, self.id, self._settings.ttl)
         asked = dict(self._owned)  # a copy: channels that are claimed meanwhile are not affected
-        await self._renew(asked, skip_locked=True)
-        if asked:
-            await self._renew(asked, skip_locked=False)
+        for skip_locked in (True, False):
+            if asked:
+                await self._renew(asked, skip_locked=skip_locked)
         for owned in asked.values():
             owned.valid_until = 0.0
 
@@ -299,6 +378,22 @@ class Owner:
             self._db, self.id, list(asked), self._settings.ttl, skip_locked=skip_locked
         ):
             asked.pop(channel_id).valid_until = self._valid_until(asked_at)
+
+    async def balance(self) -> None:
+        """Release channels if this process owns more than an equal part: the others claim them.
+
+        Those that are idle first, then those without a link, because a phone that is linked has to connect again.
+        """
+        others = [] if self._stopping or not self._owned else await self._claims.count_others()
+        excess = excess_of(self._staying, others) if others else 0
+        if not excess:
+            return
+        settled = [(id_, one) for id_, one in self._owned.items() if id_ not in self._beginning.keys() | self._leaving]
+        settled.sort(key=lambda pair: pair[1].move_cost)
+        log.info("channels released to other processes", channels=excess, owned=self._staying, others=others)
+        for channel_id, owned in settled[:excess]:
+            self._leaving.add(channel_id)
+            self._end_in_background(self._hand_over(channel_id, owned, "balance", _DELIVER_WITHIN))
 
     def _valid_until(self, asked_at: float) -> float:
         return asked_at + self._settings.ttl * (1 - _MARGIN)

@@ -12,7 +12,7 @@ from tests.faults.stage import running_stage
 from tests.thorough import rotated
 
 COMMITS = {
-    "claim_channel": (1,),
+    "claim_channels": (1,),
     "take_slice": (1,),
     "accept_messages": (1, 4),
     "mark_sending": (1, 6),

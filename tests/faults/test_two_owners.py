@@ -77,6 +77,49 @@ async def test_an_owner_stopped_inside_a_transaction_keeps_its_channel_only_for_
         check(await read_records(stage), clients.accepted_ids, in_doubt)
 
 
+async def test_a_rolling_restart_loses_doubles_and_reorders_nothing(database_url: str, receiver: Receiver) -> None:
+    """A notification alone moves the channel: the next sweep and the end of the lease are an hour away."""
+    async with running_stage(database_url, receiver, lease__ttl=3600, lease__sweep=3600) as stage:
+        await stage.create_channel(throughput=40)
+        await stage.start(role="api")
+        running = [await launched(stage), await launched(stage)]
+        clients = Clients(stage)
+        sending = asyncio.create_task(clients.send(plan(recipients=10, each=12)))
+        for changes in range(1, 4):
+            await until_epoch(stage, changes)
+            owner = await owner_among(stage, running)
+            running.remove(owner)
+            assert await owner.stop() == 0
+            await until_epoch(stage, changes + 1)
+            running.append(await launched(stage))
+        await sending
+        await until_settled(stage, 120)
+        check(await read_records(stage), clients.accepted_ids, ())
+
+
+async def launched(stage: Stage) -> Node:
+    node = stage.launch(role="worker")
+    await node.ready()
+    return node
+
+
+async def until_epoch(stage: Stage, wanted: int) -> None:
+    """Wait until the channel had so many owners, and has the last of them."""
+    async with asyncio.timeout(PATIENCE):
+        while True:
+            [row] = await stage.rows("SELECT epoch, owner FROM channel_heads")
+            if row["epoch"] >= wanted and row["owner"] is not None:
+                return
+            await asyncio.sleep(0.01)
+
+
+async def owner_among(stage: Stage, nodes: list[Node]) -> Node:
+    """Return the node that owns the channel."""
+    [row] = await stage.rows("SELECT owner FROM channel_heads")
+    names = {line["owner"]: node for node in nodes for line in node.log_lines() if line["event"] == "owner started"}
+    return names[row["owner"].hex]
+
+
 async def called_for(stage: Stage, numbers: set[int]) -> set[str]:
     """The messages of some lines of the network's ledger.
 

@@ -10,6 +10,7 @@ import asyncpg
 import pytest
 
 from gatepost.channel_task import ChannelContext, ChannelTask
+from gatepost.lease_listener import LeaseListener
 from gatepost.outbound.channel_sender import ChannelSender
 from gatepost.outbound.send_recorder import SendRecorder
 from gatepost.outbound.sender_state import SenderState
@@ -98,9 +99,13 @@ class Owning:
         self.stage = stage
         self.make_task: Callable[[ChannelContext], ChannelTask] | None = None
         self.counted: list[str] = []
-        self.owner = Owner(db, stage.clock, LEASE, self.make_worker, self.counted.append)
+        listener = LeaseListener(failed=self.counted.append)
+        self.owner = Owner(db, stage.clock, LEASE, self.make_workers, listener)
 
-    async def make_worker(self, owned: OwnedChannel) -> "Tasks":
+    async def make_workers(self, channels: Sequence[OwnedChannel]) -> dict[UUID, "Tasks"]:
+        return {owned.lease.channel_id: self.make_worker(owned) for owned in channels}
+
+    def make_worker(self, owned: OwnedChannel) -> "Tasks":
         context = ChannelContext(self.db, self.stage.clock, owned.lease, self.stage.ref, owned.alive)
         ours = owned.lease.channel_id == self.stage.channel_id
         others = [self.make_task(context)] if self.make_task and ours else []
@@ -158,9 +163,9 @@ async def test_minor_tasks_are_not_woken_by_every_message(owning: Owning) -> Non
     owner.wake(channel_id)
     assert task.woken == before + 1
     owner.wake(channel_id, tasks=False)
-    owning.stage.clock.advance(3 * LEASE.sweep)
-    await owner.sweep()
-    assert task.woken == before + 2
+    async with asyncio.timeout(PATIENCE):
+        while task.woken < before + 2:
+            await owner.sweep()
 
 
 @pytest.mark.parametrize("fault", [ValueError("no"), asyncio.CancelledError()])
@@ -173,7 +178,7 @@ async def test_a_channel_is_released_though_its_end_fails(owning: Owning, fault:
     await owning.until_free()
     assert (owning.owner.owned, owning.counted) == (0, ["dropped"])
     owning.make_task = None
-    id_ = await owning.stage.accept("5511999998888")
+    id_ = await owning.stage.accept("5511999997777")  # the outcome of the first one may be unknown
     await owning.sweep_until(1)  # the next owner goes on
     async with asyncio.timeout(PATIENCE):
         while await owning.stage.status(id_) != "SENT":

@@ -16,7 +16,6 @@ from gatepost.access.costly import CostlyRequests
 from gatepost.access.rate_limit import RateLimit
 from gatepost.access.shared_dues import SharedDues
 from gatepost.access.sliding_limit import SlidingLimit
-from gatepost.app import ProcessPlace
 from gatepost.clock import MovableClock
 from gatepost.metrics import BacklogFigures, CurrentFigures, ProcessMetrics
 from gatepost.metrics_totals import MetricFamily, add_up, as_text, lasting, read_metrics
@@ -166,19 +165,6 @@ def test_what_one_process_counts_counts_in_the_other() -> None:
     one.give_back("a")
     assert other.take("a") == 0
     assert one.take("a") == 60
-
-
-def test_channels_are_shared_by_the_processes_that_run() -> None:
-    rates = SharedDues(shared_dues.create())
-    places = [ProcessPlace(uuid4(), number, 3, rates, no_others, lambda *_: None) for number in (1, 2, 3)]
-    for running in ([1, 2, 3], [1, 3], [2]):
-        for number in range(30):
-            takers = [one.number for one in places if one.prefers(running, UUID(int=number))]
-            assert takers == [running[number % len(running)]]
-
-
-async def no_others(_: list[MetricFamily]) -> list[MetricFamily]:
-    return []
 
 
 def a_principal(id_: UUID) -> Principal:

@@ -76,6 +76,9 @@ class Heard(msgspec.Struct):
     def on_channel(self, channel_id: UUID) -> None:
         self.channels.append(channel_id)
 
+    def on_release(self) -> None:
+        raise AssertionError
+
     def on_presence(self, presence: Presence) -> None:
         raise AssertionError(presence)
 

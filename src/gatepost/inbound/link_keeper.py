@@ -44,6 +44,7 @@ class LinkKeeper(ChannelTask):
     """Holds the link of one channel while its lease is valid."""
 
     name = "link"
+    costly_to_move = True  # the phone has to connect again
 
     def __init__(
         self,

@@ -7,7 +7,6 @@
     Measure                       ─►
                                   ◄─             AskOthers        somebody reads GET /metrics
     Others                        ─►                              the metrics of everybody else
-    Running                       ─►                              a process ended, or is ready: who takes which channels
     Counted                       ◄─►            Counted          a failed sign-in, a wrong key: for all others
 
 Each message has a length of four bytes and a body in MessagePack.
@@ -51,12 +50,6 @@ class Others(msgspec.Struct, frozen=True, tag=True):
     metrics: list[MetricFamily]
 
 
-class Running(msgspec.Struct, frozen=True, tag=True):
-    """The numbers of the processes that run now."""
-
-    numbers: list[int]
-
-
 class Ready(msgspec.Struct, frozen=True, tag=True):
     """The process listens."""
 
@@ -82,7 +75,7 @@ class Counted(msgspec.Struct, frozen=True, tag=True):
     given_back: bool
 
 
-ToProcess = Begin | Measure | Others | Running | Counted
+ToProcess = Begin | Measure | Others | Counted
 ToSupervisor = Ready | Measured | AskOthers | Counted
 T = TypeVar("T")
 

@@ -27,7 +27,6 @@ from gatepost.processes.control import (
     Measured,
     Others,
     Ready,
-    Running,
     ToProcess,
     process_end,
 )
@@ -93,9 +92,6 @@ class SupervisorLink:
         elif isinstance(message, Counted):
             if self._gatepost is not None:
                 self._gatepost.note_elsewhere(message.limit, message.actor, message.given_back)
-        elif isinstance(message, Running):
-            if self._gatepost is not None:
-                self._gatepost.note_running(message.numbers)
         else:
             self.report()
 
@@ -112,7 +108,7 @@ async def serve_process(end: socket.socket) -> None:
     link = SupervisorLink(control)
     metrics = ProcessMetrics(__version__, begin.role)
     rates = SharedDues(begin.rates)
-    place = ProcessPlace(begin.owner, begin.number, begin.processes, rates, link.ask_others, link.count)
+    place = ProcessPlace(begin.owner, rates, link.ask_others, link.count)
     listener = socket.socket(fileno=begin.listener)
     loops: list[Loop] = []
     async with opened_clock(settings) as clock, opened_migrated(begin.database, settings) as db:

@@ -16,7 +16,7 @@ from gatepost.database_lifecycle import opened_for_gateway
 from gatepost.logs import configure_logs
 from gatepost.metrics import ProcessMetrics
 from gatepost.metrics_totals import MetricFamily, add_up, lasting, read_metrics
-from gatepost.processes.control import Begin, Counted, Measure, Others, Running
+from gatepost.processes.control import Begin, Counted, Measure, Others
 from gatepost.processes.port import SharedPort
 from gatepost.processes.process_slot import ProcessFailed, ProcessListener, ProcessSlot
 from gatepost.processes.shares import share_of
@@ -24,6 +24,8 @@ from gatepost.running_address import address_of, note_address
 from gatepost.settings import Settings
 from gatepost.start_errors import CannotGoOn, CannotStart
 from gatepost.store.channel_head import release_all
+from gatepost.store.channel_notifier import notify_release
+from gatepost.store.owners import remove_owner
 from gatepost.store.pool import Database
 
 log = structlog.get_logger("gatepost.processes")
@@ -120,22 +122,18 @@ class ProcessSupervisor:
     def _on_ready(self, _: ProcessSlot) -> None:
         if all(slot.ready for slot in self._slots):
             self._all_ready.set()
-        if self._all_ready.is_set():
-            self._report_running()
-
-    def _report_running(self) -> None:
-        """Let the running processes share the channels among them."""
-        running = [slot for slot in self._slots if slot.ready]
-        for slot in running:
-            slot.send(Running([one.number for one in running]))
 
     async def _on_end(self, slot: ProcessSlot, owner: UUID, code: int) -> None:
         """Count the end, keep what the process has counted, and give its channels to the others at once."""
         self._metrics.process_ended()
         self._ended, slot.metrics = add_up([self._ended, lasting(slot.metrics)]), []
         if code and self._role != "api":
-            await attempt("release of channels", lambda: release_all(self._db, owner), process=str(slot.number))
-        self._report_running()
+            await attempt("release of channels", lambda: self._release(owner), process=str(slot.number))
+
+    async def _release(self, owner: UUID) -> None:
+        await remove_owner(self._db, owner)
+        await release_all(self._db, owner)
+        await notify_release(self._db)
 
     def _on_ask(self, slot: ProcessSlot, number: int) -> None:
         task = asyncio.create_task(self._answer(slot, number))

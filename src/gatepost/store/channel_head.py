@@ -6,10 +6,11 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
+import asyncpg
 import msgspec
 
 from gatepost.model import ids
-from gatepost.model.errors import GatepostError, NotFound
+from gatepost.model.errors import GatepostError, NotFound, Unavailable
 from gatepost.model.event import AnyEvent, ChannelRef, NewEvent, render
 from gatepost.store.pool import Connection, Database
 from gatepost.store.statement import statement
@@ -199,35 +200,67 @@ class Lease(msgspec.Struct, frozen=True):
 _EARLY = timedelta(seconds=1)  # nodes know the database's time to within milliseconds; a late sweep costs more
 
 
-async def find_unowned_channels(db: Database, now: datetime, limit: int) -> list[UUID]:
-    """Return channels that have work and no owner, those waiting longest first."""
+async def find_unowned_channels(db: Database, now: datetime, limit: int, *, avoid: Sequence[UUID] = ()) -> list[UUID]:
+    """Return channels that have work and no owner, except some, those waiting longest first."""
     rows = await db.fetch(
         """SELECT channel_id FROM channel_heads
-           WHERE work_at <= $1 AND (owner IS NULL OR expires_at < now()) ORDER BY work_at LIMIT $2""",
+           WHERE work_at <= $1 AND (owner IS NULL OR expires_at < now()) AND channel_id <> ALL ($3::uuid[])
+           ORDER BY work_at LIMIT $2""",
         now + _EARLY,
         limit,
+        avoid,
     )
     return [row["channel_id"] for row in rows]
 
 
-async def claim_channel(db: Database, channel_id: UUID, owner: UUID, ttl: float) -> Lease | None:
-    """Take a channel that has no owner. The exclusive lock waits for every write of the last owner."""
+async def claim_channels(db: Database, channels: Sequence[UUID], owner: UUID, ttl: float) -> list[Lease]:
+    """Take those of the channels that have no owner, except heads that are locked now.
+
+    The exclusive lock excludes every write of the last owner. It is taken first: an UPDATE that waits for a lock could
+    find an older version of the row (`messages/accept_plain.py` says what follows).
+    """
     async with db.transaction() as conn:
-        row = await conn.fetchrow(
-            """SELECT epoch, owner FROM channel_heads
-               WHERE channel_id = $1 AND (owner IS NULL OR expires_at < now()) FOR UPDATE SKIP LOCKED""",
-            channel_id,
+        rows = await conn.fetch(
+            """SELECT channel_id, epoch + 1 AS epoch, owner FROM channel_heads
+               WHERE channel_id = ANY ($1::uuid[]) AND (owner IS NULL OR expires_at < now())
+               ORDER BY channel_id FOR UPDATE SKIP LOCKED""",
+            sorted(channels),
         )
-        if row is None:
+        await _take_locked(conn, [row["channel_id"] for row in rows], owner, ttl)
+    return [Lease(*row.values()) for row in rows]
+
+
+async def claim_channel(
+    db: Database, channel_id: UUID, owner: UUID, ttl: float, *, patience: float = 1.0
+) -> Lease | None:
+    """Take one channel, and wait for its lock as others do. None: it has an owner, or the lock took too long."""
+    try:
+        async with db.transaction() as conn:
+            await conn.execute("SELECT set_config('lock_timeout', $1, true)", f"{max(1, round(patience * 1000))}ms")
+            row = await conn.fetchrow(
+                """SELECT channel_id, epoch + 1 AS epoch, owner FROM channel_heads
+                   WHERE channel_id = $1 AND (owner IS NULL OR expires_at < now()) FOR UPDATE""",
+                channel_id,
+            )
+            if row is None:
+                return None
+            await _take_locked(conn, [channel_id], owner, ttl)
+    except Unavailable as error:
+        if isinstance(error.__cause__, asyncpg.LockNotAvailableError):
             return None
+        raise
+    return Lease(*row.values())
+
+
+async def _take_locked(conn: "Connection[Any]", channels: Sequence[UUID], owner: UUID, ttl: float) -> None:
+    if channels:
         await conn.execute(
-            "UPDATE channel_heads SET owner = $2, epoch = $3, expires_at = now() + $4 WHERE channel_id = $1",
-            channel_id,
+            """UPDATE channel_heads SET owner = $2, epoch = epoch + 1, expires_at = now() + $3
+               WHERE channel_id = ANY ($1::uuid[])""",
+            channels,
             owner,
-            row["epoch"] + 1,
             timedelta(seconds=ttl),
         )
-    return Lease(channel_id, row["epoch"] + 1, row["owner"])
 
 
 async def end_stalled_sessions(db: Database, seconds: float) -> int:

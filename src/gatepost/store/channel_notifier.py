@@ -21,6 +21,7 @@ from gatepost.store.pool import DRIVER_ERRORS, Database
 from gatepost.store.presence import Presence, read_presence
 
 _CHANNEL = "gatepost_channels"
+_RELEASES = "gatepost_releases"
 _GATHER = 0.02
 _MAX = 200  # ids in one notification: its payload may have 8,000 bytes
 
@@ -30,6 +31,9 @@ class NotificationListener(Protocol):
 
     def on_channel(self, channel_id: UUID) -> None:
         """Called when a channel has news."""
+
+    def on_release(self) -> None:
+        """Called when channels with work were released: they need an owner."""
 
     def on_presence(self, presence: Presence) -> None:
         """Called when a person looks at a conversation, types in it or leaves it."""
@@ -46,19 +50,37 @@ class ChannelNotifier:
         self._dsn = dsn
         self._listener = listener
         self._gathered: set[UUID] = set()
+        self._released = False
         self._sending: asyncio.Task[None] | None = None
 
     def notify(self, channel_id: UUID) -> None:
         """Notify the other nodes soon."""
         self._gathered.add(channel_id)
+        self._send_soon()
+
+    def notify_released(self) -> None:
+        """Notify the other nodes soon that there are channels to claim."""
+        self._released = True
+        self._send_soon()
+
+    async def drain(self) -> None:
+        """Wait until all notifications are sent."""
+        if self._sending is not None:
+            await asyncio.wait([self._sending])
+
+    def _send_soon(self) -> None:
         if self._sending is None or self._sending.done():
             self._sending = asyncio.create_task(self._send())
 
     async def _send(self) -> None:
         await asyncio.sleep(_GATHER)
-        while self._gathered:
+        while self._gathered or self._released:
+            if self._released:
+                self._released = False
+                await attempt("notification", partial(notify_release, self._db))
             some = [self._gathered.pop() for _ in range(min(_MAX, len(self._gathered)))]
-            await attempt("notification", partial(notify_now, self._db, some))
+            if some:
+                await attempt("notification", partial(notify_now, self._db, some))
 
     async def listen(self) -> None:
         """Listen until the connection is lost. This is the step of a loop, which repeats it."""
@@ -68,6 +90,7 @@ class ChannelNotifier:
             try:
                 conn.add_termination_listener(lambda _: lost.set())
                 await conn.add_listener(_CHANNEL, self._read_channels)
+                await conn.add_listener(_RELEASES, lambda *_: self._listener.on_release())
                 await conn.add_listener(presence.NOTIFICATION, self._read_presence)
                 await conn.add_listener(account_changes.NOTIFICATION, self._read_account_change)
                 self._listener.on_account_change(None)
@@ -97,3 +120,8 @@ class ChannelNotifier:
 async def notify_now(db: Database, channels: Sequence[UUID]) -> None:
     """Notify all nodes at once, from a program that is not a node."""
     await db.execute("SELECT pg_notify($1, $2)", _CHANNEL, ",".join(channel.hex for channel in channels))
+
+
+async def notify_release(db: Database) -> None:
+    """Notify all nodes that channels with work were released."""
+    await db.execute("SELECT pg_notify($1, '')", _RELEASES)

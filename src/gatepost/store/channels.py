@@ -129,6 +129,12 @@ async def get_config(db: Database, channel_id: UUID) -> ChannelConfig | None:
     return _channel(row) if row else None
 
 
+async def get_configs(db: Database, channel_ids: Sequence[UUID]) -> dict[UUID, ChannelConfig]:
+    """Return those of the channels that exist, for their owner."""
+    rows = await db.fetch(f"SELECT {_COLUMNS}, state FROM channels WHERE id = ANY ($1::uuid[])", list(channel_ids))
+    return {row["id"]: _channel(row) for row in rows}
+
+
 async def find_access(db: Database, channel_ids: Sequence[UUID]) -> dict[UUID, ChannelAccess]:
     """Return what decides about requests of those of the channels that exist."""
     rows = await db.fetch(
