@@ -12,7 +12,7 @@ DASHBOARD_SOURCES := $(shell find dashboard \( -name node_modules -o -path dashb
 PHONE := packages/gatepost-sandbox/src/gatepost_sandbox/page/built/index.html
 PHONE_SOURCES := $(shell find dashboard/phone dashboard/build -type f) dashboard/package-lock.json dashboard/tsconfig.json
 
-.PHONY: run test test-all check docs dashboard bench faults client lock packages deploy-check clean
+.PHONY: run test test-all check docs dashboard bench faults client lock packages deploy-check version release clean
 
 run: export UV := $(UV)
 run: .venv/run $(DASHBOARD) $(PHONE)
@@ -98,6 +98,16 @@ lock: $(UV)
 # Installs each package alone into a virtual environment of its own, and runs it.
 packages: .venv/dev $(DASHBOARD) $(PHONE)
 	@UV=$(UV) $(BIN)/python -m tests.packages.install
+
+# Writes a version to every file that has it: make version TO=0.2.0
+version: .venv/run
+	@$(BIN)/python -m scripts.versions $(TO)
+
+# Builds a release into dist/, and installs and runs it on each Python that is here. DRAFT=1: before it is complete.
+release: export UV := $(UV)
+release: .venv/dev $(DASHBOARD) $(PHONE)
+	@$(BIN)/python -m scripts.release $(if $(DRAFT),--draft)
+	@$(BIN)/python -m tests.packages.install dist
 
 # Checks the Dockerfile, the Helm chart, compose.yaml and the systemd unit with their own tools.
 deploy-check: .venv/dev
