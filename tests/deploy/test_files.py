@@ -115,6 +115,7 @@ def test_prometheus_reads_both_gateways_with_the_token() -> None:
     assert job["static_configs"] == [{"targets": [f"{name}:{port}" for name in GATEWAYS]}]
     assert job["authorization"] == {"credentials_file": f"/run/secrets/{SERVICES['prometheus']['secrets'][0]}"}
     assert config["rule_files"] == ["/etc/prometheus/rules.yml"]
+    assert (ROOT / "deploy" / "prometheus" / "rules.yml").is_file()
     assert "./deploy/prometheus:/etc/prometheus:ro" in SERVICES["prometheus"]["volumes"]
 
 
@@ -122,6 +123,7 @@ def test_grafana_finds_the_dashboard_and_prometheus() -> None:
     folder = ROOT / "deploy" / "grafana" / "provisioning"
     (provider,) = yaml.safe_load((folder / "dashboards" / "gatepost.yml").read_text())["providers"]
     assert f"./deploy/grafana:{provider['options']['path']}:ro" in SERVICES["grafana"]["volumes"]
+    assert (ROOT / "deploy" / "grafana" / "gatepost.json").is_file()
     (source,) = yaml.safe_load((folder / "datasources" / "prometheus.yml").read_text())["datasources"]
     assert source["url"] == "http://prometheus:9090"
 
