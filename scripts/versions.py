@@ -66,6 +66,6 @@ def _find(path: Path, pattern: str) -> str:
 
 if __name__ == "__main__":
     try:
-        write_version(*sys.argv[1:])
-    except (NotReleasable, TypeError) as error:
+        write_version("".join(sys.argv[1:2]))
+    except NotReleasable as error:
         sys.exit(f"Error: {error}\nusage: make version TO=0.2.0")
