@@ -15,6 +15,7 @@ from gatepost.clock import Clock, DatabaseClock, FollowingClock, SystemClock
 from gatepost.networks.sandbox_clock import SandboxClockFeed
 from gatepost.settings import Settings
 from gatepost.store.embedded import DataFolderInUse, EmbeddedPostgres, FolderLock, lock_data_folder, reach_running
+from gatepost.store.embedded.moved import check_not_moved
 from gatepost.store.migrate import migrate
 from gatepost.store.pool import Database
 
@@ -44,18 +45,34 @@ async def opened_clock(settings: Settings) -> AsyncIterator[Clock]:
 @asynccontextmanager
 async def opened(settings: Settings) -> AsyncIterator[Database]:
     """Yield a migrated database for a command: the configured one, or the embedded one, started if it does not run."""
+    async with reached(settings) as dsn, _connected(dsn, settings) as db:
+        yield db
+
+
+@asynccontextmanager
+async def reached(settings: Settings) -> AsyncIterator[str]:
+    """Yield the address of the same database, as it is: it may have to be migrated."""
     if settings.database.url:
-        async with _connected(settings.database.url, settings) as db:
-            yield db
+        yield settings.database.url
         return
     found = await _running_or_locked(settings)
     if isinstance(found, str):
-        async with _connected(found, settings) as db:
-            yield db
+        yield found
         return
     with found:
-        async with _embedded(settings) as own, _connected(own, settings) as db:
-            yield db
+        async with _embedded(settings) as own:
+            yield own
+
+
+@asynccontextmanager
+async def reserved(settings: Settings) -> AsyncIterator[str]:
+    """Yield the address of the same database for a command that replaces it: the embedded one, if no gateway runs."""
+    if settings.database.url:
+        yield settings.database.url
+        return
+    with lock_data_folder(settings.data_folder):
+        async with _embedded(settings) as own:
+            yield own
 
 
 async def _running_or_locked(settings: Settings, patience: float = _PATIENCE) -> str | FolderLock:
@@ -105,6 +122,7 @@ async def opened_migrated(dsn: str, settings: Settings) -> AsyncIterator[Databas
 
 @asynccontextmanager
 async def _embedded(settings: Settings, on_restart: Callable[[], None] = lambda: None) -> AsyncIterator[str]:
+    check_not_moved(settings.data_folder)
     server = EmbeddedPostgres(settings.data_folder, on_restart=on_restart)
     try:
         yield await server.start()

@@ -9,7 +9,17 @@ With a wrong key nothing could be sent or signed, although every request would b
 
 from pathlib import Path
 
-from gatepost.admin.vault import KEY_FILE, Vault, VaultError, channel_context, endpoint_context, load_or_make_key
+from gatepost.admin.vault import (
+    KEY_FILE,
+    RESTORED_KEY,
+    Vault,
+    VaultError,
+    channel_context,
+    endpoint_context,
+    load_or_make_key,
+    put_restored_key,
+    read_key,
+)
 from gatepost.store.checks import KeyProof, StoredSecret, read_key_proof, save_key_check
 from gatepost.store.pool import Database
 
@@ -20,6 +30,8 @@ _TEXT = b"gatepost"
 def open_vault(proof: KeyProof, setting: str, data_folder: Path) -> Vault:
     """Return the vault, or raise VaultError if the key is not that of the database."""
     path = data_folder / KEY_FILE
+    if not setting:
+        _finish_restore(proof, data_folder)
     if proof.exists and not setting and not path.exists():
         raise VaultError(
             f"The file {path} is missing, and the database has secrets that were encrypted with it. Restore the file "
@@ -60,6 +72,21 @@ def _is_key_of(vault: Vault, proof: KeyProof) -> bool:
         return _opens(vault, proof.check, _CONTEXT)
     # One is enough: older secrets may have been encrypted with a key that was lost and replaced.
     return not proof.secrets or any(opens(vault, kept) for kept in proof.secrets)
+
+
+def _finish_restore(proof: KeyProof, data_folder: Path) -> None:
+    """Use the key of a restored database, if the restore ended between its commit and the change of the key."""
+    restored = read_key("", data_folder, RESTORED_KEY)
+    if restored is None or proof.check is None or not opens_check(Vault(restored), proof.check):
+        return
+    current = read_key("", data_folder)
+    if current is None or not opens_check(Vault(current), proof.check):
+        put_restored_key(data_folder)
+
+
+def opens_check(vault: Vault, check: bytes) -> bool:
+    """Return whether a key decrypts the check value of a database."""
+    return _opens(vault, check, _CONTEXT)
 
 
 def opens(vault: Vault, kept: StoredSecret) -> bool:

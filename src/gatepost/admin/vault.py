@@ -24,6 +24,7 @@ from gatepost.store.embedded.lock import give_to_owner, make_data_folder
 
 KEY_BYTES = 32
 KEY_FILE = "secret.key"
+RESTORED_KEY = f"{KEY_FILE}.restored"  # the key of a restored database, until it is in its place
 _VERSION = b"\x01"
 _NONCE_BYTES = 12
 
@@ -85,6 +86,22 @@ def load_or_make_key(setting: str, data_folder: Path) -> bytes:
         return _decode(path.read_text("ascii"), f"The file {path}")
     except (OSError, UnicodeDecodeError) as error:
         raise VaultError(f"The key that encrypts secrets cannot be read from {path}: {error}") from None
+
+
+def read_key(setting: str, data_folder: Path, name: str = KEY_FILE) -> bytes | None:
+    """Return the key of the setting, or of a file in the data folder; None if there is none."""
+    if setting or (data_folder / name).exists():
+        return _decode(setting or (data_folder / name).read_text("ascii"), f"The key in {name}")
+    return None
+
+
+def put_restored_key(data_folder: Path) -> None:
+    """Put the key of a restored database in its place. The key before it is kept beside it."""
+    path, restored = data_folder / KEY_FILE, data_folder / RESTORED_KEY
+    if path.exists():
+        with private_file(path, path.read_bytes()) as draft:
+            draft.replace(data_folder / f"{KEY_FILE}.before-restore")
+    restored.replace(path)
 
 
 def _decode(text: str, where: str) -> bytes:

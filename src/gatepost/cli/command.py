@@ -87,7 +87,7 @@ def command(group: typer.Typer, name: str, *, creates: bool = False) -> Callable
                 result = action(settings, **arguments)
             else:
                 if not creates:
-                    _check_database(settings, places)
+                    check_database(settings, places)
                 result = asyncio.run(_in_session(action, lookups, settings, arguments))
             print_result(result, as_json=as_json)
 
@@ -105,9 +105,10 @@ def load_settings(
     return load(config, overrides={**places, **(overrides or {})})
 
 
-def _check_database(settings: Settings, places: Given) -> None:
+def check_database(settings: Settings, places: Given | None = None) -> None:
     """Refuse to create a database in the default folder: the gateway's data is probably elsewhere."""
-    if settings.database.url or places["data"] is not None or find_cluster(settings.data_folder) is not None:
+    named = places is not None and places["data"] is not None
+    if settings.database.url or named or find_cluster(settings.data_folder) is not None:
         return
     raise NotFound(
         f"There is no gateway in {settings.data_folder.resolve()}. Name its folder with --data or GATEPOST_DATA, or "

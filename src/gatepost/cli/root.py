@@ -34,6 +34,9 @@ COMMANDS = {
     "tail": ("Show events as they happen.", "tail"),
     "export": ("Write all messages or contacts of a channel into a file.", "exporting"),
     "qr": ("The engines that link phones to QR channels.", "qr"),
+    "backup": ("Write a backup of the database and the files, also while the gateway runs.", "backup"),
+    "restore": ("Restore a backup.", "restore"),
+    "move-database": ("Move the database to another PostgreSQL server.", "move_database"),
     "secret-key": ("The key that encrypts stored secrets.", "secret_key"),
     "version": ("Print the version.", "version"),
 }

@@ -14,6 +14,7 @@ from gatepost.model import ids
 from gatepost.store.pool import Connection, Database
 
 _LOCK = 7_305_201  # any number, the same on every node
+DROP_LOCK = 7_305_202  # shared by backups: a partition that is dropped waits for them, and everybody else for it
 _AHEAD = 2
 # Space on each page for the updates of a row, so that they need not change an index.
 _STORAGE = {
@@ -50,17 +51,26 @@ async def _first_gap(conn: "Connection[Any]", table: str, now: datetime, days: i
 
 async def _make(conn: "Connection[Any]", table: str, start: datetime, end: datetime) -> str:
     name = f"{table}_{start:%Y%m%d}_{end:%Y%m%d}"
-    await conn.execute(
-        f"CREATE TABLE IF NOT EXISTS {name} PARTITION OF {table} "
-        f"FOR VALUES FROM ('{ids.floor_id(start)}') TO ('{ids.floor_id(end)}') WITH ({_STORAGE[table]})"
-    )
+    await make_partition(conn, table, name)
     return name
 
 
+async def make_partition(conn: Any, table: str, name: str) -> None:
+    """Create a partition by its name, which says what it holds."""
+    start, end = _span(name)
+    storage = f"WITH ({_STORAGE[table]})" if table in _STORAGE else ""
+    await conn.execute(
+        f"CREATE TABLE IF NOT EXISTS {name} PARTITION OF {table} "
+        f"FOR VALUES FROM ('{ids.floor_id(start)}') TO ('{ids.floor_id(end)}') {storage}"
+    )
+
+
 async def drop_old_partitions(db: Database, now: datetime, messages_days: int, events_days: int) -> list[str]:
-    """Drop partitions that are entirely too old. Return their names."""
+    """Drop partitions that are entirely too old, unless a backup reads them. Return their names."""
     dropped: list[str] = []
     async with db.transaction() as conn:
+        if not await conn.fetchval("SELECT pg_try_advisory_xact_lock($1)", DROP_LOCK):
+            return dropped
         await conn.execute("SELECT pg_advisory_xact_lock($1)", _LOCK)
         for table in TABLES:
             oldest = now - timedelta(days=messages_days if table == "messages" else events_days)

@@ -147,6 +147,45 @@ class ExportedFile(ApiObject, frozen=True):
     bytes: int
 
 
+class BackupFile(ApiObject, frozen=True):
+    """A backup: what it contains."""
+
+    file: str
+    bytes: int
+    created_at: When
+    version: str
+    migration: int
+    tables: int
+    rows: int
+    files: int
+    files_bytes: int
+    files_missing: int
+    media: bool
+    secret_key: bool
+
+
+class RestoredBackup(ApiObject, frozen=True):
+    """A restored backup. `unknown` is the number of messages that were waiting, and whose outcome is unknown."""
+
+    file: str
+    created_at: When
+    version: str
+    migration: int
+    migrated: int
+    rows: int
+    files: int
+    unknown: int
+
+
+class DatabaseMove(ApiObject, frozen=True):
+    """A database that was moved to another server."""
+
+    to: str
+    tables: int
+    rows: int
+    migration: int
+
+
 class LinkProgress(ApiObject, frozen=True):
     """A step of linking a phone: a code to scan or to type, the state of the connection, or that nothing happens."""
 

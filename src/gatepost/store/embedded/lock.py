@@ -49,17 +49,28 @@ def lock_data_folder(data: Path) -> FolderLock:
 
 def is_locked(data: Path) -> bool:
     """Return whether a gateway has locked the folder, also while its database is restarting."""
+    return _read_holder(data) is not None
+
+
+def holder_of(data: Path) -> int | None:
+    """Return the process that has locked the folder; None if there is none."""
+    holder = _read_holder(data)
+    return int(holder) if holder and holder.isdigit() else None
+
+
+def _read_holder(data: Path) -> str | None:
+    """Return the content of the lock file, if a process has locked it."""
     try:
         descriptor = os.open(data / LOCK_FILE, os.O_RDONLY)
     except FileNotFoundError:
-        return False
+        return None
     try:
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
-        return True
+        return os.read(descriptor, 32).decode("utf-8", "replace").strip()
     finally:
         os.close(descriptor)
-    return False
+    return None
 
 
 def make_data_folder(data: Path) -> None:

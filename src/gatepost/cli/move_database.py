@@ -1,0 +1,62 @@
+"""`gatepost move-database`: from the embedded PostgreSQL to another server, by one command."""
+
+import asyncio
+from datetime import UTC, datetime
+from typing import Annotated
+from urllib.parse import urlsplit
+
+import typer
+
+from gatepost.admin.move_database import MovedDatabase, move_database, note_move
+from gatepost.api.contract.operations import DatabaseMove
+from gatepost.cli.command import check_database, command, new_group
+from gatepost.cli.output import CommandResult
+from gatepost.cli.progress_bar import progress_bar
+from gatepost.database_lifecycle import reserved
+from gatepost.model.errors import Conflict, invalid_field
+from gatepost.settings import Settings
+from gatepost.store.embedded import DataFolderInUse
+
+group = new_group()
+
+
+@command(group, "move-database")
+def move(
+    settings: Settings,
+    *,
+    to: Annotated[str, typer.Option(help="The URL of the PostgreSQL database to move to, 15 or newer.")],
+    replace: Annotated[bool, typer.Option("--replace", help="Replace everything in a database with data.")] = False,
+) -> CommandResult:
+    """Move the database to another PostgreSQL server. The gateway must be stopped; the old database is kept."""
+    if not to.startswith(("postgresql://", "postgres://")):
+        raise invalid_field("to", "must be a URL such as postgresql://user:password@host:5432/gatepost")
+    check_database(settings)
+    shown = without_password(to)
+    moved = asyncio.run(_move(settings, to, replace=replace))
+    if not settings.database.url:
+        note_move(settings.data_folder, shown, datetime.now(UTC))
+    return CommandResult(DatabaseMove(shown, moved.tables, moved.rows, moved.migration), note=_note(settings, shown))
+
+
+async def _move(settings: Settings, to: str, *, replace: bool) -> MovedDatabase:
+    try:
+        with progress_bar() as progress:
+            async with reserved(settings) as source:
+                return await move_database(source, to, replace=replace, progress=progress)
+    except DataFolderInUse as error:
+        raise Conflict(f"The gateway is running. Stop it, and run this command again. {error}") from None
+
+
+def without_password(url: str) -> str:
+    """Return the URL as it may be shown."""
+    parts = urlsplit(url)
+    user = f"{parts.username}@" if parts.username else ""
+    return parts._replace(netloc=f"{user}{parts.netloc.rpartition('@')[2]}", query="").geturl()
+
+
+def _note(settings: Settings, shown: str) -> str:
+    return (
+        f"Set the address from now on: database.url in the settings file, or GATEPOST_DATABASE__URL ({shown}, with its "
+        f"password). Then start the gateway with the same data folder, {settings.data_folder}: it has the secret key and "
+        "the files. The old database is kept, and is not used any more."
+    )
