@@ -45,7 +45,7 @@ async def opened_clock(settings: Settings) -> AsyncIterator[Clock]:
 @asynccontextmanager
 async def opened(settings: Settings) -> AsyncIterator[Database]:
     """Yield a migrated database for a command: the configured one, or the embedded one, started if it does not run."""
-    async with reached(settings) as dsn, _connected(dsn, settings) as db:
+    async with reached(settings) as dsn, opened_at(dsn, settings) as db:
         yield db
 
 
@@ -102,11 +102,11 @@ async def opened_for_gateway(
     Without a number of connections, it has that of the settings.
     """
     if settings.database.url:
-        async with _connected(settings.database.url, settings, connections) as db:
+        async with opened_at(settings.database.url, settings, connections) as db:
             yield settings.database.url, db
         return
     with lock_data_folder(settings.data_folder):
-        async with _embedded(settings, on_restart) as dsn, _connected(dsn, settings, connections) as db:
+        async with _embedded(settings, on_restart) as dsn, opened_at(dsn, settings, connections) as db:
             yield dsn, db
 
 
@@ -131,7 +131,8 @@ async def _embedded(settings: Settings, on_restart: Callable[[], None] = lambda:
 
 
 @asynccontextmanager
-async def _connected(dsn: str, settings: Settings, connections: int | None = None) -> AsyncIterator[Database]:
+async def opened_at(dsn: str, settings: Settings, connections: int | None = None) -> AsyncIterator[Database]:
+    """Yield a database by its address, migrated."""
     await migrate(dsn)
     db = await Database.connect(dsn, connections=connections or settings.database.connections)
     try:

@@ -81,7 +81,7 @@ class NetworkFactory:
         return NetworkChannel(config.id, config.phone, config.network, secrets)
 
     async def _device_store(self) -> str:
-        return await device_address(self._database_url, self._vault.derived(b"role of linked devices"))
+        return await device_address(self._database_url, self._vault.newest.derived(b"role of linked devices"))
 
     def limits(self, config: ChannelConfig, link: LinkRow | None, now: datetime) -> NumberLimits:
         """Return the limits in force: those set for the channel, and otherwise those of the settings."""

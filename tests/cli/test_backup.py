@@ -216,16 +216,14 @@ async def test_no_partition_is_dropped_while_a_backup_reads(parted_database_url:
     await db.close()
 
 
-async def start_blocked(table: str, url: str, *arguments: str) -> tuple[asyncpg.Connection[Any], Any]:
+async def start_blocked(table: str, url: str, *arguments: str) -> tuple[Any, Any]:
     """Start a command that waits for a table, which the returned connection has locked."""
     conn = await asyncpg.connect(url)
     transaction = conn.transaction()
     await transaction.start()
     await conn.execute(f"LOCK TABLE {table} IN ACCESS EXCLUSIVE MODE")
     command = [sys.executable, "-m", "gatepost.cli", *arguments, "--database-url", url]
-    child = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env={**os.environ, "NO_COLOR": "1"}
-    )
+    child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     waiting = """SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()
                  AND application_name = 'gatepost backup' AND wait_event_type = 'Lock'"""
     async with patience(lambda: f"{arguments} does not wait"):
@@ -235,7 +233,7 @@ async def start_blocked(table: str, url: str, *arguments: str) -> tuple[asyncpg.
     return conn, child
 
 
-async def kill(conn: "asyncpg.Connection[Any]", child: Any) -> None:
+async def kill(conn: Any, child: Any) -> None:
     child.send_signal(signal.SIGKILL)
     await asyncio.to_thread(child.communicate, timeout=PATIENCE)
     await conn.close()

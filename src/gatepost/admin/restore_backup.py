@@ -7,7 +7,6 @@ after it, the new key waits beside the old one, and the next start uses it (`unl
 """
 
 import asyncio
-import base64
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import IO
@@ -16,7 +15,7 @@ import msgspec
 
 from gatepost.admin.key_passphrase import open_key
 from gatepost.admin.unlock import opens_check
-from gatepost.admin.vault import KEY_FILE, RESTORED_KEY, Vault, private_file, put_restored_key, read_key
+from gatepost.admin.vault import KEY_FILE, RESTORED_KEY, Vault, put_restored_key, read_key, write_key
 from gatepost.model.errors import Conflict
 from gatepost.store.backup.archive import ArchiveReader, Manifest, Progress
 from gatepost.store.backup.load import LoadedDatabase, Waiting, check_target, known_migrations, open_load
@@ -49,7 +48,7 @@ async def restore_backup(
     if wanted.objects is not None:
         await _restore_files(archive, wanted.objects, progress)
     if key is not None:
-        _write_key(wanted.folder / RESTORED_KEY, key)
+        write_key(wanted.folder / RESTORED_KEY, key)
     loaded = await _restore_database(dsn, archive, wanted, progress)
     if key is not None:
         put_restored_key(wanted.folder)
@@ -121,8 +120,3 @@ def content_of(manifest: Manifest) -> DatabaseContent:
     """Return the tables of a backup."""
     tables = tuple(part.table for part in manifest.tables)
     return DatabaseContent(manifest.server, manifest.migrations, manifest.key_check, tables, manifest.device_tables)
-
-
-def _write_key(path: Path, key: bytes) -> None:
-    with private_file(path, base64.b64encode(key) + b"\n") as draft:
-        draft.replace(path)

@@ -23,7 +23,7 @@ from gatepost.admin.vault import (
 from gatepost.store.checks import KeyProof, StoredSecret, read_key_proof, save_key_check
 from gatepost.store.pool import Database
 
-_CONTEXT = b"key check"
+CHECK_CONTEXT = b"key check"
 _TEXT = b"gatepost"
 
 
@@ -55,7 +55,7 @@ async def unlock(db: Database, setting: str, data_folder: Path) -> Vault:
     vault = open_vault(proof, setting, data_folder)
     if proof.check is not None:
         return vault
-    await save_key_check(db, vault.seal(_TEXT, _CONTEXT))
+    await save_key_check(db, vault.seal(_TEXT, CHECK_CONTEXT))
     # Two nodes with two new keys may have started at once: the second one fails here.
     return open_vault(await read_key_proof(db), setting, data_folder)
 
@@ -63,13 +63,13 @@ async def unlock(db: Database, setting: str, data_folder: Path) -> Vault:
 async def replace_key(db: Database, setting: str, data_folder: Path) -> Vault:
     """Make the current key, created if there is none, that of the database. Older secrets stay unreadable."""
     vault = Vault(load_or_make_key(setting, data_folder))
-    await save_key_check(db, vault.seal(_TEXT, _CONTEXT), replace=True)
+    await save_key_check(db, vault.seal(_TEXT, CHECK_CONTEXT), replace=True)
     return vault
 
 
 def _is_key_of(vault: Vault, proof: KeyProof) -> bool:
     if proof.check is not None:
-        return _opens(vault, proof.check, _CONTEXT)
+        return _opens(vault, proof.check, CHECK_CONTEXT)
     # One is enough: older secrets may have been encrypted with a key that was lost and replaced.
     return not proof.secrets or any(opens(vault, kept) for kept in proof.secrets)
 
@@ -86,7 +86,7 @@ def _finish_restore(proof: KeyProof, data_folder: Path) -> None:
 
 def opens_check(vault: Vault, check: bytes) -> bool:
     """Return whether a key decrypts the check value of a database."""
-    return _opens(vault, check, _CONTEXT)
+    return _opens(vault, check, CHECK_CONTEXT)
 
 
 def opens(vault: Vault, kept: StoredSecret) -> bool:

@@ -3,6 +3,9 @@
     sealed = version (1 byte) | nonce (12 bytes) | AES-256-GCM ciphertext and tag
 
 Each secret is bound to its row by a context ("channel:<id>"), so that a copy in another row cannot be decrypted.
+
+While the key is being changed there are several (`rotate_key.py`), one after the other: the first encrypts, and each
+of them decrypts.
 """
 
 import base64
@@ -34,35 +37,43 @@ class VaultError(GatepostError):
 
 
 class Vault:
-    """Encrypts and decrypts secrets with one key."""
+    """Encrypts secrets with the first of its keys, and decrypts them with any."""
 
-    def __init__(self, key: bytes) -> None:
-        if len(key) != KEY_BYTES:
-            raise VaultError(f"The secret key must have {KEY_BYTES} bytes, but has {len(key)}.")
-        self._key = key
-        self._cipher = AESGCM(key)
+    def __init__(self, keys: bytes) -> None:
+        if not keys or len(keys) % KEY_BYTES:
+            raise VaultError(f"The secret key must have {KEY_BYTES} bytes, but has {len(keys)}.")
+        self.keys = tuple(keys[i : i + KEY_BYTES] for i in range(0, len(keys), KEY_BYTES))
+        self._ciphers = [AESGCM(key) for key in self.keys]
+
+    @property
+    def newest(self) -> "Vault":
+        """The vault with the first key only."""
+        return Vault(self.keys[0])
 
     def seal(self, secret: bytes, context: bytes) -> bytes:
         """Encrypt a secret for a context."""
         nonce = os.urandom(_NONCE_BYTES)
-        return _VERSION + nonce + self._cipher.encrypt(nonce, secret, context)
+        return _VERSION + nonce + self._ciphers[0].encrypt(nonce, secret, context)
 
     def derived(self, purpose: bytes) -> bytes:
-        """Return another key, for a purpose that must not know this one."""
-        return HKDF(hashes.SHA256(), KEY_BYTES, salt=None, info=b"gatepost " + purpose).derive(self._key)
+        """Return other keys, one of each, for a purpose that must not know these."""
+        return b"".join(_derive(key, b"gatepost " + purpose) for key in self.keys)
 
     def open(self, sealed: bytes, context: bytes) -> bytes:
         """Decrypt a secret of `seal`, or raise VaultError."""
         version, nonce, text = sealed[:1], sealed[1 : 1 + _NONCE_BYTES], sealed[1 + _NONCE_BYTES :]
-        try:
-            if version != _VERSION or len(nonce) != _NONCE_BYTES:
-                raise InvalidTag
-            return self._cipher.decrypt(nonce, text, context)
-        except InvalidTag:
-            raise VaultError(
-                "A stored secret cannot be decrypted: it was encrypted with another key. Start with the key it was "
-                f"made with (security.secret_key, or {KEY_FILE} in the data folder), or set the secret again."
-            ) from None
+        if version == _VERSION and len(nonce) == _NONCE_BYTES:
+            for cipher in self._ciphers:
+                with contextlib.suppress(InvalidTag):
+                    return cipher.decrypt(nonce, text, context)
+        raise VaultError(
+            "A stored secret cannot be decrypted: it was encrypted with another key. Start with the key it was "
+            f"made with (security.secret_key, or {KEY_FILE} in the data folder), or set the secret again."
+        )
+
+
+def _derive(key: bytes, purpose: bytes) -> bytes:
+    return HKDF(hashes.SHA256(), KEY_BYTES, salt=None, info=purpose).derive(key)
 
 
 def channel_context(channel_id: UUID) -> bytes:
@@ -76,7 +87,7 @@ def endpoint_context(endpoint_id: UUID) -> bytes:
 
 
 def load_or_make_key(setting: str, data_folder: Path) -> bytes:
-    """Return the key of the setting, or the key of the data folder, which is created if there is none."""
+    """Return the keys of the setting, or of the data folder, where one is created if there is none."""
     if setting:
         return _decode(setting, "The setting security.secret_key")
     path = data_folder / KEY_FILE
@@ -89,10 +100,20 @@ def load_or_make_key(setting: str, data_folder: Path) -> bytes:
 
 
 def read_key(setting: str, data_folder: Path, name: str = KEY_FILE) -> bytes | None:
-    """Return the key of the setting, or of a file in the data folder; None if there is none."""
+    """Return the keys of the setting, or of a file in the data folder; None if there are none."""
     if setting or (data_folder / name).exists():
         return _decode(setting or (data_folder / name).read_text("ascii"), f"The key in {name}")
     return None
+
+
+def write_key(path: Path, keys: bytes) -> None:
+    """Write keys into a file that only its owner can read: the old content or the new one, never a part."""
+    with private_file(path, _lines(keys)) as draft:
+        draft.replace(path)
+
+
+def _lines(keys: bytes) -> bytes:
+    return b"".join(base64.b64encode(key) + b"\n" for key in Vault(keys).keys)
 
 
 def put_restored_key(data_folder: Path) -> None:
@@ -105,8 +126,13 @@ def put_restored_key(data_folder: Path) -> None:
 
 
 def _decode(text: str, where: str) -> bytes:
+    """Return the keys of a text, which are separated by spaces, lines or commas."""
+    return b"".join(_decode_one(one, where) for one in text.replace(",", " ").split() or [""])
+
+
+def _decode_one(text: str, where: str) -> bytes:
     try:
-        key = base64.b64decode(text.strip(), validate=True)
+        key = base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError):
         # Without the cause: it could show the key.
         raise VaultError(
@@ -119,10 +145,7 @@ def _decode(text: str, where: str) -> bytes:
 
 def _make(path: Path) -> None:
     """Write a new key, unless another process has written one: the first of two writers wins."""
-    with (
-        private_file(path, base64.b64encode(os.urandom(KEY_BYTES)) + b"\n") as draft,
-        contextlib.suppress(FileExistsError),
-    ):
+    with private_file(path, _lines(os.urandom(KEY_BYTES))) as draft, contextlib.suppress(FileExistsError):
         os.link(draft, path)
 
 

@@ -57,6 +57,6 @@ def without_password(url: str) -> str:
 def _note(settings: Settings, shown: str) -> str:
     return (
         f"Set the address from now on: database.url in the settings file, or GATEPOST_DATABASE__URL ({shown}, with its "
-        f"password). Then start the gateway with the same data folder, {settings.data_folder}: it has the secret key and "
-        "the files. The old database is kept, and is not used any more."
+        f"password). Then start the gateway with the same data folder, {settings.data_folder}: it has the secret key "
+        "and the files. The old database is kept, and is not used any more."
     )

@@ -1,14 +1,77 @@
 """`gatepost secret-key`: the key that encrypts stored secrets."""
 
-from gatepost.admin.unlock import opens, replace_key
-from gatepost.api.contract.operations import ReplacedKey
-from gatepost.cli.command import CommandSession, command, new_group
+import asyncio
+from pathlib import Path
+
+from gatepost.admin.rotate_key import Rotation, begin_rotation, finish_rotation, reencrypt
+from gatepost.admin.unlock import open_vault, opens, replace_key
+from gatepost.admin.vault import KEY_BYTES, KEY_FILE, Vault, read_key
+from gatepost.api.contract.operations import ReplacedKey, RotatedKey
+from gatepost.cli.command import CommandSession, check_database, command, new_group
 from gatepost.cli.options import Yes
 from gatepost.cli.output import CommandResult, confirm
+from gatepost.cli.progress_bar import progress_bar
+from gatepost.database_lifecycle import opened_at, reached, reserved
 from gatepost.model import ids
-from gatepost.store.checks import list_secrets
+from gatepost.model.errors import Conflict, NotFound
+from gatepost.settings import Settings
+from gatepost.store.backup.load import check_unused
+from gatepost.store.checks import list_secrets, read_key_proof
+from gatepost.store.embedded import DataFolderInUse
 
 group = new_group()
+
+_ONE_KEY = (
+    "security.secret_key has one key. Generate another (openssl rand -base64 32), and set both on all nodes, separated "
+    "by a comma: first old,new and restart all; then new,old and restart all. Then run this command again."
+)
+
+
+@command(group, "rotate")
+def rotate(settings: Settings) -> CommandResult:
+    """Change the key: encrypt everything with a new one. An interrupted rotation is continued.
+
+    With a key in a file, all gateways must be stopped. With keys in security.secret_key they can run.
+    """
+    keys = read_key(settings.security.secret_key, settings.data_folder)
+    if keys is None:
+        raise NotFound(f"There is no secret key: {settings.data_folder / KEY_FILE} is missing.")
+    if settings.security.secret_key and len(keys) == KEY_BYTES:
+        raise Conflict(_ONE_KEY)
+    check_database(settings)
+    done, previous = asyncio.run(_rotate(settings, keys))
+    return CommandResult(
+        RotatedKey(done.encrypted, done.unreadable, str(previous) if previous else None),
+        note=_after_rotation(previous, done),
+    )
+
+
+async def _rotate(settings: Settings, keys: bytes) -> tuple[Rotation, Path | None]:
+    in_file = not settings.security.secret_key
+    try:
+        async with (reserved if in_file else reached)(settings) as dsn:
+            if in_file:
+                await check_unused(dsn)
+            async with opened_at(dsn, settings) as db:
+                open_vault(await read_key_proof(db), settings.security.secret_key, settings.data_folder)
+                vault = begin_rotation(settings.data_folder, keys) if in_file else Vault(keys)
+                with progress_bar() as progress:
+                    done = await reencrypt(db, vault, settings.qr.device_store, lambda step: progress(step, 0, 1))
+            return done, finish_rotation(settings.data_folder, vault) if in_file else None
+    except DataFolderInUse as error:
+        raise Conflict(f"The gateway is running. Stop it, run this command again, and start it. {error}") from None
+
+
+def _after_rotation(previous: Path | None, done: Rotation) -> str:
+    lost = f" {done.unreadable} secrets cannot be decrypted with any key, and were left as they are." * (
+        done.unreadable > 0
+    )
+    if previous is None:
+        return f"Now remove the old key from security.secret_key on all nodes, and restart them.{lost}"
+    return (
+        f"Start the gateway; if there are others, copy {KEY_FILE} to them first. Backups made before need the old key: "
+        f"it is in {previous}. Delete that file when you have deleted those backups.{lost}"
+    )
 
 
 @command(group, "replace")

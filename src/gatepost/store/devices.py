@@ -58,7 +58,7 @@ async def forget_devices(db: Database, device_store: str) -> None:
     if not devices:
         return
     try:
-        async with _opened(db, device_store) as conn:
+        async with open_device_store(db, device_store) as conn:
             if conn is not None:
                 for device in devices:
                     await _delete_rows(conn, device)
@@ -79,7 +79,9 @@ async def _noted(db: Database) -> list[str]:
 
 
 @asynccontextmanager
-async def _opened(db: Database, device_store: str) -> AsyncIterator["Connection[Any] | asyncpg.Connection[Any] | None"]:
+async def open_device_store(
+    db: Database, device_store: str
+) -> AsyncIterator["Connection[Any] | asyncpg.Connection[Any] | None"]:
     """Return a connection to the device store; none if it is a file, which only its engine can open."""
     if not device_store:
         async with db.connection() as conn:

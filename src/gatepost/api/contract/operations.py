@@ -226,6 +226,14 @@ class ReplacedKey(ApiObject, frozen=True):
     endpoints: list[str]
 
 
+class RotatedKey(ApiObject, frozen=True):
+    """How many values were encrypted with the new secret key, how many no key decrypts, and where the old key is."""
+
+    encrypted: int
+    unreadable: int
+    previous: Text
+
+
 class InstalledEngine(ApiObject, frozen=True):
     """An engine that links phones, and whether it was downloaded now."""
 

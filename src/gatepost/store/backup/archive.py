@@ -87,7 +87,7 @@ class ArchiveWriter:
         info = tarfile.TarInfo(name)
         info.size, info.mode, info.pax_headers = size, 0o600, {_HASH: sha256}
         self._tar.addfile(info, content)
-        self._tar.members.clear()  # the library collects them
+        _forget_members(self._tar)
 
     def add_bytes(self, name: str, content: bytes) -> None:
         """Write a small member."""
@@ -240,9 +240,14 @@ def _members(file: IO[bytes]) -> Iterator[Iterator[tuple[str, IO[bytes], tarfile
         yield _each(tar)
 
 
+def _forget_members(tar: tarfile.TarFile) -> None:
+    """Keep memory constant: the library collects all members that it has seen."""
+    tar.members.clear()  # type: ignore[attr-defined]
+
+
 def _each(tar: tarfile.TarFile) -> Iterator[tuple[str, IO[bytes], tarfile.TarInfo]]:
     while (info := tar.next()) is not None:
-        tar.members.clear()
+        _forget_members(tar)
         content = tar.extractfile(info)
         if content is None:
             raise tarfile.TarError(f"{info.name} is not a file")

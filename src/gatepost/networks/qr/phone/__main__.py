@@ -68,7 +68,7 @@ def baileys() -> Callable[[], Any]:
     store, key = os.environ.get("GATEPOST_QR_STORE", ""), b64decode(os.environ.get("GATEPOST_QR_KEY", ""))
     if not store.startswith(_POSTGRESQL):
         raise CouldNotLoad("The engine baileys stores devices in PostgreSQL: qr.device_store must be its URL.")
-    if len(key) != _KEY_BYTES:
+    if not key or len(key) % _KEY_BYTES:
         raise CouldNotLoad("The engine baileys needs the gateway's key to encrypt devices (GATEPOST_QR_KEY).")
     devices = import_module(f"{here}.devices").DeviceStore(store, key)
     scratch = import_module(f"{here}.scratch").use_scratch()

@@ -5,6 +5,7 @@ Each value is encrypted: with a copy of the database alone one can neither send 
 
 import asyncio
 import os
+from contextlib import suppress
 
 import asyncpg
 from cryptography.exceptions import InvalidTag
@@ -12,7 +13,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from gatepost.networks.qr.phone.engine import EngineError
 
-_NONCE_BYTES = 12
+_NONCE_BYTES, _KEY_BYTES = 12, 32
 _CREDENTIALS = "credentials"
 _ONE_AT_A_TIME = 0x67617465  # an advisory lock: two nodes that start at the same time must not both create the table
 _MAKE_SCHEMA = "CREATE SCHEMA qr_devices"
@@ -43,9 +44,10 @@ Row = tuple[str, str, str | None]  # kind, id, value; None deletes it
 class DeviceStore:
     """The table of linked devices. Connects on first use."""
 
-    def __init__(self, url: str, key: bytes) -> None:
+    def __init__(self, url: str, keys: bytes) -> None:
         self._url = url
-        self._cipher = AESGCM(key)
+        # While the gateway's key is being changed there are several: the first encrypts, and each of them decrypts.
+        self._ciphers = [AESGCM(keys[i : i + _KEY_BYTES]) for i in range(0, len(keys), _KEY_BYTES)]
         self._pool: asyncpg.Pool | None = None
         self._opening = asyncio.Lock()
 
@@ -103,14 +105,14 @@ class DeviceStore:
 
     def _seal(self, value: str, *place: str) -> bytes:
         nonce = os.urandom(_NONCE_BYTES)
-        return nonce + self._cipher.encrypt(nonce, value.encode(), "\0".join(place).encode())
+        return nonce + self._ciphers[0].encrypt(nonce, value.encode(), "\0".join(place).encode())
 
     def _open(self, sealed: bytes, *place: str) -> str:
         nonce, text = sealed[:_NONCE_BYTES], sealed[_NONCE_BYTES:]
-        try:
-            return self._cipher.decrypt(nonce, text, "\0".join(place).encode()).decode()
-        except InvalidTag:
-            raise EngineError(
-                "The keys of this device were encrypted with another secret key. Start with the key they were made "
-                "with (security.secret_key, or secret.key in the data folder), or link the phone again."
-            ) from None
+        for cipher in self._ciphers:
+            with suppress(InvalidTag):
+                return cipher.decrypt(nonce, text, "\0".join(place).encode()).decode()
+        raise EngineError(
+            "The keys of this device were encrypted with another secret key. Start with the key they were made "
+            "with (security.secret_key, or secret.key in the data folder), or link the phone again."
+        )
