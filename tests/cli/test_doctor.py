@@ -2,11 +2,14 @@
 
 import asyncio
 import json
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import asyncpg
 
+from gatepost.store.partitions import make_partitions
+from gatepost.store.pool import Database
 from tests.cli.conftest import Ran, Run, invoke
 
 
@@ -70,3 +73,23 @@ def test_people_get_a_table(run: Run) -> None:
     ran = run("doctor")
     assert "problem" in ran.out
     assert "to fix." in ran.out
+
+
+def test_what_an_operator_keeps_is_checked(run: Run, channel: str, database_url: str, tmp_path: Path) -> None:
+    checks = found(run("doctor", "--json"))
+    assert (checks["backup"]["state"], checks["files"]["state"]) == ("warning", "ok")
+    assert "partitions" not in checks  # no gateway has run yet
+    asyncio.run(make_partitions_until(database_url, datetime.now(UTC) - timedelta(days=50)))
+    (tmp_path / "secret.key").write_text("A" * 43 + "=\n" + "B" * 42 + "A=\n")
+    assert run("backup", str(tmp_path / "backup.tar")).code == 0
+    checks = found(run("doctor", "--json"))
+    assert (checks["partitions"]["state"], checks["retention"]["state"]) == ("problem", "warning")
+    assert "events" in checks["retention"]["found"]
+    assert (checks["backup"]["state"], str(tmp_path / "backup.tar") in checks["backup"]["found"]) == ("ok", True)
+    assert checks["secret key"]["fix"] == "gatepost secret-key rotate"
+
+
+async def make_partitions_until(url: str, at: datetime) -> None:
+    db = await Database.connect(url, connections=1)
+    await make_partitions(db, at, 7)
+    await db.close()

@@ -1,11 +1,22 @@
 """The secret key on the command line: a missing one is no reason to make another."""
 
+import asyncio
+import json
 import os
 import subprocess
 import sys
 from pathlib import Path
 
-from gatepost.admin.vault import KEY_FILE
+import pytest
+
+from gatepost.admin.headers import open_headers
+from gatepost.admin.rotate_key import begin_rotation
+from gatepost.admin.unlock import opens
+from gatepost.admin.vault import KEY_FILE, Vault, load_or_make_key
+from gatepost.networks.qr.phone.by_baileys.devices import DeviceStore
+from gatepost.store.checks import list_secrets
+from gatepost.store.endpoints import list_with_headers
+from gatepost.store.pool import Database
 from tests.cli.conftest import Run
 from tests.patience import PATIENCE
 
@@ -53,3 +64,70 @@ def test_a_lost_key_is_replaced_on_request_and_what_it_encrypted_is_listed(
     seen = run("secret-key", "replace", "--yes", "--json").json()
     assert seen == {"replaced": True, "channels": [channel], "endpoints": []}
     assert create_official(run, account, "15550008888") != channel
+
+
+def hooked(run: Run, channel: str) -> None:
+    """Create a webhook with a secret and an encrypted header."""
+    made = run("webhook", "create", channel, "https://shop.example.com/hook", "--header", "X-Api-Key: 7")
+    assert made.code == 0, made.err
+
+
+def test_the_key_is_rotated_and_everything_opens_with_the_new_one(
+    run: Run, account: str, database_url: str, tmp_path: Path
+) -> None:
+    hooked(run, create_official(run, account))
+    asyncio.run(link_device(database_url, tmp_path))
+    old = (tmp_path / KEY_FILE).read_text()
+    done = run("secret-key", "rotate", "--json").json()
+    assert (done["encrypted"], done["unreadable"]) == (5, 0)  # channel, endpoint, its header, device, check value
+    new = (tmp_path / KEY_FILE).read_text()
+    assert (new != old, len(new.split())) == (True, 1)
+    assert Path(done["previous"]).read_text() == old
+    vault = Vault(load_or_make_key("", tmp_path))
+    asyncio.run(check_all(database_url, vault))
+    (tmp_path / KEY_FILE).write_text(old)
+    assert "is not the key" in run("secret-key", "rotate").err
+
+
+async def link_device(url: str, folder: Path) -> None:
+    store = DeviceStore(url, Vault(load_or_make_key("", folder)).derived(b"linked devices"))
+    await store.keep("device", "credentials")
+    await store.close()
+
+
+async def check_all(url: str, vault: Vault) -> None:
+    store, db = DeviceStore(url, vault.derived(b"linked devices")), await Database.connect(url, connections=2)
+    assert await store.credentials("device") == "credentials"
+    await store.close()
+    assert all(opens(vault, secret) for secret in await list_secrets(db))
+    ((endpoint, headers),) = await list_with_headers(db, None, 10)
+    assert open_headers(vault, endpoint, json.loads(headers)) == {"X-Api-Key": "7"}
+    await db.close()
+
+
+def test_an_interrupted_rotation_is_continued_with_its_keys(
+    run: Run, account: str, database_url: str, tmp_path: Path
+) -> None:
+    channel = create_official(run, account)
+    old = load_or_make_key("", tmp_path)
+    vault = begin_rotation(tmp_path, old)  # killed here
+    hooked(run, channel)  # both keys are valid: the secret of the channel has the old one, this one has the new
+    done = run("secret-key", "rotate", "--json").json()
+    assert done["encrypted"] == 2  # the channel and the check value
+    assert load_or_make_key("", tmp_path) == vault.keys[0]
+
+
+def test_two_keys_in_the_setting_are_rotated_while_gateways_run(
+    run: Run, account: str, database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create_official(run, account)
+    old = (tmp_path / KEY_FILE).read_text().strip()
+    (tmp_path / KEY_FILE).unlink()
+    monkeypatch.setenv("GATEPOST_SECURITY__SECRET_KEY", old)
+    assert "has one key" in run("secret-key", "rotate").err
+    monkeypatch.setenv("GATEPOST_SECURITY__SECRET_KEY", f"{'A' * 43}=,{old}")
+    done = run("secret-key", "rotate", "--json").json()
+    assert (done["encrypted"], done["previous"]) == (2, None)
+    monkeypatch.setenv("GATEPOST_SECURITY__SECRET_KEY", f"{'A' * 43}=")
+    assert run("channel", "list").code == 0
+    create_official(run, account, "15550008888")

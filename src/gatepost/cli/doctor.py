@@ -1,6 +1,6 @@
 """`gatepost doctor`: what is wrong with this gateway, and how to fix it.
 
-settings, files, disk ─► database ─► secrets, channels, endpoints, accounts ─► the running gateway
+settings, files, disk, backup ─► database ─► secrets, partitions, channels, endpoints, accounts ─► the running gateway
 """
 
 import asyncio
@@ -16,6 +16,7 @@ from gatepost.admin.vault import VaultError
 from gatepost.api.contract.operations import CheckResult
 from gatepost.cli.channels import gateway_url
 from gatepost.cli.command import command, new_group
+from gatepost.cli.doctor_upkeep import check_backup, check_keys, check_media, check_partitions
 from gatepost.cli.http_call import HttpError, call
 from gatepost.cli.output import CommandResult
 from gatepost.clock import SystemClock
@@ -50,7 +51,8 @@ def doctor(settings: Settings) -> CommandResult:
 
 
 async def _check(settings: Settings) -> list[CheckResult]:
-    results = [*_files(settings), _disk(settings)]
+    results = [*_files(settings), _disk(settings), check_backup(settings, SystemClock().now()), *check_keys(settings)]
+    results.append(await check_media(settings))
     return results + [result async for result in _database(settings)] + [await _gateway(settings)]
 
 
@@ -123,7 +125,7 @@ async def _inside(settings: Settings, db: Database) -> AsyncIterator[CheckResult
     if abs(offset) > _SKEW:
         found = f"This machine's clock differs by {abs(offset):.1f} s from the database's."
         yield CheckResult("clock", "warning", found, "Synchronize both clocks with NTP.")
-    for look in (_secrets, _channels, _waiting, _endpoints, _accounts):
+    for look in (_secrets, check_partitions, _channels, _waiting, _endpoints, _accounts):
         async for result in look(settings, db):
             yield result
 

@@ -88,6 +88,16 @@ async def first_kept_event(db: Database) -> UUID:
     return ids.floor_id(min(starts)) if starts else ids.ZERO
 
 
+async def read_ends(db: Database) -> dict[str, tuple[datetime, datetime]]:
+    """Return the ends of the oldest and the newest partition of each table; of none before the first start."""
+    found = {}
+    async with db.connection() as conn:
+        for table in TABLES:
+            if ends := [_span(name)[1] for name in await _names(conn, table)]:
+                found[table] = (min(ends), max(ends))
+    return found
+
+
 async def analyze_young_tables(db: Database, analyzed: dict[str, int]) -> None:
     """Analyze hot tables each time they grow tenfold, sooner than autovacuum. `analyzed` holds their last sizes."""
     async with db.connection() as conn:

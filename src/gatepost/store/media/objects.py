@@ -34,6 +34,10 @@ _TRANSFERS = 4  # objects that are transferred in parts at once
 _LISTED = 500
 
 
+class StorageSetupError(OSError):
+    """The address of the storage, or a variable for it, is invalid."""
+
+
 class StoredObject(msgspec.Struct, frozen=True):
     """An object as the storage lists it."""
 
@@ -54,7 +58,10 @@ class ObjectStorage:
     def open(cls, url: str, folder: Path) -> "ObjectStorage":
         """Open the storage at a URL (s3://bucket/path, file:///path, memory:///), or the local folder."""
         if url:
-            return cls(from_url(url), spool=folder)
+            try:
+                return cls(from_url(url), spool=folder)
+            except (BaseError, ValueError) as error:
+                raise StorageSetupError(f"media.url cannot be used ({url}): {error}") from None
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         return cls(LocalStore(folder), folder)
 
