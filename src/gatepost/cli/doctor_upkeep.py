@@ -79,7 +79,7 @@ async def check_media(settings: Settings) -> CheckResult:
             return CheckResult("files", "ok", f"They are stored in {folder}.")
         return CheckResult("files", "problem", f"{folder} cannot be written.", "Give it to the gateway's user.")
     key, content = f"doctor/{secrets.token_hex(8)}", secrets.token_bytes(16)
-    fix = "Check media.url, the AWS_ variables and the rights on the bucket; see docs/how-to/store-files-in-s3.md."
+    fix = "Check media.url, the AWS_ variables and the rights on the bucket; see docs/reference/media.md."
     try:
         objects = ObjectStorage.open(settings.media.url, folder)
         await objects.put(key, _once(content))

@@ -1,0 +1,56 @@
+"""Moving a database to another server, and restoring into a gateway that runs with the embedded one."""
+
+import asyncio
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+from gatepost.store.embedded import running_dsn
+from gatepost.store.embedded.lock import holder_of
+from tests.cli.conftest import Run, invoke
+from tests.cli.test_backup import contents
+from tests.cli.test_secret_key import create_official
+from tests.conftest import run_apart, scratch_folder
+from tests.patience import PATIENCE, patience
+
+
+def test_a_database_is_moved_whole(
+    run: Run, account: str, database_url: str, empty_database_url: str, tmp_path: Path
+) -> None:
+    create_official(run, account)
+    assert "same database" in run("move-database", "--to", database_url, "--json").error()["message"]
+    assert run("move-database", "--to", "mysql://here", "--json").error()["code"] == "invalid_field"
+    moved = run("move-database", "--to", empty_database_url, "--json").json()
+    assert moved["rows"] > 0
+    assert run_apart(contents(empty_database_url)) == run_apart(contents(database_url))
+    assert "--replace" in run("move-database", "--to", empty_database_url, "--json").error()["message"]
+    assert run("move-database", "--to", empty_database_url, "--replace", "--json").json() == moved
+    places = ("--database-url", empty_database_url, "--data", str(tmp_path))
+    assert [one["id"] for one in invoke("account", "list", "--json", *places).json()] == [account]
+
+
+async def test_a_running_gateway_is_stopped_restored_and_moved(empty_database_url: str, tmp_path: Path) -> None:
+    data, file = scratch_folder() / "data", tmp_path / "backup.tar"
+    here = ("--data", str(data), "--json")
+    command = [sys.executable, "-m", "gatepost.cli", "serve", "--port", "0", "--processes", "1", "--data", str(data)]
+    child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        async with patience(lambda: f"the gateway did not start: {child.poll()}"):
+            while holder_of(data) != child.pid or running_dsn(data) is None:
+                await asyncio.sleep(0.05)
+        kept = (await asyncio.to_thread(invoke, "account", "create", "Shop", *here)).json()["id"]
+        (await asyncio.to_thread(invoke, "backup", str(file), *here)).json()
+        (await asyncio.to_thread(invoke, "account", "create", "Later", *here)).json()
+        refused = (await asyncio.to_thread(invoke, "restore", str(file), *here)).error()["message"]
+        assert f"gatepost restore {file} --data {data} --replace --stop" in refused
+        (await asyncio.to_thread(invoke, "restore", str(file), "--replace", "--stop", *here)).json()
+        assert await asyncio.to_thread(child.wait, PATIENCE) == 0
+    finally:
+        child.send_signal(signal.SIGKILL)
+        child.wait()
+    (await asyncio.to_thread(invoke, "move-database", "--to", empty_database_url, *here)).json()
+    there = ("--database-url", empty_database_url, *here)
+    listed = (await asyncio.to_thread(invoke, "account", "list", *there)).json()
+    assert [one["id"] for one in listed] == [kept]
+    assert "was moved to" in (await asyncio.to_thread(invoke, "account", "list", *here)).error()["message"]
