@@ -73,7 +73,7 @@ async def test_a_running_gateway_is_backed_up_and_what_waited_is_not_sent_again(
         upload = await gateway.call("POST", "/api/v1/media", raw=PICTURE, headers={"content-type": "image/png"})
         made = await asyncio.to_thread(at, "backup", file, parted_database_url, data)
         seen = made.json()
-        assert upload.status == 200, upload.body
+        assert upload.status == 201, upload.body
         assert (seen["files"], seen["files_missing"], seen["secret_key"]) == (1, 0, False)
         in_use = await asyncio.to_thread(at, "restore", file, parted_database_url, data, "--replace")
         assert "Stop all gateways" in in_use.error()["message"]

@@ -79,7 +79,7 @@ def test_the_key_is_rotated_and_everything_opens_with_the_new_one(
     asyncio.run(link_device(database_url, tmp_path))
     old = (tmp_path / KEY_FILE).read_text()
     done = run("secret-key", "rotate", "--json").json()
-    assert (done["encrypted"], done["unreadable"]) == (5, 0)  # channel, endpoint, its header, device, check value
+    assert (done["encrypted"], done["unreadable"]) == (4, 0)  # channel, endpoint, its header, device
     new = (tmp_path / KEY_FILE).read_text()
     assert (new != old, len(new.split())) == (True, 1)
     assert Path(done["previous"]).read_text() == old
@@ -113,7 +113,7 @@ def test_an_interrupted_rotation_is_continued_with_its_keys(
     vault = begin_rotation(tmp_path, old)  # killed here
     hooked(run, channel)  # both keys are valid: the secret of the channel has the old one, this one has the new
     done = run("secret-key", "rotate", "--json").json()
-    assert done["encrypted"] == 2  # the channel and the check value
+    assert done["encrypted"] == 1  # the channel
     assert load_or_make_key("", tmp_path) == vault.keys[0]
 
 
@@ -127,7 +127,7 @@ def test_two_keys_in_the_setting_are_rotated_while_gateways_run(
     assert "has one key" in run("secret-key", "rotate").err
     monkeypatch.setenv("GATEPOST_SECURITY__SECRET_KEY", f"{'A' * 43}=,{old}")
     done = run("secret-key", "rotate", "--json").json()
-    assert (done["encrypted"], done["previous"]) == (2, None)
+    assert (done["encrypted"], done["previous"]) == (1, None)
     monkeypatch.setenv("GATEPOST_SECURITY__SECRET_KEY", f"{'A' * 43}=")
     assert run("channel", "list").code == 0
     create_official(run, account, "15550008888")

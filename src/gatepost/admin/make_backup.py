@@ -31,8 +31,9 @@ class BackupRequest(msgspec.Struct, frozen=True):
     version: str
     now: datetime
     objects: ObjectStorage | None  # None: without files
-    key: bytes | None = None
+    key: bytes | None = None  # None: without it
     passphrase: str = ""
+    check: bytes | None = None  # tells which key is needed, if the database does not
 
 
 class LastBackup(msgspec.Struct, frozen=True):
@@ -78,7 +79,7 @@ def _describe(snapshot: DatabaseSnapshot, archive: ArchiveWriter, wanted: Backup
         server=content.server,
         created_at=wanted.now,
         migrations=content.migrations,
-        key_check=content.key_check,
+        key_check=content.key_check or wanted.check,
         tables=archive.parts,
         device_tables=content.device_tables,
         media=wanted.objects is not None,

@@ -55,7 +55,7 @@ async def unlock(db: Database, setting: str, data_folder: Path) -> Vault:
     vault = open_vault(proof, setting, data_folder)
     if proof.check is not None:
         return vault
-    await save_key_check(db, vault.seal(_TEXT, CHECK_CONTEXT))
+    await save_key_check(db, make_check(vault))
     # Two nodes with two new keys may have started at once: the second one fails here.
     return open_vault(await read_key_proof(db), setting, data_folder)
 
@@ -63,7 +63,7 @@ async def unlock(db: Database, setting: str, data_folder: Path) -> Vault:
 async def replace_key(db: Database, setting: str, data_folder: Path) -> Vault:
     """Make the current key, created if there is none, that of the database. Older secrets stay unreadable."""
     vault = Vault(load_or_make_key(setting, data_folder))
-    await save_key_check(db, vault.seal(_TEXT, CHECK_CONTEXT), replace=True)
+    await save_key_check(db, make_check(vault), replace=True)
     return vault
 
 
@@ -77,11 +77,16 @@ def _is_key_of(vault: Vault, proof: KeyProof) -> bool:
 def _finish_restore(proof: KeyProof, data_folder: Path) -> None:
     """Use the key of a restored database, if the restore ended between its commit and the change of the key."""
     restored = read_key("", data_folder, RESTORED_KEY)
-    if restored is None or proof.check is None or not opens_check(Vault(restored), proof.check):
+    if restored is None or not proof.exists or not _is_key_of(Vault(restored), proof):
         return
     current = read_key("", data_folder)
-    if current is None or not opens_check(Vault(current), proof.check):
+    if current is None or not _is_key_of(Vault(current), proof):
         put_restored_key(data_folder)
+
+
+def make_check(vault: Vault) -> bytes:
+    """Return a check value of a key."""
+    return vault.seal(_TEXT, CHECK_CONTEXT)
 
 
 def opens_check(vault: Vault, check: bytes) -> bool:

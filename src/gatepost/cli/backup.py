@@ -9,7 +9,8 @@ import typer
 
 from gatepost import __version__
 from gatepost.admin.make_backup import BackupRequest, make_backup, note_backup
-from gatepost.admin.vault import KEY_FILE, read_key
+from gatepost.admin.unlock import make_check
+from gatepost.admin.vault import KEY_FILE, Vault, read_key
 from gatepost.api.contract.operations import BackupFile
 from gatepost.cli.command import check_database, command, new_group
 from gatepost.cli.output import CommandResult
@@ -44,7 +45,7 @@ def backup(
     check_database(settings)
     if not file.absolute().parent.is_dir():
         raise NotFound(f"There is no folder {file.absolute().parent}.")
-    key = read_key(settings.security.secret_key, settings.data_folder) if passphrase_file else None
+    key = read_key(settings.security.secret_key, settings.data_folder)
     if passphrase_file and key is None:
         raise Conflict(f"There is no secret key to back up: {settings.data_folder / KEY_FILE} is missing.")
     wanted = BackupRequest(
@@ -52,7 +53,8 @@ def backup(
         version=__version__,
         now=datetime.now(UTC),
         objects=None if without_media else media_of(settings),
-        key=key,
+        key=key if passphrase_file else None,
+        check=make_check(Vault(key)) if key else None,
         passphrase=read_passphrase(passphrase_file),
     )
     manifest = asyncio.run(_back_up(settings, wanted))

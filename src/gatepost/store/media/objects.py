@@ -16,9 +16,9 @@ import os
 import tempfile
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import contextmanager
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import msgspec
 import obstore
@@ -32,6 +32,15 @@ PIECE = 256 << 10
 _AT_ONCE = 2
 _TRANSFERS = 4  # objects that are transferred in parts at once
 _LISTED = 500
+# A request waits for the storage: it fails after seconds. The library's own limit is three minutes.
+_REMOTE: dict[str, Any] = {
+    "client_options": {"connect_timeout": "5s", "timeout": "60s"},
+    "retry_config": {
+        "max_retries": 3,
+        "retry_timeout": timedelta(seconds=10),
+        "backoff": {"init_backoff": timedelta(seconds=0.1), "max_backoff": timedelta(seconds=1), "base": 2},
+    },
+}
 
 
 class StorageSetupError(OSError):
@@ -58,8 +67,9 @@ class ObjectStorage:
     def open(cls, url: str, folder: Path) -> "ObjectStorage":
         """Open the storage at a URL (s3://bucket/path, file:///path, memory:///), or the local folder."""
         if url:
+            remote = not url.startswith(("file:", "memory:"))
             try:
-                return cls(from_url(url), spool=folder)
+                return cls(from_url(url, **(_REMOTE if remote else {})), spool=folder)
             except (BaseError, ValueError) as error:
                 raise StorageSetupError(f"media.url cannot be used ({url}): {error}") from None
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
