@@ -63,7 +63,7 @@ async def make_backup(dsn: str, wanted: BackupRequest, progress: Progress) -> Ma
                 await _list_files(snapshot, listed)
         files = _Files()
         if wanted.objects is not None:
-            await _write_files(wanted.objects, listed, archive, files, progress)
+            await _write_files(wanted, listed, archive, files, progress)
         if sealed:
             archive.add_bytes(KEY, sealed)
         manifest = _describe(snapshot, archive, wanted, files)
@@ -109,18 +109,19 @@ async def _list_files(snapshot: DatabaseSnapshot, listed: IO[bytes]) -> None:
 
 
 async def _write_files(
-    objects: ObjectStorage, listed: IO[bytes], archive: ArchiveWriter, files: _Files, progress: Progress
+    wanted: BackupRequest, listed: IO[bytes], archive: ArchiveWriter, files: _Files, progress: Progress
 ) -> None:
+    assert wanted.objects is not None
     total = listed.tell() // (2 * _ID)
     listed.seek(0)
     while pair := listed.read(2 * _ID):
         key = object_key(UUID(bytes=pair[:_ID]), UUID(bytes=pair[_ID:]))
         try:
-            pieces = await objects.read(key)
+            pieces = await wanted.objects.read(key)
         except NotFound:  # deleted since the snapshot, or lost before
             files.missing += 1
             continue
-        with tempfile.SpooledTemporaryFile(_IN_MEMORY) as spooled:
+        with tempfile.SpooledTemporaryFile(_IN_MEMORY, dir=wanted.path.parent) as spooled:
             size, sha256 = await _spool(pieces, spooled)
             await asyncio.to_thread(partial(archive.add, f"media/{key}", spooled, size, sha256))
         files.count, files.size = files.count + 1, files.size + size

@@ -30,7 +30,7 @@ class RestoreRequest(msgspec.Struct, frozen=True):
 
     folder: Path
     setting: str  # security.secret_key
-    objects: ObjectStorage | None  # None: without files
+    objects: ObjectStorage | None = None  # None: without files
     passphrase: str = ""
     replace: bool = False
     without_key: bool = False

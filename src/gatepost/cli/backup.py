@@ -20,6 +20,7 @@ from gatepost.model import times
 from gatepost.model.errors import Conflict, NotFound, invalid_field
 from gatepost.settings import Settings
 from gatepost.store.backup.archive import Manifest
+from gatepost.store.embedded.lock import make_data_folder
 from gatepost.store.media.objects import ObjectStorage
 
 group = new_group()
@@ -70,6 +71,7 @@ async def _back_up(settings: Settings, wanted: BackupRequest) -> Manifest:
 
 def media_of(settings: Settings) -> ObjectStorage:
     """Return the storage of files that the gateway uses."""
+    make_data_folder(settings.data_folder)
     return ObjectStorage.open(settings.media.url, settings.data_folder / "media")
 
 

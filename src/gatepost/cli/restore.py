@@ -5,6 +5,7 @@ import shlex
 from pathlib import Path
 from typing import Annotated
 
+import msgspec
 import typer
 
 from gatepost.admin.restore_backup import RestoreRequest, restore_backup
@@ -21,6 +22,7 @@ from gatepost.settings import Settings
 from gatepost.store.backup.archive import ArchiveReader, Manifest, verify
 from gatepost.store.backup.load import LoadedDatabase, Waiting
 from gatepost.store.embedded import DataFolderInUse
+from gatepost.store.embedded.handover import hand_over_media
 
 group = new_group()
 
@@ -53,18 +55,17 @@ def restore(
     wanted = RestoreRequest(
         folder=settings.data_folder,
         setting=settings.security.secret_key,
-        objects=None if without_media else media_of(settings),
         passphrase=read_passphrase(passphrase_file),
         replace=replace,
         without_key=without_key,
         waiting=WAITING[waiting],
     )
-    manifest, loaded = asyncio.run(_restore(settings, file, wanted, stop=stop))
+    manifest, loaded = asyncio.run(_restore(settings, file, wanted, stop=stop, media=not without_media))
     return CommandResult(_describe(file, manifest, loaded), note=_note(manifest, loaded, wanted))
 
 
 async def _restore(
-    settings: Settings, file: Path, wanted: RestoreRequest, *, stop: bool
+    settings: Settings, file: Path, wanted: RestoreRequest, *, stop: bool, media: bool
 ) -> tuple[Manifest, LoadedDatabase]:
     with progress_bar() as progress, file.open("rb") as opened:
         manifest = await asyncio.to_thread(verify, opened, progress)
@@ -72,7 +73,9 @@ async def _restore(
             await stop_gateway(settings.data_folder)
         try:
             async with reserved(settings) as dsn:
-                loaded = await restore_backup(dsn, ArchiveReader(opened, manifest), wanted, progress)
+                whole = msgspec.structs.replace(wanted, objects=media_of(settings) if media else None)
+                loaded = await restore_backup(dsn, ArchiveReader(opened, manifest), whole, progress)
+                await asyncio.to_thread(hand_over_media, settings.data_folder)
         except DataFolderInUse:
             raise Conflict(_running(settings, file)) from None
     return manifest, loaded

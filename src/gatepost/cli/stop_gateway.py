@@ -1,13 +1,13 @@
 """Stops the gateway that holds a data folder, as Ctrl-C in its terminal does."""
 
 import asyncio
-import os
-import signal
 import time
 from pathlib import Path
 
+import psutil
+
 from gatepost.model.errors import Conflict
-from gatepost.store.embedded.lock import holder_of
+from gatepost.store.embedded.lock import LOCK_FILE, holder_of
 
 _PATIENCE = 90.0  # seconds: a stop waits for requests in progress, and for the database
 _POLL = 0.1
@@ -19,10 +19,14 @@ async def stop_gateway(data: Path) -> None:
     if holder is None:
         return
     try:
-        os.kill(holder, signal.SIGTERM)
-    except ProcessLookupError:
+        gateway = psutil.Process(holder)
+        # In a container, the number is that of another process here.
+        if data.resolve() / LOCK_FILE not in [Path(file.path) for file in gateway.open_files()]:
+            raise Conflict(f"The gateway of {data} runs elsewhere, such as in a container. Stop it, and try again.")
+        gateway.terminate()
+    except psutil.NoSuchProcess:
         return
-    except PermissionError:
+    except psutil.AccessDenied:
         raise Conflict(f"The gateway (process {holder}) belongs to another user. Stop it, and try again.") from None
     give_up = time.monotonic() + _PATIENCE
     while holder_of(data) == holder:

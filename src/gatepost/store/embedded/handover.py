@@ -13,7 +13,18 @@ from gatepost.store.embedded.lock import LOCK_FILE, make_data_folder
 from gatepost.store.embedded.place import NOTE
 
 # The names that Gatepost creates in a data folder; drafts of them begin with a dot.
-OURS = ("secret.key", "quickstart.json", LOCK_FILE, NOTE, "gateway.url", "postgres", "media", "sandbox")
+OURS = (
+    "secret.key",
+    "quickstart.json",
+    LOCK_FILE,
+    NOTE,
+    "gateway.url",
+    "postgres",
+    "media",
+    "sandbox",
+    "last-backup.json",
+    "database.moved",
+)
 _WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 
 
@@ -37,6 +48,18 @@ def hand_over(data: Path, account: OsUser) -> None:
                 _give(name, folder, account, deep=owner == 0)
         if owner == 0:
             os.fchown(folder, account.uid, account.gid)
+    finally:
+        os.close(folder)
+
+
+def hand_over_media(data: Path) -> None:
+    """Give the files of messages that root has just written to the owner of the data folder."""
+    owner = data.stat().st_uid
+    if os.geteuid() != 0 or owner == 0 or not (data / "media").is_dir():
+        return
+    folder = os.open(data, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        _give("media", folder, account_of(owner), deep=True)
     finally:
         os.close(folder)
 
