@@ -18,18 +18,22 @@ async def stop_gateway(data: Path) -> None:
     holder = holder_of(data)
     if holder is None:
         return
-    try:
-        gateway = psutil.Process(holder)
-        # In a container, the number is that of another process here.
-        if data.resolve() / LOCK_FILE not in [Path(file.path) for file in gateway.open_files()]:
-            raise Conflict(f"The gateway of {data} runs elsewhere, such as in a container. Stop it, and try again.")
-        gateway.terminate()
-    except psutil.NoSuchProcess:
-        return
-    except psutil.AccessDenied:
-        raise Conflict(f"The gateway (process {holder}) belongs to another user. Stop it, and try again.") from None
+    _terminate(holder, data)
     give_up = time.monotonic() + _PATIENCE
     while holder_of(data) == holder:
         if time.monotonic() > give_up:
             raise Conflict(f"The gateway (process {holder}) has not stopped. Stop it, and try again.")
         await asyncio.sleep(_POLL)
+
+
+def _terminate(holder: int, data: Path) -> None:
+    try:
+        gateway = psutil.Process(holder)
+        # The process of a container has another number here.
+        if str(data.resolve() / LOCK_FILE) not in [file.path for file in gateway.open_files()]:
+            raise Conflict(f"The gateway of {data} runs elsewhere, such as in a container. Stop it, and try again.")
+        gateway.terminate()
+    except psutil.NoSuchProcess:
+        pass
+    except psutil.AccessDenied:
+        raise Conflict(f"The gateway (process {holder}) belongs to another user. Stop it, and try again.") from None

@@ -28,7 +28,7 @@ def server() -> Iterator[str]:
 
 
 def ask(url: str, method: str, body: bytes = b"") -> None:
-    with urlopen(Request(url, body, method=method)) as answer:
+    with urlopen(Request(url, body, {"Content-Type": "text/plain"}, method=method)) as answer:
         assert answer.status == 200
 
 
@@ -85,7 +85,10 @@ async def test_an_upload_that_breaks_off_leaves_nothing(tmp_path: Path) -> None:
 async def test_a_missing_bucket_wrong_credentials_and_a_dead_server_are_unavailable(
     server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    await refused(ObjectStorage.open("s3://nothing", tmp_path), "NoSuchBucket")
+    nothing = ObjectStorage.open("s3://nothing", tmp_path)
+    await refused(nothing, "NoSuchBucket")
+    with pytest.raises(Unavailable):
+        await nothing.read_all("a/b")
     ask(f"{server}/moto-api/reset-auth", "POST", b"0")
     try:
         await refused(ObjectStorage.open("s3://files", tmp_path), "InvalidAccessKeyId")

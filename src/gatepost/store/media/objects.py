@@ -34,7 +34,6 @@ _TRANSFERS = 4  # objects that are transferred in parts at once
 _LISTED = 500
 # A request waits for the storage: it fails after seconds. The library's own limit is three minutes.
 _REMOTE: dict[str, Any] = {
-    "client_options": {"connect_timeout": "5s", "timeout": "60s"},
     "retry_config": {
         "max_retries": 3,
         "retry_timeout": timedelta(seconds=10),
@@ -169,14 +168,20 @@ def _in_our_words() -> Iterator[None]:
         yield
     except GatepostError:  # raised by the source of the chunks
         raise
-    except (NotFoundError, FileNotFoundError):
+    except (NotFoundError, FileNotFoundError) as error:
+        if "NoSuchBucket" in str(error):  # the same class of error as for a missing object
+            raise _unavailable() from error
         raise NotFound("The bytes of this file are gone from the storage.") from None
     except (BaseError, OSError) as error:
-        raise Unavailable(
-            "The storage of files cannot be reached. Nothing was changed; try again shortly.",
-            "storage_unavailable",
-            retry_after=5,
-        ) from error
+        raise _unavailable() from error
+
+
+def _unavailable() -> Unavailable:
+    return Unavailable(
+        "The storage of files cannot be reached. Nothing was changed; try again shortly.",
+        "storage_unavailable",
+        retry_after=5,
+    )
 
 
 def _remove_parts(folder: Path, before: float) -> int:
