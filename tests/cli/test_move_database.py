@@ -1,10 +1,13 @@
 """Moving a database to another server, and restoring into a gateway that runs with the embedded one."""
 
 import asyncio
-import signal
+import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+
+import pytest
 
 from gatepost.store.embedded import running_dsn
 from gatepost.store.embedded.lock import holder_of
@@ -30,8 +33,18 @@ def test_a_database_is_moved_whole(
     assert [one["id"] for one in invoke("account", "list", "--json", *places).json()] == [account]
 
 
-async def test_a_running_gateway_is_stopped_restored_and_moved(empty_database_url: str, tmp_path: Path) -> None:
-    data, file = scratch_folder() / "data", tmp_path / "backup.tar"
+@pytest.fixture
+def data() -> Iterator[Path]:
+    """Give the path of a data folder that the server's user can enter."""
+    folder = scratch_folder()
+    yield folder / "data"
+    shutil.rmtree(folder)
+
+
+async def test_a_running_gateway_is_stopped_restored_and_moved(
+    data: Path, empty_database_url: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "backup.tar"
     here = ("--data", str(data), "--json")
     command = [sys.executable, "-m", "gatepost.cli", "serve", "--port", "0", "--processes", "1", "--data", str(data)]
     child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -47,8 +60,8 @@ async def test_a_running_gateway_is_stopped_restored_and_moved(empty_database_ur
         (await asyncio.to_thread(invoke, "restore", str(file), "--replace", "--stop", *here)).json()
         assert await asyncio.to_thread(child.wait, PATIENCE) == 0
     finally:
-        child.send_signal(signal.SIGKILL)
-        child.wait()
+        child.terminate()
+        await asyncio.to_thread(child.wait, PATIENCE)
     (await asyncio.to_thread(invoke, "move-database", "--to", empty_database_url, *here)).json()
     there = ("--database-url", empty_database_url, *here)
     listed = (await asyncio.to_thread(invoke, "account", "list", *there)).json()

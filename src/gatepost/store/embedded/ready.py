@@ -84,8 +84,8 @@ async def _make_database(sockets: Path) -> None:
     conn = await asyncpg.connect(dsn_for(sockets, "postgres", SUPERUSER))
     try:
         await conn.execute(f"CREATE DATABASE {DATABASE}")
-    except asyncpg.DuplicateDatabaseError:
-        pass  # another command created it
+    except (asyncpg.DuplicateDatabaseError, asyncpg.UniqueViolationError):
+        pass  # another command has created it, or creates it at the same time
     finally:
         await conn.close()
 
