@@ -121,7 +121,7 @@ async def _write_files(
         except NotFound:  # deleted since the snapshot, or lost before
             files.missing += 1
             continue
-        with tempfile.SpooledTemporaryFile(_IN_MEMORY, dir=wanted.path.parent) as spooled:
+        with tempfile.SpooledTemporaryFile(_IN_MEMORY, dir=str(wanted.path.parent)) as spooled:
             size, sha256 = await _spool(pieces, spooled)
             await asyncio.to_thread(partial(archive.add, f"media/{key}", spooled, size, sha256))
         files.count, files.size = files.count + 1, files.size + size
