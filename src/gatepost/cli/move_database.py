@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 import typer
 
-from gatepost.admin.move_database import MovedDatabase, move_database, note_move
+from gatepost.admin.database_move import MovedDatabase, move_database, note_move
 from gatepost.api.contract.operations import DatabaseMove
 from gatepost.cli.command import check_database, command, new_group
 from gatepost.cli.output import CommandResult
