@@ -38,7 +38,7 @@ LINES = (
     ("networks", "store"),
     ("sandbox", "client"),
     ("background",),
-    ("model", "clock", "compute", "metrics", "metrics_totals"),
+    ("model", "clock", "compute", "metrics", "metrics_totals", "tracing"),
 )
 HEIGHT = {name: len(LINES) - i for i, line in enumerate(LINES) for name in line}
 APP = {
@@ -62,6 +62,7 @@ APP = {
     "serving",
     "settings",
     "start_errors",
+    "trace_export",
     "http_protocol",
     "http_connections",
     "http_direct",
@@ -73,7 +74,13 @@ LIBRARIES = {
     "starlette": {"api", "mcp", "console", "sandbox", "app"},
     "uvicorn": {"api", "mcp", "console", "sandbox", "app"},
     "asyncpg": {"store"},
-    "pyreqwest": {"networks", "webhooks", "sandbox", "client"},  # whoever calls somebody else, and our own callers
+    "pyreqwest": {
+        "networks",
+        "webhooks",
+        "sandbox",
+        "client",
+        "app",
+    },  # whoever calls others, and our own callers
 }
 # Runs in the process that holds links, which keeps its own table, as the other library in it does by itself.
 OWN_STORE = "gatepost.networks.qr.phone.by_baileys.devices"

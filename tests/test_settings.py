@@ -204,6 +204,8 @@ def test_only_a_gateway_whose_networks_are_the_sandbox_follows_its_clock(base_ur
 
 
 CHOSEN = {
+    "tracing.endpoint": "http://127.0.0.1:4318",
+    "tracing.headers": "x-team=ops",
     "clock.follow": f'"{SANDBOX}"',
     "api.cors_origins": '["https://shop.example.com"]',
     "cloud.media_hosts": '["files.example"]',

@@ -72,6 +72,8 @@ from gatepost.store.channels import ChannelConfig, get_config
 from gatepost.store.media.objects import ObjectStorage
 from gatepost.store.pool import Database
 from gatepost.store.presence import Presence
+from gatepost.trace_export import TraceExporter
+from gatepost.tracing import Tracer
 from gatepost.webhooks.guard import Guard
 from gatepost.webhooks.http_post import Poster
 from gatepost.webhooks.link_fetch import check_link
@@ -112,6 +114,9 @@ class Gatepost:
         self._metrics = metrics or ProcessMetrics(__version__, role)
         self.count_answer = self._metrics.answered  # for responses sent before the request reaches the application
         self._watchdog = LoopWatchdog(settings.watchdog.stall, settings.watchdog.interval, self._metrics.loop_lag)
+        traced = settings.tracing
+        self._tracer = Tracer(traced.sample, self._metrics.spans) if traced.endpoint else None
+        self._exporter = TraceExporter.of(self._tracer, traced.endpoint, traced.header_fields, self._metrics.spans)
         self.vault = Vault(load_or_make_key(settings.security.secret_key, settings.data_folder))
         self._resolver = Resolver(metrics=self._metrics)
         self._guard = Guard(settings.webhooks.allow, self._resolver)
@@ -131,6 +136,7 @@ class Gatepost:
             self._metrics.accepted,
             timedelta(hours=settings.mcp.draft_hours),
             self._metrics.committed,
+            self._tracer,
         )
         self._receiver = UpdateReceiver(
             self._receive_db,
@@ -139,6 +145,7 @@ class Gatepost:
             settings.cloud.linger,
             self._metrics.received,
             self._metrics.committed,
+            self._tracer,
         )
         api, cached = settings.api, settings.security.key_cache_seconds
         rate = RateLimit(api.rate, api.burst, place.rates if place else None)
@@ -176,6 +183,8 @@ class Gatepost:
             start("clock", partial(keep_following, self._db, self._clock))
         await self._housekeeper.make_partitions()
         start("housekeeping", self._housekeeper.step)
+        if self._exporter is not None:
+            start("export of traces", self._exporter.step)
         start("look for events", self._waiters.step, longest_wait=2.0)
         start("account streams", self._account_streams.step, longest_wait=2.0)
         start("channels of account streams", self._account_streams.look_step, longest_wait=2.0)
@@ -206,6 +215,8 @@ class Gatepost:
         await self._networks.close()
         await self._notifier.drain()
         await self.supervisor.stop()
+        if self._exporter is not None:
+            await self._exporter.close()
         self._watchdog.stop()
 
     def note_elsewhere(self, limit: str, actor: Hashable, given_back: bool) -> None:
@@ -357,6 +368,7 @@ class Gatepost:
                 objects=self._objects,
                 networks=self._networks,
                 receiver=self._receiver,
+                tracer=self._tracer,
             )
         )
         metrics, id_ = self._metrics, self._place.owner if self._place else None

@@ -45,6 +45,7 @@ from gatepost.store.channels import ChannelConfig, get_config, get_configs, save
 from gatepost.store.endpoints import Endpoint
 from gatepost.store.media.objects import ObjectStorage
 from gatepost.store.pool import Database
+from gatepost.tracing import Tracer
 from gatepost.webhooks.delivery_context import ChannelDelivery, DeliveryContext
 from gatepost.webhooks.delivery_request import DeliveryCredentials, SigningKey
 from gatepost.webhooks.endpoint_deliverer import EndpointDeliverer
@@ -67,6 +68,7 @@ class WorkerParts(msgspec.Struct, frozen=True):
     objects: ObjectStorage
     networks: NetworkFactory
     receiver: UpdateReceiver
+    tracer: Tracer | None
 
 
 class ChannelWorkers:
@@ -94,6 +96,7 @@ class ChannelWorkers:
             webhooks.linger,
             total=webhooks.total_in_flight,
             metrics=parts.metrics,
+            tracer=parts.tracer,
         )
         room = {"most": files.most_bytes, "in_flight": files.in_flight}
         self.attacher = AttachmentUploader(
@@ -170,6 +173,7 @@ class ChannelWorker:
                 attach=self._attach,
                 forget_media=self._forget_media,
                 metrics=parts.metrics,
+                tracer=parts.tracer,
                 senders=shared.senders,
                 backoff=Backoff(limited=config.connection == "limited"),
             )

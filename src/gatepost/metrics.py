@@ -23,6 +23,7 @@ LEASE_EVENTS = ("taken_over", "renewal_failed", "dropped")
 LEASE_MOVES = ("claimed", "taken_over", "balance", "idle", "stop", "dropped")
 CLASSES = ("1xx", "2xx", "3xx", "4xx", "5xx")
 UPDATES = ("message", "status", "other")
+SPANS = ("exported", "dropped", "rejected")
 STAGES = ("accept", "intent", "result", "receive", "delivery")  # what commits in batches
 _LATENCY = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15)
 _LOOP = (0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
@@ -184,6 +185,9 @@ class ProcessMetrics(Collector):
         self._updates = LabeledCounter(
             CounterMetricFamily, "gatepost_updates", "Updates of networks that were stored, by kind.", "kind"
         ).begin(UPDATES)
+        self._spans = LabeledCounter(
+            CounterMetricFamily, "gatepost_spans", "Spans of traces that ended, by what became of them.", "result"
+        ).begin(SPANS)
         self._current, self._backlog = CurrentFigures(), BacklogFigures()
         self.registry = CollectorRegistry()
         self.registry.register(self)
@@ -202,7 +206,7 @@ class ProcessMetrics(Collector):
             yield figure.family()
         for figure in (self._loop_lag, self._longest_lag, self._stalls, self._unindexed):
             yield figure.family()
-        for figure in (self._commits, self._committed, self._send_lag, self._network, self._updates):
+        for figure in (self._commits, self._committed, self._send_lag, self._network, self._updates, self._spans):
             yield figure.family()
         yield from _gauges(self._current, self._backlog)
 
@@ -290,6 +294,10 @@ class ProcessMetrics(Collector):
     def lease_moved(self, reason: str) -> None:
         """Count a channel that this process has claimed or released."""
         self._moves.of[reason] += 1
+
+    def spans(self, result: str, count: int) -> None:
+        """Count spans that were exported, rejected by the collector, or dropped because too many waited."""
+        self._spans.of[result] += count
 
     # -- reading -----------------------------------------------------------------------------------------------------
 

@@ -10,6 +10,7 @@ from importlib import resources
 from ipaddress import ip_network
 from pathlib import Path
 from typing import Annotated, Any, Literal
+from urllib.parse import unquote
 
 import msgspec
 
@@ -17,6 +18,7 @@ from gatepost.model.account import Plan
 
 PREFIX = "GATEPOST_"
 MOST_PROCESSES = 64
+_OPENTELEMETRY = {"endpoint": "OTEL_EXPORTER_OTLP_ENDPOINT", "headers": "OTEL_EXPORTER_OTLP_HEADERS"}  # of [tracing]
 
 
 Positive = Annotated[float, msgspec.Meta(gt=0)]
@@ -147,6 +149,18 @@ class MetricsSettings(_Section, frozen=True):
     token: str
 
 
+class TracingSettings(_Section, frozen=True):
+    endpoint: str
+    headers: str
+    sample: Annotated[float, msgspec.Meta(gt=0, le=1)]
+
+    @property
+    def header_fields(self) -> dict[str, str]:
+        """The headers by name; raise ValueError unless they are name=value pairs."""
+        pairs = [pair.split("=", 1) for pair in self.headers.split(",") if pair.strip()]
+        return {name.strip().lower(): unquote(value.strip()) for name, value in pairs}
+
+
 class WatchdogSettings(_Section, frozen=True):
     stall: Positive
     interval: Positive
@@ -194,6 +208,7 @@ class Settings(_Section, frozen=True):
     clock: ClockSettings
     webhooks: WebhookSettings
     metrics: MetricsSettings
+    tracing: TracingSettings
     watchdog: WatchdogSettings
     media: MediaSettings
     retention: RetentionSettings
@@ -220,6 +235,7 @@ def load(
 ) -> Settings:
     """Return the settings in force. Overrides have dotted names, e.g. {"server.port": 9000}; None changes nothing."""
     values = tomllib.loads(resources.files("gatepost").joinpath("default.toml").read_text())
+    values["tracing"] |= {name: environ[known] for name, known in _OPENTELEMETRY.items() if known in environ}
     if config is not None:
         _merge(values, _read(config))
     for name, text in environ.items():
@@ -241,6 +257,7 @@ def load(
             "of the same host, so that no message reaches a real network by a clock that can be moved"
         )
     _check_server(settings.server)
+    _check_tracing(settings.tracing)
     return settings
 
 
@@ -261,6 +278,15 @@ def _check_server(server: ServerSettings) -> None:
                 ip_network(text)
             except ValueError as error:
                 raise BadSettings(f"Bad setting: server.{name}: {error}") from None
+
+
+def _check_tracing(tracing: TracingSettings) -> None:
+    if tracing.endpoint and not tracing.endpoint.startswith(("http://", "https://")):
+        raise BadSettings("Bad setting: tracing.endpoint must begin with http:// or https://")
+    try:
+        _ = tracing.header_fields
+    except ValueError:  # the value is not shown: it may be a secret
+        raise BadSettings("Bad setting: tracing.headers must be name=value pairs, separated by commas") from None
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -67,7 +67,8 @@ async def send_message(gateway: ApiContext, scope: Scope, receive: Receive) -> H
     if time.monotonic() - admitted_at > PROMPT:
         await admitted.recheck()
     key = idempotency_key(headers.get(b"idempotency-key"), body, ROUTE)
-    accepted = await gateway.acceptor.accept(caller, decode(body, _send_request), key)
+    request, traceparent = decode(body, _send_request), headers.get(b"traceparent")
+    accepted = await gateway.acceptor.accept(caller, request, key, traceparent)
     return HttpAnswer(200, accepted.answer, _JSON, (*left, *_REPLAYED) if accepted.replayed else left)
 
 

@@ -18,6 +18,7 @@ from gatepost.store.batch import Batch, NoteCommit, note_nothing
 from gatepost.store.messages.incoming import IncomingFileRow, IncomingMessage
 from gatepost.store.messages.receive import ReportBatch, StatusReport, receive_together, receive_updates
 from gatepost.store.pool import UNFIT, Database
+from gatepost.tracing import SERVER, Tracer
 
 log = structlog.get_logger("gatepost.receive")
 BATCH = 256  # updates of one commit
@@ -48,10 +49,12 @@ class UpdateReceiver:
         linger: float,
         count: Callable[[str, int], None] = lambda _, __: None,
         note_commit: NoteCommit = note_nothing,
+        tracer: Tracer | None = None,
     ) -> None:
         self._db = db
         self._clock = clock
         self._count = count
+        self._tracer = tracer
         self._batch: Batch[UUID, _UpdateBatch, None] = Batch(
             self._write,
             size=BATCH,
@@ -78,8 +81,11 @@ class UpdateReceiver:
             await self._receive(channel_id, channel, part)
 
     async def _receive(self, channel_id: UUID, channel: ChannelRef, updates: Sequence[Update]) -> None:
+        began = self._clock.now()
         try:
             await self._batch.put(channel_id, _UpdateBatch(channel, updates))
+            if self._tracer is not None:
+                _trace_statuses(self._tracer, channel, updates, began, self._clock.now())
             self._count_stored(channel, updates)
         except UNFIT as error:
             if len(updates) == 1:
@@ -123,6 +129,22 @@ def _log_status(channel: ChannelRef, status: StatusUpdate) -> None:
         log.info("message failed", channel=channel.id, message=message, code=status.error.code)
     elif status.status in _STATES:
         log.debug("message " + status.status, channel=channel.id, message=message)
+
+
+def _trace_statuses(
+    tracer: Tracer, channel: ChannelRef, updates: Sequence[Update], began: datetime, now: datetime
+) -> None:
+    """Record that statuses were stored, of messages that the network names by our id."""
+    for status in updates:
+        if not isinstance(status, StatusUpdate) or status.message_id is None or status.status not in _STATES:
+            continue
+        shown: dict[str, str | int | None] = {
+            "gatepost.channel.id": channel.id,
+            "gatepost.message.status": _STATES[status.status].name,
+            "gatepost.error.code": status.error.code if status.error else None,
+        }
+        stage, failed = f"status/{status.status}", status.error is not None
+        tracer.record(status.message_id, stage, "message status", began, now, shown, kind=SERVER, failed=failed)
 
 
 def _reports(batches: Sequence[_UpdateBatch], now: datetime) -> ReportBatch:

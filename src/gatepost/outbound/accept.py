@@ -18,7 +18,7 @@ from gatepost.model.mcp_call import CallResult, McpCall
 from gatepost.model.message import check_send
 from gatepost.model.send_request import SendRequest
 from gatepost.networks.kinds import NETWORK_KINDS
-from gatepost.outbound.send_answer import send_answer
+from gatepost.outbound.send_answer import accepted_id, send_answer
 from gatepost.store.batch import Batch, NoteCommit, note_nothing
 from gatepost.store.idempotency import IdempotencyKey, check_items, nth
 from gatepost.store.mcp.calls import CallRecord, insert_calls
@@ -27,6 +27,7 @@ from gatepost.store.messages.accept import AcceptResult, Outcome, Submission, ac
 from gatepost.store.messages.accept_plain import NotPlain, PlainOutcome, accept_plain, is_plain
 from gatepost.store.messages.approve import ApprovedDraft
 from gatepost.store.pool import Database
+from gatepost.tracing import ACCEPT, SERVER, Tracer, parse_traceparent
 
 ROUTE = "POST /api/v1/message/send"
 BATCH_MAX = 1000
@@ -73,6 +74,7 @@ class Acceptor:
         count: Callable[[int], None] = lambda _: None,
         draft_life: timedelta = DRAFT_LIFE,
         note_commit: NoteCommit = note_nothing,
+        tracer: Tracer | None = None,
     ) -> None:
         self._db = db
         self._check_link = check_link
@@ -81,6 +83,7 @@ class Acceptor:
         self._count = count
         self.draft_life = draft_life
         self._note_commit = note_commit
+        self._tracer = tracer
         self._batch: Batch[UUID, Submission, AcceptResult] = Batch(
             self._write, limit=queue, weigh=_weigh, together=self._write_together, stage="accept", note=note_commit
         )
@@ -99,8 +102,22 @@ class Acceptor:
             self._write_for_assistants, limit=queue, stage="accept", note=note_commit
         )
 
-    async def accept(self, caller: Caller, request: SendRequest, key: IdempotencyKey | None = None) -> AcceptResult:
-        """Accept one send. Return after the commit."""
+    async def accept(
+        self,
+        caller: Caller,
+        request: SendRequest,
+        key: IdempotencyKey | None = None,
+        traceparent: str | None = None,
+    ) -> AcceptResult:
+        """Accept one send. Return after the commit. `traceparent` is the header of the request."""
+        if self._tracer is None:
+            return await self._accept(caller, request, key)
+        began = self._clock.now()
+        accepted = await self._accept(caller, request, key)
+        self._trace(self._tracer, caller, began, [accepted], traceparent)
+        return accepted
+
+    async def _accept(self, caller: Caller, request: SendRequest, key: IdempotencyKey | None) -> AcceptResult:
         submission, channel_id = await self._prepare(caller, request, key), caller.channel_id
         recipient = channel_id, submission.message.phone
         if recipient in self._recent and is_plain(submission):
@@ -114,12 +131,14 @@ class Acceptor:
 
     async def approve(self, caller: Caller, request: SendRequest, approval: DraftApproval) -> AcceptResult:
         """Accept the message of a draft, and mark the draft as sent, in one commit."""
-        submission = await self._prepare(caller, request, None)
+        began, submission = self._clock.now(), await self._prepare(caller, request, None)
         now, part = self._clock.now(), ApprovedDraft(approval, caller.principal.sender_text)
         (outcome,) = await accept_messages(self._db, caller.channel_id, [submission], now, part=part)
         if isinstance(outcome, Exception):
             raise outcome
         self._note(caller.channel_id, [outcome])
+        if self._tracer is not None:
+            self._trace(self._tracer, caller, began, [outcome])
         return outcome
 
     async def accept_for_assistant(
@@ -129,6 +148,7 @@ class Acceptor:
 
         A link is looked up only if the policy sends the message, because the look-up tells its host about it.
         """
+        began = self._clock.now()
         submission = msgspec.structs.replace(self._check(caller, request, None), answer=sent_answer)
         part = AssistantPart(call, msgspec.json.encode(request).decode(), draft, self.draft_life, links_checked=False)
         try:
@@ -137,6 +157,8 @@ class Acceptor:
             await self._check_links(submission)
             part = msgspec.structs.replace(part, links_checked=True)
             accepted = await self._assistants.put(caller.channel_id, (submission, part))
+        if self._tracer is not None:
+            self._trace(self._tracer, caller, began, [accepted])
         return msgspec.json.decode(accepted.answer, type=AssistantSend)
 
     async def record_call(self, caller: Caller, call: McpCall, result: CallResult) -> None:
@@ -154,13 +176,16 @@ class Acceptor:
         """Accept many sends in one commit, each with its own result. An error in place of a request is returned."""
         if key is not None:
             await check_items(self._db, caller.channel_id, key, BATCH_MAX)
-        prepared = []
+        began, prepared = self._clock.now(), []
         for i, request in enumerate(requests):
             prepared.append(await self._try_prepare(caller, request, nth(key, i)))
             if i % _TURN == 0:
                 await asyncio.sleep(0)
         good = [submission for submission in prepared if isinstance(submission, Submission)]
-        outcomes = iter(await self._write_measured(caller.channel_id, good, batch_id) if good else ())
+        written = await self._write_measured(caller.channel_id, good, batch_id) if good else []
+        if self._tracer is not None:
+            self._trace(self._tracer, caller, began, written)
+        outcomes = iter(written)
         return [next(outcomes) if isinstance(one, Submission) else one for one in prepared]
 
     async def _try_prepare(
@@ -248,6 +273,21 @@ class Acceptor:
 
     def _note(self, channel_id: UUID, outcomes: Sequence[Outcome | PlainOutcome]) -> None:
         self._count(sum(isinstance(one, AcceptResult) and not one.replayed for one in outcomes))
+
+    def _trace(
+        self,
+        tracer: Tracer,
+        caller: Caller,
+        began: datetime,
+        outcomes: Sequence[Outcome],
+        traceparent: str | None = None,
+    ) -> None:
+        """Record the acceptance of new messages, with which their traces begin."""
+        now, link, shown = self._clock.now(), parse_traceparent(traceparent), {"gatepost.channel.id": caller.ref.id}
+        for one in outcomes:
+            if isinstance(one, AcceptResult) and not one.replayed and (id_ := accepted_id(one.answer)):
+                name = "message accept"
+                tracer.record(id_, ACCEPT, name, began, now, shown, parent=None, kind=SERVER, link=link)
 
 
 def _weigh(submission: Submission) -> int:

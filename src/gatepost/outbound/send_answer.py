@@ -22,6 +22,30 @@ class _Envelope(msgspec.Struct, frozen=True):
     data: Accepted
 
 
+class _AnsweredKey(msgspec.Struct):
+    id: str
+
+
+class _AnsweredData(msgspec.Struct):
+    key: _AnsweredKey
+
+
+class _Answered(msgspec.Struct):
+    """An answer to a client, or to an assistant: either has the message's id."""
+
+    data: _AnsweredData | None = None
+    message: str | None = None
+
+
+def accepted_id(answer: bytes) -> UUID | None:
+    """Return the id of the message that an answer is about."""
+    try:
+        read = msgspec.json.decode(answer, type=_Answered)
+    except msgspec.DecodeError:
+        return None
+    return ids.parse_id("", read.data.key.id if read.data else read.message or "")
+
+
 def send_answer(kind: str, message: CheckedMessage, id_: UUID, now: datetime) -> bytes:
     """Return the response to a send as JSON, with the fields that the channel's network adds."""
     accepted = AcceptedMessage(ids.message_id(id_), message.phone, message.type, message.content, now)

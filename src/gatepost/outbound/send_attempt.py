@@ -28,6 +28,7 @@ from gatepost.networks.base import (
     SendRefused,
 )
 from gatepost.outbound.send_decision import UNKNOWN_OUTCOME, AwaitStatus, BackoffScope, FinalResult, RetrySend, decide
+from gatepost.outbound.send_trace import trace_attempt, trace_call
 from gatepost.outbound.sender_state import TICK, SenderState
 from gatepost.store.channel_head import StaleOwner
 from gatepost.store.messages.intents import Intent
@@ -45,6 +46,7 @@ class SendAttempt:
         self._lease = state.context.lease
         self._channel = state.context.channel
         self._alive = state.context.alive
+        self._tracer = state.tracer
         self._queue = state.queue
         self._recorder = state.recorder
         self._backoff = state.backoff
@@ -96,9 +98,11 @@ class SendAttempt:
             left = await self._state.calls.acquire()
             if not self._alive():  # the files, or the throttle, may have taken long
                 raise StaleOwner
-            began = time.perf_counter()
+            began, wall = time.perf_counter(), self._clock.now()
             receipt = await network.send(_outgoing(message, media))
             self._state.metrics.network_call(time.perf_counter() - began)
+            if self._tracer is not None:
+                trace_call(self._tracer, message, receipt, wall, self._clock.now())
             self._state.calls.note_answer(left, self._clock.monotonic())
             return await self._with_lost_media(receipt, media)
         except StaleOwner:
@@ -145,6 +149,8 @@ class SendAttempt:
 
     def _await_status(self, message: QueuedMessage, verdict: AwaitStatus) -> None:
         log.warning("answer lost", channel=self._channel.id, message=message.id.hex, reason=verdict.reason)
+        if self._tracer is not None:
+            trace_attempt(self._tracer, message, None, self._channel.id, self._clock.now())
         message.not_before = self._clock.monotonic() + verdict.grace
 
     async def _retry(self, message: QueuedMessage, verdict: RetrySend, *, unopened: bool) -> None:
@@ -166,7 +172,7 @@ class SendAttempt:
             next_at=next_at,
             unopened=unopened,
         )
-        if await self._commit(result) is State.QUEUED:
+        if await self._commit(message, result) is State.QUEUED:
             message.state = State.QUEUED
         else:
             self._queue.forget(message, self._clock.monotonic())
@@ -196,14 +202,16 @@ class SendAttempt:
             unopened=unopened,
             waits=waits,
         )
-        await self._commit(result)
+        await self._commit(message, result)
         self._queue.forget(message, self._clock.monotonic())
 
-    async def _commit(self, result: SendResult) -> State:
+    async def _commit(self, message: QueuedMessage, result: SendResult) -> State:
         state = await retry_until_available(
             lambda: self._recorder.finish(self._lease, self._channel, result), self._alive, ended=StaleOwner
         )
         _log_outcome(self._channel.id, result)
+        if self._tracer is not None:
+            trace_attempt(self._tracer, message, result, self._channel.id, self._clock.now())
         return state
 
 

@@ -15,6 +15,7 @@ from gatepost.outbound.send_metrics import NO_METRICS, SendMetrics
 from gatepost.outbound.send_recorder import SendRecorder
 from gatepost.outbound.senders_now import SendersNow
 from gatepost.outbound.throttle import Throttle
+from gatepost.tracing import Tracer
 
 TICK = 0.5  # seconds between looks at waiting messages: lost answers, opened windows, expired messages
 
@@ -48,6 +49,7 @@ class SenderState:
     attach: Attach = attach_nothing
     forget_media: ForgetMedia = forget_nothing
     metrics: SendMetrics = NO_METRICS
+    tracer: Tracer | None = None
     senders: SendersNow = field(default_factory=SendersNow)  # to which this one belongs while it runs
     backoff: Backoff = field(default_factory=Backoff)
     queue: SendQueue = field(default_factory=SendQueue)

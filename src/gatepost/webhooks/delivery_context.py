@@ -14,6 +14,7 @@ from gatepost.store.channel_head import Lease, StaleOwner
 from gatepost.store.deliveries.record import DeliveryRecord, record_attempts, record_together
 from gatepost.store.endpoints import Endpoint
 from gatepost.store.pool import Database
+from gatepost.tracing import Tracer
 from gatepost.webhooks.concurrency import ConcurrencyPool
 from gatepost.webhooks.delivery_metrics import NO_METRICS, DeliveryMetrics
 from gatepost.webhooks.delivery_request import DeliveryCredentials
@@ -36,12 +37,14 @@ class DeliveryContext:
         *,
         total: int = TOTAL_IN_FLIGHT,
         metrics: DeliveryMetrics = NO_METRICS,
+        tracer: Tracer | None = None,
     ) -> None:
         self.db = db
         self.clock = clock
         self.poster = poster
         self.pool = ConcurrencyPool(total)
         self.metrics = metrics
+        self.tracer = tracer
         self._batch: Batch[Lease, Sequence[DeliveryRecord], None] = Batch(
             self._write,
             size=RECORDS,

@@ -35,6 +35,7 @@ from gatepost.webhooks.delivery_request import (
     first_attempt_lags,
     log_outcome,
 )
+from gatepost.webhooks.delivery_trace import trace_delivery
 from gatepost.webhooks.endpoint_health import EndpointHealth
 from gatepost.webhooks.outage_recovery import OutageRecovery
 from gatepost.webhooks.sliding_rate import SlidingRate
@@ -334,6 +335,8 @@ class EndpointDeliverer(ChannelTask):
         for seconds in first_attempt_lags(sent):
             self._context.metrics.lag(seconds)
         log_outcome(sent, self._channel)
+        if self._context.tracer is not None:
+            trace_delivery(self._context.tracer, sent, self._clock.now())
 
     async def _make_retries_due(self, sent: DeliveryResult) -> None:
         """After an outage make its failed deliveries due, also those that were in flight when it ended."""
