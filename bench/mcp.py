@@ -79,7 +79,7 @@ async def measure_mcp(folder: Path, seconds: float, tell: Tell) -> McpFindings:
         await meet_recipients(gateway, tenant)
         key = await _assistant_key(gateway, tenant)
         before = resident(gateway.process) / MIB
-        tell("mcp: the first call, which loads the SDK")
+        tell("mcp: the first call")
         await _calls(gateway, key, 1, requests=1)
         after = resident(gateway.process) / MIB
         async with _bare_sdk() as sdk:

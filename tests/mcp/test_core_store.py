@@ -73,6 +73,25 @@ async def test_all_assistants_of_an_account_are_stopped(stage: Stage) -> None:
     assert not (await policies.read_policies(stage.db, stage.channel_id, [KEY])).stopped
 
 
+async def test_every_field_of_a_call_is_recorded(stage: Stage) -> None:
+    strange = '"a\\ b\n\t\x01 \\u0000 \u2028 \ufdd0 😀'
+    people = frozenset({uuid4(), uuid4()})
+    first = msgspec.structs.replace(call(fingerprint=b"\x00\xff'"), client=strange, arguments=strange)
+    result = CallResult("sent", "no_crossing", "not_found", uuid4(), ("drf_1", "a{b"))
+    second = CallRecord(call("find_contacts"), CallResult("done"))
+    await record(stage, CallRecord(first, result, people, strange, NOW + HOUR), second)
+    rows = {row["id"]: row for row in await stage.rows("mcp_calls")}
+    full = msgspec.structs.asdict(first) | msgspec.structs.asdict(result)
+    full |= {"channel_id": stage.channel_id, "at": NOW + HOUR, "answer": strange, "ids": ["drf_1", "a{b"]}
+    assert dict(rows[first.id]) == full
+    plain = rows[second.call.id]
+    assert (plain["ids"], plain["rule"], plain["fingerprint"], plain["answer"]) == ([], None, None, None)
+    reads = await stage.rows("mcp_reads")
+    assert {(row["call_id"], row["contact_id"], row["key_id"], row["read_at"]) for row in reads} == {
+        (first.id, person, KEY, NOW + HOUR) for person in people
+    }
+
+
 async def test_the_log_is_filtered(stage: Stage) -> None:
     await stage.hear(ANA)
     ana = await contact_of(stage, ANA)

@@ -11,7 +11,7 @@ from gatepost.model.dates import IdRange
 from gatepost.model.mcp_call import CallOutcome, CallResult, McpCall, Transport
 from gatepost.store.account_changes import NOTIFICATION, AccountChange
 from gatepost.store.pool import Connection, Database, delete_in_chunks
-from gatepost.store.statement import columns_of, json_text, statement
+from gatepost.store.statement import json_text, statement
 
 REPEAT = timedelta(minutes=10)  # how long the same call returns the first answer
 
@@ -57,46 +57,77 @@ ALL_CALLS = CallFilter()
 _COLUMNS = ", ".join(CallRow.__struct_fields__)
 
 
+class _NewRow(msgspec.Struct, frozen=True):
+    """A row of `mcp_calls`, with the contacts of its rows of `mcp_reads`."""
+
+    id: UUID
+    key_id: UUID
+    at: datetime
+    client: str
+    transport: Transport
+    tool: str
+    arguments: str
+    outcome: CallOutcome
+    rule: str | None
+    code: str | None
+    contact_id: UUID | None
+    ids: tuple[str, ...]
+    fingerprint: bytes | None
+    answer: str | None
+    revealed: list[UUID]
+
+    @classmethod
+    def of(cls, record: CallRecord) -> "_NewRow":
+        call, result = record.call, record.result
+        return cls(
+            call.id,
+            call.key_id,
+            record.at or call.at,
+            call.client,
+            call.transport,
+            call.tool,
+            call.arguments,
+            result.outcome,
+            result.rule,
+            result.code,
+            result.contact_id,
+            result.ids,
+            call.fingerprint,
+            record.answer,
+            sorted(record.revealed),
+        )
+
+
 async def insert_calls(
     conn: "Connection[Any]", channel_id: UUID, records: Sequence[CallRecord], *, notify: bool = True
 ) -> None:
     """Record calls and what they revealed, in the transaction that they describe. With `notify`, tell open pages."""
-    calls, results = [record.call for record in records], [record.result for record in records]
-    reads = [(record, contact_id) for record in records for contact_id in sorted(record.revealed)]
     await conn.execute(
         *statement(
             _INSERT,
             channel_id=channel_id,
+            calls=json_text([_NewRow.of(record) for record in records]),
             notification=NOTIFICATION,
             notice=_notice(channel_id) if notify else None,
-            ats=[record.at or record.call.at for record in records],
-            answers=[record.answer for record in records],
-            # An array of arrays must be rectangular; ids contain no comma.
-            id_lists=[",".join(result.ids) for result in results],
-            **columns_of(calls, "id", "key_id", "client", "transport", "tool", "arguments", "fingerprint"),
-            **columns_of(results, "outcome", "rule", "code", "contact_id"),
-            read_call_ids=[record.call.id for record, _ in reads],
-            read_contact_ids=[contact_id for _, contact_id in reads],
-            read_key_ids=[record.call.key_id for record, _ in reads],
-            read_ats=[record.at or record.call.at for record, _ in reads],
         )
     )
 
 
-_INSERT = """WITH reads AS (
+# One text is cheaper for the driver than an array for each column.
+_INSERT = """WITH given AS (
+        SELECT * FROM json_to_recordset(:calls::json)
+          AS c (id uuid, key_id uuid, at timestamptz, client text, transport text, tool text, arguments text,
+                outcome text, rule text, code text, contact_id uuid, ids text[], fingerprint text, answer text,
+                revealed uuid[])
+    ), reads AS (
         INSERT INTO mcp_reads (channel_id, call_id, contact_id, key_id, read_at)
-        SELECT :channel_id, * FROM unnest(:read_call_ids::uuid[], :read_contact_ids::uuid[], :read_key_ids::uuid[],
-                                          :read_ats::timestamptz[])
+        SELECT :channel_id, id, person, key_id, at FROM given CROSS JOIN LATERAL unnest(revealed) AS person
     ), calls AS (
         INSERT INTO mcp_calls (channel_id, id, key_id, at, client, transport, tool, arguments, outcome, rule, code,
                                contact_id, ids, fingerprint, answer)
-        SELECT :channel_id, id, key_id, at, client, transport, tool, arguments, outcome, rule, code, contact_id,
-               string_to_array(ids, ','), fingerprint, answer
-        FROM unnest(:id::uuid[], :key_id::uuid[], :ats::timestamptz[], :client::text[], :transport::text[],
-                    :tool::text[], :arguments::text[], :outcome::text[], :rule::text[], :code::text[],
-                    :contact_id::uuid[], :id_lists::text[], :fingerprint::bytea[], :answers::text[])
-          AS c (id, key_id, at, client, transport, tool, arguments, outcome, rule, code, contact_id, ids, fingerprint,
-                answer)
+        SELECT :channel_id, id, key_id, at, client, transport, tool, arguments, outcome, rule, code, contact_id, ids,
+               decode(fingerprint, 'base64'), answer
+        FROM given
     )
     SELECT pg_notify(:notification, :notice) WHERE :notice::text IS NOT NULL"""
 
