@@ -50,7 +50,8 @@ async def test_a_message_exists_if_and_only_if_its_call_is_recorded(
                 sent = await send(mine, phone)
                 assert sent["message"] == answered.setdefault(phone, sent["message"])
         await until(lambda: all_arrived(stage))
-        assert sorted(entry["to"] for entry in await stage.ledger("accepted")) == PEOPLE
+        # A send whose response was lost is repeated if its status is late, as for any message (`tests/faults`).
+        assert {entry["to"] for entry in await stage.ledger("accepted")} == set(PEOPLE)
         await check_records(stage)
 
 
