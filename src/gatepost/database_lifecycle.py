@@ -18,6 +18,7 @@ from gatepost.store.embedded import DataFolderInUse, EmbeddedPostgres, FolderLoc
 from gatepost.store.embedded.moved import check_not_moved
 from gatepost.store.migrate import migrate
 from gatepost.store.pool import Database
+from gatepost.store.pooling import check_sessions
 
 log = structlog.get_logger("gatepost")
 _PATIENCE = 20.0  # seconds in which a gateway that holds the folder starts or restarts its server
@@ -53,6 +54,7 @@ async def opened(settings: Settings) -> AsyncIterator[Database]:
 async def reached(settings: Settings) -> AsyncIterator[str]:
     """Yield the address of the same database, as it is: it may have to be migrated."""
     if settings.database.url:
+        await check_sessions(settings.database.url)
         yield settings.database.url
         return
     found = await _running_or_locked(settings)
@@ -102,6 +104,7 @@ async def opened_for_gateway(
     Without a number of connections, it has that of the settings.
     """
     if settings.database.url:
+        await check_sessions(settings.database.url)
         async with opened_at(settings.database.url, settings, connections) as db:
             yield settings.database.url, db
         return

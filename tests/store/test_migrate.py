@@ -5,7 +5,9 @@ from pathlib import Path
 
 import asyncpg
 import pytest
+from structlog.testing import capture_logs
 
+from gatepost.store import migrate as migrations
 from gatepost.store.migrate import (
     DatabaseTooNew,
     MigrationFailed,
@@ -89,6 +91,26 @@ async def test_the_lock_ends_with_a_failed_run(empty_database_url: str, tmp_path
     async with asyncio.timeout(PATIENCE):
         while await fetch(empty_database_url, locks) != [(0,)]:
             await asyncio.sleep(0.01)
+
+
+async def test_a_start_that_waits_for_the_lock_reports_who_holds_it(
+    empty_database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(migrations, "REPORT_EVERY", 2 * migrations.LOCK_POLL)
+    holder = await asyncpg.connect(empty_database_url, server_settings={"application_name": "left behind"})
+    await holder.execute("SELECT pg_advisory_lock($1)", migrations.LOCK_KEY)
+    with capture_logs() as logs:
+        running = asyncio.create_task(migrate(empty_database_url, write(tmp_path, m0001_first="SELECT 1")))
+        async with asyncio.timeout(PATIENCE):
+            while not logs:
+                await asyncio.sleep(0.01)
+        line = logs[0]
+        assert (line["event"], line["log_level"]) == ("waiting for the lock of migrations", "warning")
+        assert (line["pid"], line["application"]) == (holder.get_server_pid(), "left behind")
+        assert "pg_terminate_backend" in line["fix"]
+        assert not running.done()
+        await holder.close()
+        assert await asyncio.wait_for(running, PATIENCE) == 1
 
 
 async def test_check_tells_what_is_pending_and_changes_nothing(empty_database_url: str, tmp_path: Path) -> None:

@@ -31,6 +31,7 @@ from gatepost.store.checks import clock_offset, list_failing, list_unowned, read
 from gatepost.store.embedded import EmbeddedPostgresError, find_cluster, running_dsn
 from gatepost.store.migrate import MigrationError, check
 from gatepost.store.pool import DRIVER_ERRORS, Database
+from gatepost.store.pooling import TransactionPooling, check_sessions
 
 group = new_group()
 
@@ -95,7 +96,11 @@ async def _database(settings: Settings) -> AsyncIterator[CheckResult]:
             found = "The embedded database is not running." if there else "There is no embedded database yet."
             yield CheckResult("database", "problem", found, "Start the gateway: gatepost serve")
             return
+        await check_sessions(dsn)
         db = await Database.connect(dsn, connections=4)
+    except TransactionPooling as error:
+        yield CheckResult("database", "problem", _text(error), "Correct database.url.")
+        return
     except (OSError, EmbeddedPostgresError, GatepostError, *DRIVER_ERRORS) as error:
         fix = (
             "Start PostgreSQL, or correct database.url."

@@ -9,6 +9,7 @@ connect ─► server 15 or newer? ─► take the lock (others wait here)
          for each pending file: begin, run it, write its row, commit
 """
 
+import asyncio
 import re
 from collections.abc import Iterable, Sequence
 from importlib.resources import files
@@ -28,6 +29,8 @@ log = structlog.get_logger("gatepost.store")
 OLDEST_SERVER = 15
 # Any constant does, as long as every node uses the same one: the letters "gatepost" as a 64-bit number.
 LOCK_KEY = int.from_bytes(b"gatepost", "big")
+LOCK_POLL = 0.1  # seconds between attempts to get the lock
+REPORT_EVERY = 5.0  # seconds of waiting for it between two lines in the log
 FILE_NAME = re.compile(r"(?P<version>\d{4})_(?P<name>[a-z0-9_]+)\.sql")
 
 CREATE_TABLE = """
@@ -143,8 +146,7 @@ async def migrate(dsn: str, source: Traversable | None = None) -> int:
     try:
         server = conn.get_server_version()
         check_server(server.major, f"{server.major}.{server.minor}")
-        # A session lock, so that it spans many transactions and the server frees it when this node dies.
-        await conn.execute("SELECT pg_advisory_lock($1)", LOCK_KEY)
+        await lock(conn)
         pending = compare(await applied_versions(conn), known)
         await conn.execute(CREATE_TABLE)
         for migration in pending:
@@ -152,6 +154,35 @@ async def migrate(dsn: str, source: Traversable | None = None) -> int:
         return len(pending)
     finally:
         await conn.close()
+
+
+async def lock(conn: "Connection[Record]") -> None:
+    """Wait until no other node migrates, and report who does if it takes long.
+
+    A session lock, so that it spans many transactions and the server frees it when this node dies.
+    """
+    loop = asyncio.get_running_loop()
+    report_at = loop.time() + REPORT_EVERY
+    while not await conn.fetchval("SELECT pg_try_advisory_lock($1)", LOCK_KEY):
+        if loop.time() >= report_at:
+            report_at = loop.time() + REPORT_EVERY
+            log.warning("waiting for the lock of migrations", **await lock_holder(conn))
+        await asyncio.sleep(LOCK_POLL)
+
+
+async def lock_holder(conn: "Connection[Record]") -> dict[str, object]:
+    """Return which session holds the lock of migrations, as fields of a log line."""
+    row = await conn.fetchrow(
+        """SELECT a.pid, a.application_name AS application, host(a.client_addr) AS client, a.state,
+                  a.backend_start::text AS connected_at, left(a.query, 200) AS query
+           FROM pg_locks l JOIN pg_stat_activity a USING (pid)
+           WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 1
+             AND l.classid::bigint = $1::bigint >> 32 AND l.objid::bigint = $1::bigint & 4294967295
+             AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())""",
+        LOCK_KEY,
+    )
+    fix = "If no gateway or command migrates now, end that session: SELECT pg_terminate_backend(pid)"
+    return {**dict(row), "fix": fix} if row else {}
 
 
 async def applied_versions(conn: "Connection[Record]") -> list[int]:

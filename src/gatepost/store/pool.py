@@ -22,8 +22,8 @@ from gatepost.store.statement import statement
 
 Connection = asyncpg.pool.PoolConnectionProxy
 
-_SESSION = {
-    "application_name": "gatepost",
+_NAME = {"application_name": "gatepost"}
+_SESSION = {  # not in the first message of a connection: poolers refuse it
     "plan_cache_mode": "force_generic_plan",
     "enable_hashjoin": "off",
     "enable_mergejoin": "off",
@@ -95,7 +95,8 @@ class Database:
             dsn,
             min_size=0,
             max_size=connections,
-            server_settings=_SESSION,
+            server_settings=_NAME,
+            init=_begin_session,
             command_timeout=30,
             timeout=5,
             reset=_leave_as_is,
@@ -201,6 +202,10 @@ def keys_and_range(keys: Sequence[UUID]) -> tuple[Sequence[UUID], UUID, UUID]:
 
 def _statement(sql: str, arguments: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
     return statement(sql, **named) if named else (sql, *arguments)
+
+
+async def _begin_session(conn: Any) -> None:
+    await conn.execute("; ".join(f"SET {name} = '{value}'" for name, value in _SESSION.items()))
 
 
 async def _leave_as_is(conn: Any) -> None:
