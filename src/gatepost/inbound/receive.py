@@ -81,10 +81,10 @@ class UpdateReceiver:
             await self._receive(channel_id, channel, part)
 
     async def _receive(self, channel_id: UUID, channel: ChannelRef, updates: Sequence[Update]) -> None:
-        began = self._clock.now()
+        began = self._clock.now() if self._tracer is not None else None
         try:
             await self._batch.put(channel_id, _UpdateBatch(channel, updates))
-            if self._tracer is not None:
+            if self._tracer is not None and began is not None:
                 _trace_statuses(self._tracer, channel, updates, began, self._clock.now())
             self._count_stored(channel, updates)
         except UNFIT as error:

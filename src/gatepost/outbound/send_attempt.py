@@ -98,10 +98,10 @@ class SendAttempt:
             left = await self._state.calls.acquire()
             if not self._alive():  # the files, or the throttle, may have taken long
                 raise StaleOwner
-            began, wall = time.perf_counter(), self._clock.now()
+            began, wall = time.perf_counter(), self._clock.now() if self._tracer is not None else None
             receipt = await network.send(_outgoing(message, media))
             self._state.metrics.network_call(time.perf_counter() - began)
-            if self._tracer is not None:
+            if self._tracer is not None and wall is not None:
                 trace_call(self._tracer, message, receipt, wall, self._clock.now())
             self._state.calls.note_answer(left, self._clock.monotonic())
             return await self._with_lost_media(receipt, media)
