@@ -77,8 +77,7 @@ class UpdateConversation(Arguments, frozen=True):
 
 @tool("Update a conversation", RECORDING, example={"conversation": _EXAMPLE, "status": "closed"})
 async def update_conversation(given: UpdateConversation, call: Call) -> Changed:
-    """Open or close a conversation, or replace its note for colleagues. No note within an hour after reading another
-    conversation."""
+    """Open or close a conversation, or replace its internal note. No note for an hour after reading another."""
     if given.status is None and given.note is None:
         raise invalid_field("status", "give status or note")
     status = UNSET if given.status is None else given.status

@@ -75,7 +75,7 @@ class Drafts(Answer, frozen=True):
 
 @tool("List drafts", READING, example={"state": "waiting"})
 async def list_drafts(given: ListDrafts, call: Call) -> Drafts:
-    """List messages that wait for the approval of a person, and what became of each: sent (with `message`), refused
+    """List messages that wait for a person's approval, and what became of each: sent (with `message`), refused
     (with a `comment`) or expired. The newest first."""
     before = read_cursor("list_drafts", given.cursor, UUID)
     contact_id = read_id("cv", given.conversation) if given.conversation is not None else None
