@@ -1,9 +1,9 @@
 """The gateway rules, read from the source itself: who imports whom, where SQL and drivers live, how big things get.
 
 cli
-app          (app, channel_worker, housekeeping, network_factory, database_lifecycle, owner, owned_channel,
-              channel_claims, channel_starts, lease_listener, clock_sync, logs, privileges, processes, readiness,
-              running_address, serving, settings, start_errors, http_*)
+app          (app, cells, channel_worker, housekeeping, network_factory, database_lifecycle, owner, owned_channel,
+              channel_claims, channel_starts, lease_listener, clock_sync, logs, privileges, process_limits, processes,
+              readiness, running_address, serving, settings, start_errors, http_*)
 api │ mcp │ console
 access
 outbound │ inbound │ webhooks │ services │ admin
@@ -43,6 +43,7 @@ LINES = (
 HEIGHT = {name: len(LINES) - i for i, line in enumerate(LINES) for name in line}
 APP = {
     "app",
+    "cells",
     "housekeeping",
     "network_factory",
     "database_lifecycle",
@@ -56,6 +57,7 @@ APP = {
     "logs",
     "loop_watchdog",
     "privileges",
+    "process_limits",
     "processes",
     "readiness",
     "running_address",
@@ -257,12 +259,15 @@ def test_settings_are_handed_over_and_not_imported(gateway: dict[str, str]) -> N
     users = {m for m, text in gateway.items() if "gatepost.settings" in set(imports(m, parse(text), gateway))}
     assert {module for module in users if part_of(module) != "cli"} <= {
         "gatepost.app",
+        "gatepost.cells.cell",
+        "gatepost.cells.gateway",
         "gatepost.channel_worker",
         "gatepost.database_lifecycle",
         "gatepost.owner",
         "gatepost.housekeeping",
         "gatepost.network_factory",
         "gatepost.privileges",
+        "gatepost.process_limits",
         "gatepost.processes.control",
         "gatepost.processes.port",
         "gatepost.processes.shares",

@@ -21,6 +21,8 @@ TASKS = {  # started by hand, and why that is enough
     "admin.sign_in.FailureLog.put": "one entry; an error is logged",
     "api.events._ending_with": "one request",
     "api.stream_response.StreamResponse._send_parts": "one response",
+    "cells.directory.CellDirectory._ask": "one look-up in one cell; with a limit of time",
+    "cells.gateway.CellGateway.start": "one try to open each cell; with a limit of time",
     "channel_task.ChannelTask.start": "run_loop; a channel whose task ended is dropped, a deliverer replaced",
     "owned_channel.OwnedChannel.refresh": "one look after another, until nothing is stale; each of them survives",
     "inbound.media_fetch.MediaFetchTask._start_due": "one file",

@@ -17,6 +17,7 @@ RESOURCES = {
     "account_log",
     "account_usage",
     "accounts",
+    "cells",
     "channels",
     "contacts",
     "conversations",

@@ -18,21 +18,16 @@ import structlog
 from gatepost import __version__
 from gatepost.access.authentication import Authenticator
 from gatepost.access.client_address import TrustedProxies
-from gatepost.access.costly import CostlyRequests
 from gatepost.access.origin import origin_of
-from gatepost.access.rate_limit import RateLimit
 from gatepost.access.refusal_recorder import RefusalRecorder
 from gatepost.access.session_authentication import SessionAuthenticator
 from gatepost.access.shared_dues import SharedDues
-from gatepost.access.sign_in_throttle import SignInThrottle
 from gatepost.access.sliding_limit import SlidingLimit
 from gatepost.access.timed_cache import TimedCache
-from gatepost.access.wrong_credentials import WrongCredentials
 from gatepost.admin.sign_in import FailureLog
 from gatepost.admin.vault import Vault, load_or_make_key
 from gatepost.api.account_presence import PRESENCES
 from gatepost.api.app import create_app
-from gatepost.api.body_memory import BodyMemory
 from gatepost.api.context import ApiContext, CallbackConfig
 from gatepost.api.credential_test import CREDENTIAL_TESTS
 from gatepost.api.dispatcher import Dispatcher
@@ -53,11 +48,13 @@ from gatepost.mcp.tool_call import McpContext
 from gatepost.mcp.transport import McpServer
 from gatepost.metrics import CurrentFigures, ProcessMetrics
 from gatepost.metrics_totals import MetricFamily
+from gatepost.model.cell_names import MAIN
 from gatepost.model.errors import GatepostError
 from gatepost.network_factory import NetworkFactory
 from gatepost.networks.base import Network
 from gatepost.outbound.accept import Acceptor
 from gatepost.owner import Owner
+from gatepost.process_limits import ProcessLimits
 from gatepost.readiness import Readiness
 from gatepost.services.account_streams import AccountStreams
 from gatepost.services.event_waiters import EventWaiters
@@ -69,7 +66,7 @@ from gatepost.settings import Settings
 from gatepost.store.account_changes import AccountChange
 from gatepost.store.channel_notifier import ChannelNotifier
 from gatepost.store.channels import ChannelConfig, get_config
-from gatepost.store.media.objects import ObjectStorage
+from gatepost.store.media.objects import ObjectStorage, media_place
 from gatepost.store.pool import Database
 from gatepost.store.presence import Presence
 from gatepost.trace_export import TraceExporter
@@ -103,13 +100,17 @@ class Gatepost:
         role: str,
         metrics: ProcessMetrics | None = None,
         place: ProcessPlace | None = None,
+        cell: str = MAIN,
+        limits: ProcessLimits | None = None,
     ) -> None:
         self._settings = settings
         self._place = place
+        rates, count = (place.rates, place.count) if place else (None, None)
+        shared = self.limits = limits or ProcessLimits(settings, clock, rates, count)
         db = db.notifying(self._on_commit)
         self._db, self._api_db = db.reserved("work"), db  # connection slots of each: `store/slots.py`
         self._own_db, self._receive_db, accept_db = db.reserved("own"), db.reserved("receive"), db.reserved("accept")
-        self._clock = clock
+        self._clock, self._cell = clock, cell
         self._role = role
         self._metrics = metrics or ProcessMetrics(__version__, role)
         self.count_answer = self._metrics.answered  # for responses sent before the request reaches the application
@@ -123,7 +124,7 @@ class Gatepost:
         self._poster = Poster(
             self._guard, deadline=settings.webhooks.timeout, connect_deadline=settings.webhooks.connect_timeout
         )
-        self._objects = ObjectStorage.open(settings.media.url, settings.data_folder / "media")
+        self._objects = ObjectStorage.open(*media_place(settings.media.url, settings.data_folder, cell))
         self.supervisor = Supervisor()
         self._networks = NetworkFactory(settings, self.vault, dsn, self._guard, self.supervisor.start)
         self._notifier = ChannelNotifier(self._db, dsn, self)
@@ -147,27 +148,21 @@ class Gatepost:
             self._metrics.committed,
             self._tracer,
         )
-        api, cached = settings.api, settings.security.key_cache_seconds
-        rate = RateLimit(api.rate, api.burst, place.rates if place else None)
-        self._wrong, self._sign_ins = WrongCredentials(api.wrong_keys, clock), SignInThrottle(clock)
-        self._shared = self._wrong.limits | self._sign_ins.limits
-        if place is not None:
-            for name, limit in self._shared.items():
-                limit.share(partial(place.count, name))
-        self._gate = Authenticator(accept_db, clock, rate, self._wrong, cached)
-        self._sessions = SessionAuthenticator(accept_db, clock, rate, self._wrong, cached)
+        cached = settings.security.key_cache_seconds
+        self._gate = Authenticator(accept_db, clock, shared.rate, shared.wrong, cached)
+        self._sessions = SessionAuthenticator(accept_db, clock, shared.rate, shared.wrong, cached)
         self._refused = RefusalRecorder(self._db, clock)
         self._waiters = EventWaiters(self._own_db, settings.api.streams)
         self._account_streams = AccountStreams(self._own_db, clock, self._waiters, settings.api.streams)
         self._presence = PresenceBoard(self._account_streams, clock)
         files = settings.media
         self._media = MediaService(db, self._objects, clock, most=files.most_bytes, timeout=files.timeout)
-        self._costly = CostlyRequests(api.costly_per_key, api.costly)
         self._recorder = McpRecorder(db)
         self._mcp = McpServer(self._mcp_context(), self.supervisor.start)
         self._housekeeper = Housekeeper(settings, self._db, self._objects, clock, self._note_use)
         others, token = place.ask_others if place else None, settings.metrics.token
-        self._figures = MetricsSource(db, clock, self._metrics, self._read_current, token, others)
+        self.figures = MetricsSource(db, clock, self._metrics, self._read_current, token, others)
+        self.readiness = Readiness(self._own_db, clock, self._owner_healthy)
         self._owner: Owner | None = None
         self._workers: ChannelWorkers | None = None
         self.api = create_app(self._gateway(), public_only=role == "worker")
@@ -175,13 +170,15 @@ class Gatepost:
         self.web: Dispatcher | Dashboard = self.api if role == "worker" else dashboard
 
     async def start(self) -> None:
-        """Start the loops of this process's role."""
-        self._watchdog.start()
-        start = self.supervisor.start
+        """Start the loops of this process's role. If that fails, nothing was started, and it can be tried again."""
         if isinstance(self._clock, DatabaseClock):
             await follow_database(self._db, self._clock)
-            start("clock", partial(keep_following, self._db, self._clock))
         await self._housekeeper.make_partitions()
+        start = self.supervisor.start
+        if isinstance(self._clock, DatabaseClock):
+            start("clock", partial(keep_following, self._db, self._clock))
+        if self._cell == MAIN:
+            self._watchdog.start()
         start("housekeeping", self._housekeeper.step)
         if self._exporter is not None:
             start("export of traces", self._exporter.step)
@@ -219,14 +216,9 @@ class Gatepost:
             await self._exporter.close()
         self._watchdog.stop()
 
-    def note_elsewhere(self, limit: str, actor: Hashable, given_back: bool) -> None:
-        """Note what a limit of all processes has counted in another one."""
-        if limit in self._shared:
-            self._shared[limit].note(actor, given_back)
-
     def measure(self) -> list[MetricFamily]:
         """Return the metrics of this process."""
-        return self._figures.measure()
+        return self.figures.measure()
 
     async def _note_use(self) -> None:
         await self._gate.note_use()
@@ -267,9 +259,9 @@ class Gatepost:
             clock=self._clock,
             gate=self._gate,
             sessions=self._sessions,
-            sign_ins=self._sign_ins,
+            sign_ins=self.limits.sign_ins,
             failures=FailureLog(self._api_db),
-            wrong=self._wrong,
+            wrong=self.limits.wrong,
             refused=self._refused,
             proxies=TrustedProxies(server.trusted_proxies),
             cookie=SessionCookie(secure=origin_of(server.public_url).startswith("https:")),
@@ -289,11 +281,11 @@ class Gatepost:
             trials=SlidingLimit(TRIALS, self._clock),
             credential_tests=SlidingLimit(CREDENTIAL_TESTS, self._clock),
             check_credentials=self._networks.check_credentials,
-            costly=self._costly,
+            costly=self.limits.costly,
             limits=self._networks.limits_view,
             callback_configs=TimedCache(self._callback_config, self._settings.security.key_cache_seconds),
-            ready=Readiness(self._own_db, self._clock, self._owner_healthy).checks,
-            figures=self._figures,
+            ready=self.readiness.checks,
+            figures=self.figures,
             public_url=server.public_url.rstrip("/"),
             origin=origin_of(server.public_url),
             sandbox_url=self._settings.clock.follow.rstrip("/"),
@@ -305,7 +297,7 @@ class Gatepost:
             events_days=self._settings.retention.events_days,
             body_limit=server.body_limit,
             callback_limit=server.callback_limit,
-            callback_memory=BodyMemory(server.callback_memory),
+            callback_memory=self.limits.callback_memory,
         )
 
     def _mcp_context(self) -> McpContext:
@@ -315,7 +307,7 @@ class Gatepost:
             acceptor=self._acceptor,
             media=self._media,
             speak=self._speak,
-            costly=self._costly,
+            costly=self.limits.costly,
             limits=self._networks.limits_view,
             policies=TimedCache(partial(read_policy_in_force, self._api_db), self._settings.security.key_cache_seconds),
             recorder=self._recorder,

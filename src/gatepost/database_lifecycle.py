@@ -101,8 +101,12 @@ async def opened_for_gateway(
 ) -> AsyncIterator[tuple[str, Database]]:
     """Yield the address and database of a gateway: the configured one, or the embedded one under an exclusive lock.
 
-    Without a number of connections, it has that of the settings.
+    Without a number of connections, it has that of the settings. With several cells, it may be unavailable (`cells/`).
     """
+    if settings.database.url and settings.cells:
+        async with opened_migrated(settings.database.url, settings, connections) as db:
+            yield settings.database.url, db
+        return
     if settings.database.url:
         await check_sessions(settings.database.url)
         async with opened_at(settings.database.url, settings, connections) as db:
@@ -114,9 +118,9 @@ async def opened_for_gateway(
 
 
 @asynccontextmanager
-async def opened_migrated(dsn: str, settings: Settings) -> AsyncIterator[Database]:
-    """Yield a database that runs and is migrated: that of the supervisor."""
-    db = await Database.connect(dsn, connections=settings.database.connections)
+async def opened_migrated(dsn: str, settings: Settings, connections: int | None = None) -> AsyncIterator[Database]:
+    """Yield a database that is migrated elsewhere, by the supervisor or as a cell. Nothing is connected yet."""
+    db = await Database.connect(dsn, connections=connections or settings.database.connections)
     try:
         yield db
     finally:
@@ -137,8 +141,5 @@ async def _embedded(settings: Settings, on_restart: Callable[[], None] = lambda:
 async def opened_at(dsn: str, settings: Settings, connections: int | None = None) -> AsyncIterator[Database]:
     """Yield a database by its address, migrated."""
     await migrate(dsn)
-    db = await Database.connect(dsn, connections=connections or settings.database.connections)
-    try:
+    async with opened_migrated(dsn, settings, connections) as db:
         yield db
-    finally:
-        await db.close()

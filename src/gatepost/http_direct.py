@@ -12,11 +12,11 @@ query or escapes, and if responses have headers of CORS or deprecations. Both us
 
 import asyncio
 import re
-from typing import Any
+from typing import Any, Protocol
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
-from gatepost.api.dispatcher import Dispatcher, send_answer
+from gatepost.api.dispatcher import send_answer
 from gatepost.api.hot_routes import Handler
 from gatepost.api.json_body import HttpAnswer
 
@@ -24,10 +24,20 @@ _PLAIN_PATH = re.compile(rb"/[a-z0-9_/]+")  # needs no parsing
 Headers = list[tuple[bytes, bytes]]
 
 
+class HotDispatcher(Protocol):
+    """Answers requests of hot routes: that of the API, or of the front of several cells."""
+
+    def new_request_id(self) -> str: ...
+
+    def direct_route(self, path: str) -> Handler | None: ...
+
+    async def answer_hot(self, handler: Handler, request_id: str, scope: Any, receive: Any) -> HttpAnswer: ...
+
+
 class DirectRoutes:
     """The hot routes of a process."""
 
-    def __init__(self, dispatcher: Dispatcher) -> None:
+    def __init__(self, dispatcher: HotDispatcher) -> None:
         self.dispatcher = dispatcher
         self._default_headers: Headers | None = None
         self._start = b""

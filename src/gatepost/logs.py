@@ -32,6 +32,7 @@ def configure_logs(level: str, format_: str, process: int | None = None) -> None
     for_people = format_ == "console" or (format_ == "auto" and sys.stderr.isatty())
     renderer: structlog.typing.Processor = console() if for_people else structlog.processors.JSONRenderer()
     processors: list[structlog.typing.Processor] = [
+        structlog.contextvars.merge_contextvars,  # the cell, if there are several
         structlog.processors.add_log_level,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
     ]

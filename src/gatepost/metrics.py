@@ -167,6 +167,12 @@ class ProcessMetrics(Collector):
         self._moves = LabeledCounter(
             CounterMetricFamily, "gatepost_lease_moves", "Channels that were claimed or released, by reason.", "reason"
         ).begin(LEASE_MOVES)
+        self._cells = LabeledCounter(
+            GaugeMetricFamily,
+            "gatepost_cell_up",
+            "Whether the database of a cell answers.",
+            "cell",
+        )
         self._tools = LabeledCounter(
             CounterMetricFamily, "gatepost_mcp_calls", "Calls of MCP tools, by tool and outcome.", "tool", "outcome"
         )
@@ -200,7 +206,7 @@ class ProcessMetrics(Collector):
             yield figure.family()
         for figure in (self._accepted, self._sends, self._requests, self._restarts, self._leases):
             yield figure.family()
-        for figure in (self._moves, self._lookups, self._lookups_now, self._tools):
+        for figure in (self._moves, self._lookups, self._lookups_now, self._tools, self._cells):
             yield figure.family()
         for figure in (self._processes, self._process_restarts):
             yield figure.family()
@@ -269,6 +275,10 @@ class ProcessMetrics(Collector):
     def process_ended(self) -> None:
         """Count an unexpected end of one of several processes."""
         self._process_restarts.of[""] += 1
+
+    def cell_up(self, name: str, up: bool) -> None:
+        """Set whether the database of a cell answers."""
+        self._cells.of[name] = int(up)
 
     def lease_event(self, event: str) -> None:
         """Count a problem with a lease: of this process, or of an owner that died."""

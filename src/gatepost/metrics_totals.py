@@ -4,7 +4,7 @@ counters, histograms   added up, including those of processes that have ended
 gauges                 added up over the running processes, unless `_RULES` says otherwise
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Literal
 
 import msgspec
@@ -19,6 +19,7 @@ _RULES: dict[str, Rule] = {
     "gatepost_channels_unowned_oldest_seconds": "first",
     "gatepost_send_queue_oldest_seconds": "max",
     "gatepost_loop_lag_longest_seconds": "max",
+    "gatepost_cell_up": "min",
     "process_max_fds": "max",
     "process_start_time_seconds": "min",
 }
@@ -60,11 +61,28 @@ def lasting(families: Iterable[MetricFamily]) -> list[MetricFamily]:
 
 def add_up(processes: Iterable[Iterable[MetricFamily]]) -> list[MetricFamily]:
     """Return the metrics of several processes as one."""
+    return _add_up(processes, lambda one: one.rule)
+
+
+def add_up_cells(main: Iterable[MetricFamily], others: Iterable[Iterable[MetricFamily]]) -> list[MetricFamily]:
+    """Return the metrics of the cells of one process as one. What the process has, its first cell reports."""
+    of_cells = [[one for one in families if not one.name.startswith("process_")] for families in others]
+    return _add_up([main, *of_cells], _cell_rule)
+
+
+def _cell_rule(family: MetricFamily) -> Rule:
+    """Return how cells are added up: a number of one database counts, since each cell has another database."""
+    if family.rule != "first" or family.kind == "info":
+        return family.rule
+    return "max" if family.name.endswith("_seconds") else "sum"
+
+
+def _add_up(processes: Iterable[Iterable[MetricFamily]], rule_of: Callable[[MetricFamily], Rule]) -> list[MetricFamily]:
     known: dict[str, MetricFamily] = {}
     values: dict[str, dict[tuple[str, tuple[tuple[str, str], ...]], float]] = {}
     for families in processes:
         for one in families:
-            rule, new = one.rule, one.name not in known
+            rule, new = rule_of(one), one.name not in known
             if new:
                 known[one.name], values[one.name] = one, {}
             if new or rule != "first":

@@ -1,12 +1,14 @@
 """The readiness checks behind GET /readyz, cheap enough for frequent requests."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Mapping
 
+import msgspec
 import structlog
 
 from gatepost.api.contract.health import ReadyChecks
 from gatepost.clock import Clock
+from gatepost.model.cell_names import MAIN
 from gatepost.model.errors import GatepostError
 from gatepost.store.checks import check_writes, ping
 from gatepost.store.pool import DRIVER_ERRORS, Database
@@ -28,9 +30,18 @@ class Readiness:
         self._writes = True
         self._due = 0.0
         self._writing = asyncio.Lock()
+        self.of_cells: Callable[[], Awaitable[Mapping[str, ReadyChecks]]] | None = None  # of the process, if several
 
     async def checks(self) -> ReadyChecks:
-        """Return the result of each check."""
+        """Return the result of each check. With several cells, one that is ready is enough."""
+        if self.of_cells is None:
+            return await self.own_checks()
+        cells = await self.of_cells()
+        best = next((checks for checks in cells.values() if checks.passed), cells[MAIN])
+        return msgspec.structs.replace(best, cells={name: checks.passed for name, checks in cells.items()})
+
+    async def own_checks(self) -> ReadyChecks:
+        """Return the result of each check of this cell."""
         if not await self._answers():
             return ReadyChecks(database=False, writes=False, migrations=True, owner=False)
         return ReadyChecks(True, await self._writable(), True, self._owner_healthy())

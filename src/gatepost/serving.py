@@ -18,6 +18,7 @@ import uvicorn
 from gatepost import __version__
 from gatepost.admin.unlock import unlock
 from gatepost.app import Gatepost
+from gatepost.cells.gateway import CellGateway, opened_gateway
 from gatepost.database_lifecycle import opened_clock, opened_for_gateway
 from gatepost.http_connections import Connections
 from gatepost.http_direct import DirectRoutes
@@ -33,6 +34,7 @@ log = structlog.get_logger("gatepost")
 
 
 OnReady = Callable[[str], Awaitable[None]]
+AnyGateway = Gatepost | CellGateway
 
 
 async def serve(
@@ -49,9 +51,10 @@ async def serve(
         metrics = ProcessMetrics(__version__, role)
         database = opened_for_gateway(settings, metrics.database_ended)
         async with opened_clock(settings) as clock, database as (dsn, db):
-            await unlock(db, settings.security.secret_key, settings.data_folder)
-            gatepost = Gatepost(settings, db, dsn, clock, role, metrics)
-            await run(gatepost, settings, listener, partial(_report_ready, settings, on_ready))
+            if not settings.cells:
+                await unlock(db, settings.security.secret_key, settings.data_folder)
+            async with opened_gateway(settings, db, dsn, clock, role, metrics) as gatepost:
+                await run(gatepost, settings, listener, partial(_report_ready, settings, on_ready))
     log.info("stopped")
 
 
@@ -64,7 +67,7 @@ async def _report_ready(settings: Settings, on_ready: OnReady | None, address: s
 
 
 async def run(
-    gatepost: Gatepost, settings: Settings, listener: socket.socket, on_ready: OnReady, *, shared: bool = False
+    gatepost: AnyGateway, settings: Settings, listener: socket.socket, on_ready: OnReady, *, shared: bool = False
 ) -> None:
     """Run the parts of a process until a signal. `shared`: another process holds the listener too."""
     await gatepost.start()
@@ -92,7 +95,7 @@ def _calm_collector() -> None:
 
 
 async def _serve_http(
-    gatepost: Gatepost,
+    gatepost: AnyGateway,
     settings: Settings,
     listener: socket.socket,
     on_ready: OnReady,
@@ -117,7 +120,7 @@ async def _serve_http(
         await serving
 
 
-def server_config(gatepost: Gatepost, settings: Settings) -> uvicorn.Config:
+def server_config(gatepost: AnyGateway, settings: Settings) -> uvicorn.Config:
     """Return the configuration of uvicorn."""
     return uvicorn.Config(
         gatepost.web,

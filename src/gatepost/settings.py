@@ -15,6 +15,7 @@ from urllib.parse import unquote
 import msgspec
 
 from gatepost.model.account import Plan
+from gatepost.model.cell_names import MAIN
 
 PREFIX = "GATEPOST_"
 MOST_PROCESSES = 64
@@ -26,6 +27,8 @@ NotNegative = Annotated[float, msgspec.Meta(ge=0)]
 Count = Annotated[int, msgspec.Meta(ge=1)]
 Port = Annotated[int, msgspec.Meta(ge=0, le=65_535)]
 HostName = Annotated[str, msgspec.Meta(pattern=r"^[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:[0-9]{1,5})?$")]
+CellName = Annotated[str, msgspec.Meta(pattern=r"^[a-z][a-z0-9_-]{0,30}$")]
+DatabaseUrl = Annotated[str, msgspec.Meta(pattern=r"^postgres(ql)?://")]
 Origin = Annotated[str, msgspec.Meta(pattern=r"^[a-z][a-z0-9+.-]*://[^\s/*?#@A-Z]+$")]  # as browsers write it
 
 
@@ -196,6 +199,7 @@ class Settings(_Section, frozen=True):
     data: str
     server: ServerSettings
     database: DatabaseSettings
+    cells: dict[CellName, DatabaseUrl]
     security: SecuritySettings
     trial: TrialSettings
     plans: dict[str, Plan]
@@ -256,6 +260,8 @@ def load(
             "Bad setting: clock.follow is for tests: cloud.base_url must be the same address, and qr.link_url one "
             "of the same host, so that no message reaches a real network by a clock that can be moved"
         )
+    if MAIN in settings.cells:
+        raise BadSettings("Bad setting: cells.main is the database of database.url; give other cells other names")
     _check_server(settings.server)
     _check_tracing(settings.tracing)
     return settings

@@ -82,7 +82,7 @@ def setting_names() -> set[str]:
 
 def _names(table: dict[str, Any], prefix: str) -> Iterator[str]:
     for name, value in table.items():
-        if isinstance(value, dict):
+        if isinstance(value, dict) and value:
             yield from _names(value, f"{prefix}{name}.")
         else:
             yield f"{prefix}{name}"

@@ -71,6 +71,7 @@ def test_the_page_lists_exactly_what_there_is() -> None:
                 if label != "le":
                     labels.setdefault(label, set()).add(value)
         there[family.name + suffix] = ({"info": "gauge"}.get(family.type, family.type), labels)
+    there["gatepost_cell_up"] = ("gauge", {"cell": set()})  # none with one database
     there["gatepost_build_info"] = ("gauge", {"version": set(), "role": set()})
     there["gatepost_mcp_calls_total"] = ("counter", {"tool": set(), "outcome": set()})  # none before the first call
     assert told == there

@@ -6,7 +6,8 @@ from datetime import UTC, datetime
 
 import asyncpg
 import pytest
-from msgspec.structs import asdict, replace
+from msgspec import to_builtins
+from msgspec.structs import replace
 
 from gatepost.api.contract.health import ReadyChecks
 from gatepost.clock import MovableClock
@@ -47,9 +48,9 @@ async def test_a_database_that_takes_no_writes_is_not_ready_and_says_so(
 ) -> None:
     monkeypatch.setattr("gatepost.readiness.WRITE_EVERY", 0.2)
     async with running_gateway(parted_database_url, role="api") as gateway:
-        assert await until(gateway, 200) == {"success": True, "message": "Ready", "data": asdict(READY)}
+        assert await until(gateway, 200) == {"success": True, "message": "Ready", "data": to_builtins(READY)}
         await read_only(parted_database_url, on=True)
-        expected = {"success": False, "message": "Not ready: writes", "data": asdict(replace(READY, writes=False))}
+        expected = {"success": False, "message": "Not ready: writes", "data": to_builtins(replace(READY, writes=False))}
         async with asyncio.timeout(PATIENCE):  # at first its connections are cut, and the database seems to be gone
             while await until(gateway, 503) != expected:
                 await asyncio.sleep(0.05)

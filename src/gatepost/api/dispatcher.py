@@ -66,6 +66,13 @@ class Dispatcher:
         """Return the id of a new request."""
         return f"{self._process}{next(self._numbers):08x}"
 
+    async def answer_error(self, error: Exception, scope: Scope, send: Send) -> None:
+        """Answer a request that reached no route."""
+        request_id = self.new_request_id()
+        answer = error_answer(error, request_id, scope["path"])
+        self._gateway.figures.metrics.answered(answer.status)
+        await send_answer(send, answer, request_id, self._more(scope))
+
     def direct_route(self, path: str) -> Handler | None:
         """Return the handler for POST to a hot route if its answer has no further headers; otherwise None."""
         return hot_route("POST", path) if self._hot and self._plain else None

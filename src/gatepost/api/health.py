@@ -18,5 +18,5 @@ async def healthz() -> Alive:
 async def readyz(gateway: Context) -> Reply[ReadyChecks]:
     """Whether the database is reachable and accepts writes, migrations are done, and the owner loop runs."""
     checks = await gateway.ready()
-    failed = [name for name, passed in msgspec.structs.asdict(checks).items() if not passed]
+    failed = [name for name, passed in msgspec.structs.asdict(checks).items() if passed is False]
     return Reply(checks, f"Not ready: {', '.join(failed)}", 503) if failed else Reply(checks)

@@ -3,12 +3,13 @@
 One of several processes adds the metrics of the others to its own, so that any of them answers for all.
 """
 
+import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable
 
 from gatepost.clock import Clock
 from gatepost.metrics import COUNTED, UNOWNED, BacklogFigures, CurrentFigures, ProcessMetrics
-from gatepost.metrics_totals import MetricFamily, add_up, as_text, read_metrics
+from gatepost.metrics_totals import MetricFamily, add_up, add_up_cells, as_text, read_metrics
 from gatepost.model.errors import GatepostError
 from gatepost.store.deliveries.queue import count_retries
 from gatepost.store.pool import Database
@@ -38,24 +39,30 @@ class MetricsSource:
         self._read_current = read_current
         self._ask_others = ask_others
         self._counted_at = float("-inf")
+        self.cells: list[MetricsSource] = []  # of the other cells of this process
 
     async def show(self) -> bytes:
         """Return all metrics as text. If the database is unavailable, its last numbers are used."""
+        await asyncio.gather(self.count(), *(cell.count() for cell in self.cells))
+        if self._ask_others is None and not self.cells:
+            return self.metrics.show()
+        own = self.measure()
+        return as_text(add_up([own, await self._ask_others(own)]) if self._ask_others else own)
+
+    async def count(self) -> None:
+        """Count in the database, unless that was done just now."""
         now, backlog = self._clock.monotonic(), None
         if now >= self._counted_at + COUNT_EVERY:
             self._counted_at = now
             with contextlib.suppress(GatepostError):
                 backlog = await self._count_backlog()
         self.metrics.set_current(self._read_current(), backlog)
-        if self._ask_others is None:
-            return self.metrics.show()
-        own = read_metrics(self.metrics.registry)
-        return as_text(add_up([own, await self._ask_others(own)]))
 
     def measure(self) -> list[MetricFamily]:
         """Return the metrics of this process, with the last numbers of the database."""
         self.metrics.set_current(self._read_current())
-        return read_metrics(self.metrics.registry)
+        own = read_metrics(self.metrics.registry)
+        return add_up_cells(own, [cell.measure() for cell in self.cells]) if self.cells else own
 
     async def _count_backlog(self) -> BacklogFigures:
         unowned = await count_unowned(self._db, self._clock.now(), UNOWNED)

@@ -10,6 +10,7 @@ from gatepost.cli.command import CommandSession, command, new_group
 from gatepost.cli.output import CommandResult
 from gatepost.cli.records import AccountArgument
 from gatepost.model import times
+from gatepost.model.cell_names import MAIN
 from gatepost.model.errors import invalid_field
 from gatepost.store.accounts import list_accounts
 from gatepost.store.media.storage import stored_bytes
@@ -28,27 +29,32 @@ async def create(
     session: CommandSession,
     name: Annotated[str, typer.Argument(help="Name of the account.")],
     plan: Annotated[str, typer.Option(help="Plan of the account; see 'gatepost plan list'.")] = "starter",
+    cell: Annotated[str, typer.Option(help="Cell of the account, which it stays in; see 'gatepost cell list'.")] = MAIN,
 ) -> CommandResult:
     """Create an account. Its trial starts now."""
     settings = session.settings
+    if cell != MAIN:
+        await session.enter(cell)
     account = Account.of(
         await admin.create_account(
             session.db, name, plan, plans=settings.plans, trial_days=settings.trial.days, now=session.now
         )
     )
-    return CommandResult(account, note=f"Next: gatepost channel create {account.id} --kind official --help")
+    return CommandResult(
+        session.with_cell(account), note=f"Next: gatepost channel create {account.id} --kind official --help"
+    )
 
 
 @command(group, "list")
 async def list_(session: CommandSession) -> CommandResult:
     """List all accounts."""
-    return CommandResult([Account.of(row) for row in await list_accounts(session.db)], _COLUMNS)
+    return await session.list_all(list_accounts, Account.of, _COLUMNS)
 
 
 @command(group, "show")
 async def show(session: CommandSession, account: AccountArgument) -> CommandResult:
     """Show an account."""
-    return CommandResult(Account.of(account))
+    return CommandResult(session.with_cell(Account.of(account)))
 
 
 @command(group, "plan")

@@ -12,6 +12,7 @@ from gatepost.admin.make_backup import BackupRequest, make_backup, note_backup
 from gatepost.admin.unlock import make_check
 from gatepost.admin.vault import KEY_FILE, Vault, read_key
 from gatepost.api.contract.operations import BackupFile
+from gatepost.cli.cell_databases import refuse_cells
 from gatepost.cli.command import check_database, command, new_group
 from gatepost.cli.output import CommandResult
 from gatepost.cli.progress_bar import progress_bar
@@ -43,6 +44,7 @@ def backup(
 
     The secret key is left out, unless a passphrase encrypts it. Keep a copy of it elsewhere.
     """
+    refuse_cells(settings, "Back up each of them with pg_dump, and the secret key and the files beside them.")
     check_database(settings)
     if not file.absolute().parent.is_dir():
         raise NotFound(f"There is no folder {file.absolute().parent}.")

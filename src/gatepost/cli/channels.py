@@ -86,9 +86,10 @@ async def create(
 @command(group, "list")
 async def list_(session: CommandSession, account: AccountOption = None) -> CommandResult:
     """List the channels of all accounts, or of one."""
-    rows = await list_channels(session.db, account.id if account else None)
     columns = ("id", "account", "kind", "phone", "name", "connection")
-    return CommandResult([AccountChannel.of(row) for row in rows], columns)
+    if account is None:
+        return await session.list_all(list_channels, AccountChannel.of, columns)
+    return CommandResult([AccountChannel.of(row) for row in await list_channels(session.db, account.id)], columns)
 
 
 @command(group, "show")

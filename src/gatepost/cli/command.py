@@ -7,25 +7,28 @@ options ─► settings ─► database (`opened`) ─► the command's own few 
 
 import asyncio
 import inspect
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
+import msgspec
+import structlog
 import typer
 
 from gatepost.admin.checks import check_found
 from gatepost.admin.unlock import open_vault
 from gatepost.admin.vault import Vault
 from gatepost.cli.arguments import read_id
+from gatepost.cli.cell_databases import CellDatabases, opened_databases
 from gatepost.cli.options import F, Given, Lookup, lookups_of, new_group, parameters_of, with_options
 from gatepost.cli.output import CommandResult, LinePrinter, print_result
-from gatepost.clock import Clock, DatabaseClock, SystemClock
+from gatepost.clock import DatabaseClock, SystemClock
 from gatepost.clock_sync import follow_database
-from gatepost.database_lifecycle import opened
-from gatepost.model.errors import Conflict, NotFound, Unavailable
+from gatepost.model.cell_names import MAIN
+from gatepost.model.errors import Conflict, NotFound, Unavailable, invalid_field
 from gatepost.settings import Settings, load
 from gatepost.store.checks import KeyProof, read_key_proof
 from gatepost.store.embedded import find_cluster, is_locked, running_dsn
@@ -33,6 +36,8 @@ from gatepost.store.pool import Database
 
 __all__ = ["CommandSession", "command", "load_settings", "new_group"]
 
+log = structlog.get_logger("gatepost.cli")
+T = TypeVar("T")
 Data = Annotated[Path | None, typer.Option(help="The gateway's data folder.", show_default="./data")]
 DatabaseUrl = Annotated[str | None, typer.Option(help="A PostgreSQL to use instead of the embedded one.")]
 Config = Annotated[Path | None, typer.Option(help="A TOML file with settings.")]
@@ -40,15 +45,21 @@ PLACES: dict[str, Any] = {"data": Data, "database_url": DatabaseUrl, "config": C
 
 
 class CommandSession:
-    """The database, settings and clock that a command works with."""
+    """The databases, settings and clock that a command works with: with several, those of the cell that it is in."""
 
-    def __init__(
-        self, settings: Settings, db: Database, proof: KeyProof | None = None, clock: Clock | None = None
-    ) -> None:
+    def __init__(self, settings: Settings, databases: CellDatabases, clock: DatabaseClock) -> None:
         self.settings = settings
-        self.db = db
-        self._proof = proof or KeyProof(None)
-        self._clock = clock or SystemClock()
+        self.databases = databases
+        self._clock = clock
+        self._cell = MAIN
+        self._proof = KeyProof(None)
+
+    @property
+    def db(self) -> Database:
+        """The database of the current cell."""
+        if self._cell in self.databases.down:
+            raise _cell_down(self._cell, self.databases.down[self._cell])
+        return self.databases.up[self._cell]
 
     @property
     def now(self) -> datetime:
@@ -63,7 +74,59 @@ class CommandSession:
     async def find(self, lookup: Lookup, text: str) -> Any:
         """Return the record with an id, of any account, or raise NotFound."""
         id_ = read_id(lookup.prefix, text)
-        return check_found(await lookup.get(self.db, id_), lookup.prefix, id_)
+        return check_found(await self.find_by(lambda db: lookup.get(db, id_)), lookup.prefix, id_)
+
+    async def find_by(self, get: Callable[[Database], Awaitable[T | None]]) -> T | None:
+        """Return the record that a cell has, and go on in that cell. Raise if it may be in one that is down."""
+        for name, db in self.databases.up.items():
+            found = await get(db)
+            if found is not None:
+                if name != self._cell:
+                    await self.enter(name)
+                return found
+        for name, reason in self.databases.down.items():
+            raise _cell_down(name, reason, "The other cells do not have this record.")
+        return None
+
+    async def enter(self, cell: str) -> None:
+        """Work in a cell from now on."""
+        names = [*self.databases.up, *self.databases.down]
+        if cell not in names:
+            raise invalid_field("cell", f"must be one of: {', '.join(names)}")
+        self.__dict__.pop("vault", None)
+        self._cell = cell
+        await follow_database(self.db, self._clock)
+        self._proof = await read_key_proof(self.db)
+
+    def with_cell(self, view: Any) -> Any:
+        """Return an object of the contract, with the name of its cell if there are several."""
+        return {**msgspec.to_builtins(view), "cell": self._cell} if self.databases.several else view
+
+    async def list_all(
+        self, read: Callable[[Database], Awaitable[Sequence[T]]], show: Callable[[T], Any], columns: tuple[str, ...]
+    ) -> CommandResult:
+        """List the records of all cells. If one is down, the others are listed and the command fails."""
+        if not self.databases.several:
+            return CommandResult([show(row) for row in await read(self.db)], columns)
+        rows = [
+            {**msgspec.to_builtins(show(row)), "cell": name}
+            for name, db in self.databases.up.items()
+            for row in await read(db)
+        ]
+        for name, reason in self.databases.down.items():
+            log.warning("cell is down: its records are missing", cell=name, reason=reason)
+        return CommandResult(rows, (*columns, "cell"), failed=bool(self.databases.down))
+
+    def all_databases(self) -> Mapping[str, Database]:
+        """Return the databases of all cells; raise if one is down."""
+        for name, reason in self.databases.down.items():
+            raise _cell_down(name, reason)
+        return self.databases.up
+
+
+def _cell_down(name: str, reason: str, more: str = "") -> Unavailable:
+    text = f"The cell {name} cannot be used: {reason.rstrip('.')}. {more}".strip()
+    return Unavailable(text, "database_unavailable")
 
 
 def command(group: typer.Typer, name: str, *, creates: bool = False) -> Callable[[F], F]:
@@ -160,8 +223,10 @@ async def _found(session: CommandSession, lookups: dict[str, Lookup], arguments:
 async def _session(settings: Settings) -> AsyncIterator[CommandSession]:
     clock = DatabaseClock(SystemClock())
     try:
-        async with opened(settings) as db:
-            await follow_database(db, clock)
-            yield CommandSession(settings, db, await read_key_proof(db), clock)
+        async with opened_databases(settings) as databases:
+            session = CommandSession(settings, databases, clock)
+            if MAIN in databases.up:
+                await session.enter(MAIN)
+            yield session
     except OSError as error:
         raise Unavailable(f"The database cannot be opened: {error}.", "database_unavailable") from None

@@ -30,6 +30,7 @@ from gatepost.services.deliveries import (
     retry_many,
 )
 from gatepost.store.channel_notifier import notify_now
+from gatepost.store.channels import get_config
 from gatepost.store.deliveries.log import DeliveryFilter, LoggedDelivery
 from gatepost.store.deliveries.recover import RecoveryRow, get_recovery
 from gatepost.store.endpoints import Endpoint, find_endpoint
@@ -193,8 +194,10 @@ def _endpoint_of(text: str) -> UUID:
 async def _channel_of(session: CommandSession, endpoint_id: UUID, channel: str | None) -> UUID:
     """Return the channel of a webhook; for a deleted one the caller must name it."""
     if channel is not None:
-        return read_id("ch", channel)
-    found = await find_endpoint(session.db, endpoint_id)
+        channel_id = read_id("ch", channel)
+        await session.find_by(lambda db: get_config(db, channel_id))
+        return channel_id
+    found = await session.find_by(lambda db: find_endpoint(db, endpoint_id))
     if found is None:
         text = ids.format_id("we", endpoint_id)
         raise NotFound(f"There is no webhook endpoint {text}. If it was deleted, name its channel: --channel ch_…")

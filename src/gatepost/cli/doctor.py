@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 from gatepost.admin.unlock import open_vault
 from gatepost.admin.vault import VaultError
 from gatepost.api.contract.operations import CheckResult
+from gatepost.cli.cells import check_cells
 from gatepost.cli.channels import gateway_url
 from gatepost.cli.command import command, new_group
 from gatepost.cli.doctor_upkeep import check_backup, check_keys, check_media, check_partitions
@@ -54,7 +55,8 @@ def doctor(settings: Settings) -> CommandResult:
 async def _check(settings: Settings) -> list[CheckResult]:
     results = [*_files(settings), _disk(settings), check_backup(settings, SystemClock().now()), *check_keys(settings)]
     results.append(await check_media(settings))
-    return results + [result async for result in _database(settings)] + [await _gateway(settings)]
+    results += [result async for result in _database(settings)]
+    return [*results, *await check_cells(settings), await _gateway(settings)]
 
 
 # -- files ------------------------------------------------------------------------------------------------------------

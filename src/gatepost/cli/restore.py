@@ -11,6 +11,7 @@ import typer
 from gatepost.admin.restore_backup import RestoreRequest, restore_backup
 from gatepost.api.contract.operations import RestoredBackup
 from gatepost.cli.backup import PassphraseFile, WithoutMedia, media_of, read_passphrase
+from gatepost.cli.cell_databases import refuse_cells
 from gatepost.cli.command import command, new_group
 from gatepost.cli.output import CommandResult
 from gatepost.cli.progress_bar import progress_bar
@@ -48,6 +49,7 @@ def restore(
     without_media: WithoutMedia = False,
 ) -> CommandResult:
     """Restore a backup. The gateway must be stopped; nothing is changed before the whole file is verified."""
+    refuse_cells(settings, "Restore each of them with the tools of PostgreSQL.")
     if waiting not in WAITING:
         raise invalid_field("waiting", f"must be one of: {', '.join(WAITING)}")
     if not file.is_file():

@@ -17,6 +17,7 @@ COMMANDS = {
     "sandbox": ("Run the simulated network, or control a running one.", "sandbox"),
     "migrate": ("Migrate the database to the schema of this version.", "serve"),
     "doctor": ("Find what is wrong with this gateway, and say how to fix it.", "doctor"),
+    "cell": ("Cells: the databases of a gateway that has several.", "cells"),
     "account": ("Accounts: the customers of this gateway.", "accounts"),
     "user": ("Users of an account, and their roles.", "users"),
     "plan": ("Plans: how many messages an account may send in a month.", "plans"),

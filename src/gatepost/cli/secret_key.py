@@ -7,6 +7,7 @@ from gatepost.admin.rotate_key import Rotation, begin_rotation, finish_rotation,
 from gatepost.admin.unlock import open_vault, opens, replace_key
 from gatepost.admin.vault import KEY_BYTES, KEY_FILE, Vault, read_key
 from gatepost.api.contract.operations import ReplacedKey, RotatedKey
+from gatepost.cli.cell_databases import refuse_cells
 from gatepost.cli.command import CommandSession, check_database, command, new_group
 from gatepost.cli.options import Yes
 from gatepost.cli.output import CommandResult, confirm
@@ -16,7 +17,7 @@ from gatepost.model import ids
 from gatepost.model.errors import Conflict, NotFound
 from gatepost.settings import Settings
 from gatepost.store.backup.load import check_unused
-from gatepost.store.checks import list_secrets, read_key_proof
+from gatepost.store.checks import StoredSecret, list_secrets, read_key_proof
 from gatepost.store.embedded import DataFolderInUse
 
 group = new_group()
@@ -33,6 +34,7 @@ def rotate(settings: Settings) -> CommandResult:
 
     With a key in a file, all gateways must be stopped. With keys in security.secret_key they can run.
     """
+    refuse_cells(settings, "All of them need the same key, and it cannot be changed in several.")
     keys = read_key(settings.security.secret_key, settings.data_folder)
     if keys is None:
         raise NotFound(f"There is no secret key: {settings.data_folder / KEY_FILE} is missing.")
@@ -79,8 +81,10 @@ async def replace(session: CommandSession, yes: Yes = False) -> CommandResult:
     """Replace a lost key. What it encrypted has to be entered again."""
     if not yes:
         confirm("Use the current key, or a new one, from now on? What the old key encrypted stays unreadable.")
-    vault = await replace_key(session.db, session.settings.security.secret_key, session.settings.data_folder)
-    lost = [secret for secret in await list_secrets(session.db) if not opens(vault, secret)]
+    lost: list[StoredSecret] = []
+    for db in session.all_databases().values():
+        vault = await replace_key(db, session.settings.security.secret_key, session.settings.data_folder)
+        lost += [secret for secret in await list_secrets(db) if not opens(vault, secret)]
     return CommandResult(
         ReplacedKey(
             replaced=True,

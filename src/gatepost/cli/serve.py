@@ -62,8 +62,9 @@ def serve(
 
 @command(group, "migrate", creates=True)
 async def migrate(session: CommandSession) -> CommandResult:
-    """Migrate the database to the schema of this version."""
-    async with session.db.connection() as conn:  # opening the session has migrated it
+    """Migrate the database, or the databases of all cells, to the schema of this version."""
+    session.all_databases()  # opening the session has migrated them
+    async with session.db.connection() as conn:
         state = await check(conn)  # type: ignore[arg-type]
     return CommandResult(SchemaState(state.version, list(state.pending)))
 

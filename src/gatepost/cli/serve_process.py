@@ -11,7 +11,7 @@ import uvloop
 
 from gatepost.cli.output import failing
 from gatepost.processes.gateway_process import serve_process
-from gatepost.start_errors import CannotGoOn
+from gatepost.start_errors import CannotGoOn, CannotStart
 
 
 def main() -> None:
@@ -19,7 +19,7 @@ def main() -> None:
     with failing(), asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         try:
             runner.run(serve_process(socket.socket(fileno=int(sys.argv[2]))))
-        except CannotGoOn as error:
+        except (CannotStart, CannotGoOn) as error:
             raise OSError(str(error)) from None
 
 

@@ -20,6 +20,7 @@ from gatepost.model.errors import invalid_field
 from gatepost.model.event import ALL_TYPES
 from gatepost.store.channel_head import read_all_log_ends
 from gatepost.store.events import read_feed_page
+from gatepost.store.pool import Database
 
 group = new_group()
 
@@ -48,21 +49,25 @@ async def tail(
 async def _lines(
     session: CommandSession, only: UUID | None, types: Sequence[str] | None, begin: UUID | None
 ) -> AsyncIterator[OutputLine]:
-    last_shown = {
-        one: last if begin is None else begin for one, last in (await read_all_log_ends(session.db, only)).items()
-    }
+    cells = [session.db] if only else list(session.all_databases().values())
+    last_shown = {one: last if begin is None else begin for one, (_, last) in (await _ends(cells, only)).items()}
     ends = {} if begin is not None else dict(last_shown)
     while True:
-        now = await read_all_log_ends(session.db, only)
-        for one in [one for one, last in now.items() if ends.get(one) != last]:
+        now = await _ends(cells, only)
+        for one, (db, _) in [(one, end) for one, end in now.items() if ends.get(one) != end[1]]:
             more = True
             while more:
-                page = await read_feed_page(session.db, one, last_shown.get(one, begin or ids.ZERO), types, _PAGE)
+                page = await read_feed_page(db, one, last_shown.get(one, begin or ids.ZERO), types, _PAGE)
                 last_shown[one], more = page.reached, page.more
                 for event in page.events:
                     yield _line(event.body)
-        ends = now
+        ends = {one: last for one, (_, last) in now.items()}
         await asyncio.sleep(_POLL_SECONDS)
+
+
+async def _ends(cells: Sequence[Database], only: UUID | None) -> dict[UUID, tuple[Database, UUID]]:
+    """Return the last event of each channel, with the database that has it."""
+    return {one: (db, last) for db in cells for one, last in (await read_all_log_ends(db, only)).items()}
 
 
 def _line(body: str) -> OutputLine:

@@ -13,6 +13,7 @@ import typer
 
 from gatepost.admin import channels, demo
 from gatepost.admin.demo import DemoOptions, Quickstart
+from gatepost.cli.cell_databases import CellDatabases
 from gatepost.cli.command import CommandSession, Config, Data, DatabaseUrl, load_settings, new_group
 from gatepost.cli.http_call import call
 from gatepost.cli.output import failing
@@ -20,8 +21,10 @@ from gatepost.cli.sandbox.child import running_sandbox
 from gatepost.cli.sandbox.control_client import ControlClient
 from gatepost.cli.sandbox.package import require_sandbox
 from gatepost.cli.serve import OnReady, check_port, leave_root, run_gateway
+from gatepost.clock import DatabaseClock, SystemClock
 from gatepost.database_lifecycle import opened
 from gatepost.model import ids
+from gatepost.model.cell_names import MAIN
 from gatepost.settings import Settings
 from gatepost.store.channels import ChannelConfig
 from gatepost.store.embedded.lock import make_data_folder
@@ -85,7 +88,8 @@ def settings_for(
 def _welcome(settings: Settings, sandbox_url: str) -> OnReady:
     async def ready(base_url: str) -> None:
         async with opened(settings) as db:
-            quickstart = await make_ready(CommandSession(settings, db), base_url, sandbox_url)
+            session = CommandSession(settings, CellDatabases({MAIN: db}), DatabaseClock(SystemClock()))
+            quickstart = await make_ready(session, base_url, sandbox_url)
         print(describe(quickstart, settings.data_folder), flush=True)
 
     return ready

@@ -6,13 +6,13 @@ import typer
 
 from gatepost.cli.command import CommandSession, command, new_group
 from gatepost.cli.output import CommandResult
+from gatepost.cli.records import AccountArgument
 
 if TYPE_CHECKING:
     from gatepost.store.users import User
 
 group = new_group("Users of an account, and their roles.")
 
-AccountId = Annotated[str, typer.Argument(metavar="ACCOUNT", help="Id of the account: acc_…")]
 UserRef = Annotated[str, typer.Argument(metavar="USER", help="E-mail address or id of the user: usr_…")]
 Password = Annotated[
     str | None, typer.Option(envvar="GATEPOST_PASSWORD", help="Password; generated when none is given.")
@@ -23,7 +23,7 @@ _ONCE = "The password is shown this once."
 @command(group, "create")
 async def create(
     session: CommandSession,
-    account: AccountId,
+    account: AccountArgument,
     email: Annotated[str, typer.Argument(help="E-mail address to sign in with.")],
     role: Annotated[str, typer.Option(help="owner, agent or reader.")] = "owner",
     name: Annotated[str, typer.Option(help="Name of the person.")] = "",
@@ -31,23 +31,21 @@ async def create(
 ) -> CommandResult:
     """Create a user."""
     from gatepost.admin import users
-    from gatepost.cli.arguments import read_id
     from gatepost.cli.views import user_view
 
     made = await users.create_user(
-        session.db, read_id("acc", account), email, role=role, name=name, password=password, now=session.now
+        session.db, account.id, email, role=role, name=name, password=password, now=session.now
     )
     return CommandResult({**user_view(made.user), "password": made.password}, note=_ONCE)
 
 
 @command(group, "list")
-async def list_(session: CommandSession, account: AccountId) -> CommandResult:
+async def list_(session: CommandSession, account: AccountArgument) -> CommandResult:
     """List the users of an account."""
     from gatepost.admin import users
-    from gatepost.cli.arguments import read_id
     from gatepost.cli.views import user_view
 
-    found = await users.list_users(session.db, read_id("acc", account))
+    found = await users.list_users(session.db, account.id)
     return CommandResult([user_view(user) for user in found], ("id", "email", "role", "two_factor", "created_at"))
 
 
@@ -136,9 +134,10 @@ async def _find(session: CommandSession, reference: str) -> "User":
     from gatepost.store import users
 
     if "@" in reference:
-        found = await users.get_user_by_email(session.db, reference)
+        found = await session.find_by(lambda db: users.get_user_by_email(db, reference))
     else:
-        found = await users.get_user(session.db, read_id("usr", reference))
+        id_ = read_id("usr", reference)
+        found = await session.find_by(lambda db: users.get_user(db, id_))
     if found is None:
         raise NotFound(f"There is no user {reference}.")
     return found

@@ -68,7 +68,8 @@ async def rotate_secret(
 @command(group, "seal-headers")
 async def seal_headers(session: CommandSession) -> CommandResult:
     """Encrypt headers that an older version stored in plain text. Run it when all nodes are upgraded."""
-    return CommandResult(SealedHeaders(await seal_old_headers(session.db, session.vault)))
+    databases = session.all_databases().values()
+    return CommandResult(SealedHeaders(sum([await seal_old_headers(db, session.vault) for db in databases])))
 
 
 @command(group, "test")

@@ -12,8 +12,9 @@ from functools import partial
 
 from gatepost import __version__
 from gatepost.access.shared_dues import SharedDues
-from gatepost.app import Gatepost, ProcessPlace
+from gatepost.app import ProcessPlace
 from gatepost.background import Loop
+from gatepost.cells.gateway import opened_gateway
 from gatepost.database_lifecycle import opened_clock, opened_migrated
 from gatepost.logs import configure_logs
 from gatepost.metrics import ProcessMetrics
@@ -30,7 +31,7 @@ from gatepost.processes.control import (
     ToProcess,
     process_end,
 )
-from gatepost.serving import raise_file_limit, run
+from gatepost.serving import AnyGateway, raise_file_limit, run
 
 _REPORT_EVERY = 1.0  # seconds; what was counted since the last report is lost if the process is killed
 _PATIENCE = 5.0
@@ -41,11 +42,11 @@ class SupervisorLink:
 
     def __init__(self, control: "Control[ToProcess]") -> None:
         self._control = control
-        self._gatepost: Gatepost | None = None
+        self._gatepost: AnyGateway | None = None
         self._asked = 0
         self._waiting: dict[int, asyncio.Future[list[MetricFamily]]] = {}
 
-    def open(self, gatepost: Gatepost) -> list[Loop]:
+    def open(self, gatepost: AnyGateway) -> list[Loop]:
         """Answer the supervisor from now on."""
         self._gatepost = gatepost
         return [Loop("control connection", self._receive), Loop("report of metrics", self._report)]
@@ -91,7 +92,7 @@ class SupervisorLink:
                 waiting.set_result(message.metrics)
         elif isinstance(message, Counted):
             if self._gatepost is not None:
-                self._gatepost.note_elsewhere(message.limit, message.actor, message.given_back)
+                self._gatepost.limits.note_elsewhere(message.limit, message.actor, message.given_back)
         else:
             self.report()
 
@@ -112,16 +113,17 @@ async def serve_process(end: socket.socket) -> None:
     listener = socket.socket(fileno=begin.listener)
     loops: list[Loop] = []
     async with opened_clock(settings) as clock, opened_migrated(begin.database, settings) as db:
-        gatepost = Gatepost(settings, db, begin.database, clock, begin.role, metrics, place)
-        try:
-            await run(gatepost, settings, listener, partial(_begin, link, gatepost, loops), shared=True)
-        finally:
-            link.report()
-            for loop in loops:
-                await loop.stop()
+        parts = opened_gateway(settings, db, begin.database, clock, begin.role, metrics, place)
+        async with parts as gatepost:
+            try:
+                await run(gatepost, settings, listener, partial(_begin, link, gatepost, loops), shared=True)
+            finally:
+                link.report()
+                for loop in loops:
+                    await loop.stop()
     await control.close()
 
 
-async def _begin(link: SupervisorLink, gatepost: Gatepost, loops: list[Loop], url: str) -> None:
+async def _begin(link: SupervisorLink, gatepost: AnyGateway, loops: list[Loop], url: str) -> None:
     loops += link.open(gatepost)
     await link.ready(url)

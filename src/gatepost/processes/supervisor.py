@@ -2,8 +2,9 @@
 
 import asyncio
 import signal
-from collections.abc import Awaitable, Callable
-from contextlib import closing
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AsyncExitStack, closing
+from functools import partial
 from uuid import UUID
 
 import structlog
@@ -12,7 +13,7 @@ from gatepost import __version__
 from gatepost.access import shared_dues
 from gatepost.admin.unlock import unlock
 from gatepost.background import attempt
-from gatepost.database_lifecycle import opened_for_gateway
+from gatepost.database_lifecycle import opened_for_gateway, opened_migrated
 from gatepost.logs import configure_logs
 from gatepost.metrics import ProcessMetrics
 from gatepost.metrics_totals import MetricFamily, add_up, lasting, read_metrics
@@ -46,18 +47,22 @@ async def serve_processes(
     database = opened_for_gateway(settings, metrics.database_ended, connections=1)
     with closing(port):
         async with database as (dsn, db):
-            await unlock(db, settings.security.secret_key, settings.data_folder)
+            if not settings.cells:
+                await unlock(db, settings.security.secret_key, settings.data_folder)
             begin = Begin(one, role, dsn, _NOBODY, 0, port.processes, 0, shared_dues.create())
-            await ProcessSupervisor(begin, port, db, metrics).run(settings, on_ready)
+            async with AsyncExitStack() as stack:
+                others = [opened_migrated(address, settings, 1) for address in settings.cells.values()]
+                cells = [db, *[await stack.enter_async_context(other) for other in others]]
+                await ProcessSupervisor(begin, port, cells, metrics).run(settings, on_ready)
     log.info("stopped")
 
 
 class ProcessSupervisor:
     """Runs the processes."""
 
-    def __init__(self, begin: Begin, port: SharedPort, db: Database, metrics: ProcessMetrics) -> None:
+    def __init__(self, begin: Begin, port: SharedPort, cells: Sequence[Database], metrics: ProcessMetrics) -> None:
         self._port = port
-        self._db = db
+        self._cells = cells
         self._role = begin.role
         self._metrics = metrics
         self._ended: list[MetricFamily] = []  # what ended processes have counted
@@ -128,12 +133,7 @@ class ProcessSupervisor:
         self._metrics.process_ended()
         self._ended, slot.metrics = add_up([self._ended, lasting(slot.metrics)]), []
         if code and self._role != "api":
-            await attempt("release of channels", lambda: self._release(owner), process=str(slot.number))
-
-    async def _release(self, owner: UUID) -> None:
-        await remove_owner(self._db, owner)
-        await release_all(self._db, owner)
-        await notify_release(self._db)
+            await asyncio.gather(*(attempt("release of channels", partial(_release, db, owner)) for db in self._cells))
 
     def _on_ask(self, slot: ProcessSlot, number: int) -> None:
         task = asyncio.create_task(self._answer(slot, number))
@@ -158,3 +158,10 @@ class ProcessSupervisor:
                 wait.cancel()
         own = read_metrics(self._metrics.registry)
         asking.send(Others(number, add_up([own, self._ended, *(slot.metrics for slot in others)])))
+
+
+async def _release(db: Database, owner: UUID) -> None:
+    """Give the channels of a process that has ended to the others, in one database."""
+    await remove_owner(db, owner)
+    await release_all(db, owner)
+    await notify_release(db)

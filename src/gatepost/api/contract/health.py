@@ -1,5 +1,9 @@
 """Whether the process is alive and ready."""
 
+from typing import Annotated
+
+from msgspec import UNSET, Meta, UnsetType
+
 from gatepost.api.contract.fields import ApiObject
 
 
@@ -16,3 +20,12 @@ class ReadyChecks(ApiObject, frozen=True):
     writes: bool
     migrations: bool
     owner: bool
+    cells: Annotated[
+        dict[str, bool] | UnsetType,
+        Meta(description="Whether each cell is ready, if there are several. One is enough.", examples=[{"main": True}]),
+    ] = UNSET
+
+    @property
+    def passed(self) -> bool:
+        """Whether all checks passed."""
+        return self.database and self.writes and self.migrations and self.owner

@@ -25,6 +25,7 @@ import obstore
 from obstore.exceptions import BaseError, NotFoundError
 from obstore.store import LocalStore, ObjectStore, from_url
 
+from gatepost.model.cell_names import MAIN
 from gatepost.model.errors import GatepostError, NotFound, Unavailable
 
 PART = 5 << 20  # the smallest part that S3 takes
@@ -51,6 +52,14 @@ class StoredObject(msgspec.Struct, frozen=True):
 
     key: str
     at: datetime
+
+
+def media_place(url: str, data_folder: Path, cell: str) -> tuple[str, Path]:
+    """Return the URL and the local folder of a cell's objects: a cell deletes objects that it does not know."""
+    folder = data_folder / "media"
+    if cell == MAIN:
+        return url, folder
+    return f"{url.rstrip('/')}/cells/{cell}" if url else "", folder / "cells" / cell
 
 
 class ObjectStorage:

@@ -1,0 +1,71 @@
+"""The databases of a command: the only one, or those of all cells that can be reached."""
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+
+import msgspec
+
+from gatepost.admin.cells import check_name
+from gatepost.database_lifecycle import opened, opened_migrated
+from gatepost.model.cell_names import MAIN
+from gatepost.model.errors import Conflict, GatepostError
+from gatepost.settings import Settings
+from gatepost.store.embedded import DataFolderInUse, EmbeddedPostgresError
+from gatepost.store.migrate import MigrationError, migrate
+from gatepost.store.pool import DRIVER_ERRORS, Database
+
+# A cell with such an error cannot be used now; commands on other cells can be.
+FAILURES = (GatepostError, MigrationError, DataFolderInUse, EmbeddedPostgresError, OSError, *DRIVER_ERRORS)
+
+
+class CellDatabases(msgspec.Struct, frozen=True):
+    """The databases of cells by name, and why the others cannot be used."""
+
+    up: Mapping[str, Database]
+    down: Mapping[str, str] = {}
+
+    @property
+    def several(self) -> bool:
+        """Whether the gateway has more than one database."""
+        return len(self.up) + len(self.down) > 1
+
+
+@asynccontextmanager
+async def opened_databases(settings: Settings) -> AsyncIterator[CellDatabases]:
+    """Yield the migrated databases of a gateway. If there is only one, it must be available."""
+    if not settings.cells:
+        async with opened(settings) as db:
+            yield CellDatabases({MAIN: db})
+        return
+    openings: dict[str, AbstractAsyncContextManager[Database]] = {MAIN: opened(settings)}
+    openings |= {name: opened_cell(name, url, settings) for name, url in settings.cells.items()}
+    up: dict[str, Database] = {}
+    down: dict[str, str] = {}
+    async with AsyncExitStack() as stack:
+        for name, opening in openings.items():
+            try:
+                up[name] = await stack.enter_async_context(opening)
+            except FAILURES as error:
+                down[name] = describe(error)
+        yield CellDatabases(up, down)
+
+
+@asynccontextmanager
+async def opened_cell(name: str, url: str, settings: Settings) -> AsyncIterator[Database]:
+    """Yield the migrated database of a cell, or raise if it is not the cell of this name."""
+    async with opened_migrated(url, settings, 4) as db:
+        await check_name(db, name)
+        await migrate(url)
+        yield db
+
+
+def refuse_cells(settings: Settings, instead: str) -> None:
+    """Refuse a command that works on one database only, if the gateway has several."""
+    if settings.cells:
+        names = ", ".join((MAIN, *settings.cells))
+        raise Conflict(f"This command works with one database, and this gateway has several: {names}. {instead}")
+
+
+def describe(error: Exception) -> str:
+    """Return an error in one line."""
+    return " ".join(str(error.__cause__ or error).split()) or type(error).__name__

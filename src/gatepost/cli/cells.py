@@ -1,0 +1,93 @@
+"""`gatepost cell`: the databases of a gateway that has several."""
+
+import asyncio
+from typing import Annotated
+from urllib.parse import urlsplit
+
+import typer
+
+from gatepost.admin.cells import add_cell, check_name
+from gatepost.api.contract.cells import AddedCell, Cell
+from gatepost.api.contract.operations import CheckResult
+from gatepost.cli.cell_databases import FAILURES, CellDatabases, describe
+from gatepost.cli.command import CommandSession, command, new_group
+from gatepost.cli.output import CommandResult
+from gatepost.database_lifecycle import opened_migrated
+from gatepost.model.cell_names import MAIN
+from gatepost.model.errors import Unavailable, invalid_field
+from gatepost.settings import Settings
+from gatepost.store.cells import count_cell
+from gatepost.store.migrate import check, migrate
+
+group = new_group()
+_COLUMNS = ("name", "address", "up", "reason", "accounts", "channels", "oldest_work_seconds", "migration")
+Name = Annotated[str, typer.Argument(help="Name of the cell in the section [cells] of the settings.")]
+
+
+@command(group, "list")
+async def list_(session: CommandSession) -> CommandResult:
+    """List the cells with what they have. The exit code is 1 if one cannot be used."""
+    settings, databases = session.settings, session.databases
+    names = (MAIN, *settings.cells)
+    cells = await asyncio.gather(*(_read(settings, databases, name) for name in names))
+    return CommandResult(cells, _COLUMNS, failed=not all(cell.up for cell in cells))
+
+
+@command(group, "add")
+def add(settings: Settings, name: Name) -> CommandResult:
+    """Make an empty database a cell: migrate it, and write the name of the cell into it."""
+    added = asyncio.run(_add(settings, name))
+    note = f"Next: restart every node of the gateway with these settings, then: gatepost account create --cell {name}"
+    return CommandResult(added, note=note)
+
+
+async def check_cells(settings: Settings) -> list[CheckResult]:
+    """Return what `gatepost doctor` finds about the cells beside the first one. Nothing is changed."""
+    return list(await asyncio.gather(*(_check(settings, name) for name in settings.cells)))
+
+
+async def _check(settings: Settings, name: str) -> CheckResult:
+    what = f"cell {name}"
+    try:
+        async with opened_migrated(settings.cells[name], settings, 4) as db:
+            await check_name(db, name)
+            async with db.connection() as conn:
+                state = await check(conn)  # type: ignore[arg-type]
+    except FAILURES as error:
+        fix = "Start its PostgreSQL, or correct its address in the section [cells]."
+        return CheckResult(what, "problem", f"It cannot be used: {describe(error)}", fix)
+    if state.pending:
+        return CheckResult(what, "problem", f"{len(state.pending)} migrations are pending.", "gatepost migrate")
+    return CheckResult(what, "ok", f"{address_of(settings, name)}, migration {state.version}.")
+
+
+async def _read(settings: Settings, databases: CellDatabases, name: str) -> Cell:
+    address = address_of(settings, name)
+    if name in databases.down:
+        return Cell(name, address, False, databases.down[name])
+    try:
+        found = await count_cell(databases.up[name])
+    except FAILURES as error:
+        return Cell(name, address, False, describe(error))
+    return Cell(name, address, True, None, found.accounts, found.channels, found.oldest_work_seconds, found.migration)
+
+
+async def _add(settings: Settings, name: str) -> AddedCell:
+    if name not in settings.cells:
+        raise invalid_field("name", f'is not in the settings; add to the section [cells]: {name} = "postgres://…"')
+    url = settings.cells[name]
+    try:
+        async with opened_migrated(url, settings, 4) as db:
+            new = await add_cell(db, name, lambda: migrate(url))
+    except OSError as error:
+        raise Unavailable(f"The database of {name} cannot be opened: {error}.", "database_unavailable") from None
+    return AddedCell(name, address_of(settings, name), added=new)
+
+
+def address_of(settings: Settings, name: str) -> str:
+    """Return the address of a cell without user and password."""
+    url = settings.database.url if name == MAIN else settings.cells[name]
+    if not url:
+        return f"embedded in {settings.data_folder}"
+    parts = urlsplit(url)
+    return f"{parts.netloc.rpartition('@')[2] or 'local socket'}{parts.path}"

@@ -1,0 +1,140 @@
+"""The commands of a gateway with several cells: each finds the cell of its record."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gatepost.store.cells import read_cell_name
+from gatepost.store.pool import Database
+from tests.cells.conftest import NOWHERE, stop
+from tests.cli.conftest import Ran, Run, invoke
+from tests.conftest import PostgresServer, run_apart
+from tests.for_each import for_each
+
+
+@pytest.fixture
+def settings_file(urls: dict[str, str], tmp_path: Path) -> Path:
+    """Write the settings of a gateway with three cells."""
+    return write_settings(tmp_path, urls)
+
+
+def write_settings(folder: Path, urls: dict[str, str]) -> Path:
+    cells = [f"{name} = {json.dumps(url)}" for name, url in urls.items() if name != "main"]
+    text = f"data = {json.dumps(str(folder))}\n[database]\nurl = {json.dumps(urls['main'])}\n[cells]\n"
+    path = folder / "gatepost.toml"
+    path.write_text(text + "\n".join(cells) + "\n")
+    return path
+
+
+@pytest.fixture
+def run(settings_file: Path) -> Run:
+    """Give a way to run commands with these settings."""
+
+    def one(*arguments: str) -> Ran:
+        return invoke(*arguments, "--config", str(settings_file))
+
+    return one
+
+
+def test_records_are_found_in_their_cell(run: Run, urls: dict[str, str]) -> None:
+    made = {name: run("account", "create", name, "--cell", name, "--json").json() for name in ("west", "east")}
+    made["main"] = run("account", "create", "main", "--json").json()
+    assert {name: one["cell"] for name, one in made.items()} == {name: name for name in made}
+    listed = run("account", "list", "--json").json()
+    assert {one["name"]: one["cell"] for one in listed} == {name: name for name in made}
+    west = made["west"]["id"]
+    assert run("account", "show", west, "--json").json()["cell"] == "west"
+    assert run("account", "plan", west, "unlimited", "--json").json()["plan"] == "unlimited"
+    channel = run("channel", "create", west, "--kind", "qr", "--phone", "15550001111", "--json").json()["id"]
+    assert [one["cell"] for one in run("channel", "list", "--json").json()] == ["west"]
+    assert len(run("channel", "list", "--account", west, "--json").json()) == 1
+    key = run("key", "create", channel, "shop", "--json").json()["id"]
+    assert run("key", "revoke", key, "--json").json()["revoked_at"]
+    user = run("user", "create", west, "ana@example.com", "--json").json()
+    assert run("user", "role", "ana@example.com", "reader", "--json").json()["id"] == user["id"]
+    assert len(run("user", "list", west, "--json").json()) == 1
+    sent = run("send", channel, "5511999998888", "Hello", "--json").json()
+    assert sent["status"] == "PENDING"
+    assert run_apart(count(urls["west"], "messages")) == 1
+    assert run_apart(count(urls["main"], "channels")) == 0
+
+
+async def count(url: str, table: str) -> int:
+    db = await Database.connect(url, connections=1)
+    try:
+        return int(await db.fetchval(f"SELECT count(*) FROM {table}"))
+    finally:
+        await db.close()
+
+
+async def name_of(url: str) -> str | None:
+    db = await Database.connect(url, connections=1)
+    try:
+        return await read_cell_name(db)
+    finally:
+        await db.close()
+
+
+def test_an_unknown_cell_or_record(run: Run) -> None:
+    unknown = run("account", "create", "Shop", "--cell", "north", "--json").error()
+    assert unknown["message"] == "cell: must be one of: main, west, east"
+    assert run("account", "show", "acc_" + "0" * 31 + "1", "--json").error()["code"] == "not_found"
+
+
+def test_the_list_of_cells(run: Run, urls: dict[str, str], postgres_server: PostgresServer) -> None:
+    run("account", "create", "Shop", "--cell", "west")
+    cells = {one["name"]: one for one in run("cell", "list", "--json").json()}
+    assert list(cells) == ["main", "west", "east"]
+    assert [one["accounts"] for one in cells.values()] == [0, 1, 0]
+    assert all(one["up"] and "gatepost_gateway" not in one["address"] for one in cells.values())
+    run_apart(stop(postgres_server, urls["west"]))
+    listed = run("cell", "list", "--json")
+    assert listed.code == 1
+    assert [one["up"] for one in json.loads(listed.out)] == [True, False, True]
+    found = {one["check"]: one["state"] for one in json.loads(run("doctor", "--json").out)}
+    assert (found["cell west"], found["cell east"]) == ("problem", "ok")
+
+
+def test_commands_while_a_cell_is_down(run: Run, urls: dict[str, str], postgres_server: PostgresServer) -> None:
+    east = run("account", "create", "Shop", "--cell", "east", "--json").json()["id"]
+    run_apart(stop(postgres_server, urls["west"]))
+    assert run("account", "show", east, "--json").json()["cell"] == "east"
+    listed = run("account", "list", "--json")
+    assert (listed.code, [one["id"] for one in json.loads(listed.out)]) == (1, [east])
+    assert "west" in listed.err
+    for arguments in (("account", "show", "acc_" + "0" * 31 + "1"), ("account", "create", "Shop", "--cell", "west")):
+        down = run(*arguments, "--json").error()
+        assert (down["code"], "The cell west cannot be used" in down["message"]) == ("database_unavailable", True)
+    run_apart(stop(postgres_server, urls["main"]))
+    assert run("account", "show", east, "--json").json()["cell"] == "east"
+    assert "The cell main cannot be used" in run("account", "create", "Shop", "--json").error()["message"]
+
+
+def test_adding_a_cell(urls: dict[str, str], empty_database_url: str, tmp_path: Path) -> None:
+    given = {"main": urls["main"], "south": empty_database_url, "north": urls["west"], "away": NOWHERE}
+    config = str(write_settings(tmp_path, given))
+
+    def add(name: str) -> Any:
+        return invoke("cell", "add", name, "--config", config, "--json")
+
+    assert "gatepost cell add south" in invoke("cell", "list", "--config", config, "--json").out
+    assert add("south").json()["added"] is True
+    assert add("south").json()["added"] is False
+    assert run_apart(name_of(empty_database_url)) == "south"
+    assert "is the cell west" in add("north").error()["message"]
+    assert add("away").error()["code"] == "database_unavailable"
+    assert "[cells]" in add("unknown").error()["message"]
+
+
+@for_each("arguments", [("backup", "x.backup"), ("restore", "x.backup"), ("secret-key", "rotate")])
+def test_commands_for_one_database_refuse_several(run: Run, arguments: tuple[str, ...]) -> None:
+    assert "this gateway has several: main, west, east" in run(*arguments, "--json").error()["message"]
+
+
+def test_a_database_with_accounts_is_not_added(urls: dict[str, str], database_url: str, tmp_path: Path) -> None:
+    assert invoke("account", "create", "Shop", "--database-url", database_url, "--data", str(tmp_path)).code == 0
+    config = str(write_settings(tmp_path, {"main": urls["main"], "south": database_url}))
+    refused = invoke("cell", "add", "south", "--config", config, "--json").error()
+    assert "has accounts and no name" in refused["message"]
