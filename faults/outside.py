@@ -21,17 +21,22 @@ _DISORDER: list[list[dict[str, Any]]] = [
 
 
 async def black_hole(run: Run) -> None:
-    """Calls to the network hang, or their connections are reset, for some seconds."""
+    """Calls to the network hang, crawl, or their connections are reset, for some seconds."""
     await run.start(2)
     while run.goes_on:
         await run.pause(1.0, 2.0)
         began = time.time()
-        if run.random.random() < 0.5:
+        how = run.random.choice(["silent", "silent, then cut", "dripping", "cut"])
+        if how.startswith("silent"):
             run.network.go_silent()
             await run.pause(1.0, 4.0)
-            if run.random.random() < 0.5:
+            if how.endswith("cut"):
                 run.network.cut()
             run.network.resume()
+        elif how == "dripping":
+            run.network.dripping = True
+            await run.pause(3.0, 4.0)
+            run.network.dripping = False
         else:
             for _ in range(10):
                 run.network.cut()

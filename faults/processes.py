@@ -142,7 +142,7 @@ async def stop_under_load(run: Run) -> None:
         await run.pause(2.0, 4.0)
         for node in run.gateways:
             node.signal(signal.SIGTERM)
-        codes = [await run.stop(node) for node in list(run.gateways)]
+        codes = [await run.leave(node) for node in list(run.gateways)]
         assert codes == [0, 0], f"exit codes {codes}"
         run.faults += 1
         await run.start(2)

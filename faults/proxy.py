@@ -1,4 +1,4 @@
-"""A TCP or Unix proxy that can go silent, as a broken network does, or cut what it carries."""
+"""A TCP or Unix proxy that can go silent, as a broken network does, forward byte by byte, or cut what it carries."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -7,6 +7,7 @@ from pathlib import Path
 
 Address = tuple[str, int] | Path
 _CHUNK = 1 << 16
+_DRIP = 1.0  # seconds between two bytes
 
 
 class Proxy:
@@ -15,6 +16,7 @@ class Proxy:
     def __init__(self, *targets: Address) -> None:
         self.targets = list(targets)
         self.url = ""
+        self.dripping = False  # one byte a second
         self._turn = 0
         self._flowing = asyncio.Event()
         self._flowing.set()
@@ -67,6 +69,10 @@ class Proxy:
         with suppress(OSError, RuntimeError):  # uvloop raises the latter for a connection that was cut
             while data := await reader.read(_CHUNK):
                 await self._flowing.wait()
+                while self.dripping and data:
+                    writer.write(data[:1])
+                    data = data[1:]
+                    await asyncio.sleep(_DRIP)
                 writer.write(data)
                 await writer.drain()
         await self._flowing.wait()

@@ -126,7 +126,12 @@ class Run:
 
     async def stop(self, node: Node) -> int:
         """Stop a gateway with SIGTERM; return its exit code."""
-        code = await node.stop()
+        node.signal(signal.SIGTERM)
+        return await self.leave(node)
+
+    async def leave(self, node: Node) -> int:
+        """Wait until a gateway has ended; return its exit code."""
+        code = await node.ended()
         self._leave(node)
         self.gateways.remove(node)
         return code
