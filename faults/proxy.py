@@ -55,9 +55,9 @@ class Proxy:
 
     async def _connect(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter] | None:
         await self._flowing.wait()
-        for _ in range(len(self.targets)):
-            self._turn += 1
-            target = self.targets[self._turn % len(self.targets)]
+        self._turn += 1
+        first = self._turn % max(1, len(self.targets))
+        for target in self.targets[first:] + self.targets[:first]:
             with suppress(OSError):
                 if isinstance(target, Path):
                     return await asyncio.open_unix_connection(target)
