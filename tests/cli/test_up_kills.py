@@ -27,7 +27,7 @@ from tests.thorough import choose
 SENDS, KILL_AT = choose((200, (70, 140)), (80, (40,)))
 PATIENCE = 120.0
 # What a killed gateway held is free for the next one after the rest of its lease.
-QUICK = {"GATEPOST_LEASE__TTL": "3", "GATEPOST_LEASE__RENEW": "1", "GATEPOST_SENDING__UNKNOWN_GRACE": "5"}
+QUICK = {"GATEPOST_LEASE__TTL": "3", "GATEPOST_LEASE__RENEW": "1", "GATEPOST_SENDING__UNKNOWN_GRACE": "15"}
 
 
 class Up:
