@@ -113,7 +113,7 @@ async def stops_cleanly(gateway: RunningProcesses) -> int:
 async def test_a_stop_under_load_ends_all_processes_and_keeps_what_was_accepted(
     database_url: str, receiver: Receiver
 ) -> None:
-    async with running_stage(database_url, receiver) as stage:
+    async with running_stage(database_url, receiver, lease__ttl=60) as stage:
         await stage.create_channel(throughput=60)
         clients = Clients(stage)
         async with running_processes(stage) as gateway:
