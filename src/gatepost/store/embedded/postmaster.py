@@ -81,9 +81,8 @@ def leftovers(cluster: Path) -> list[psutil.Process]:
     found = []
     for process in psutil.process_iter():
         with contextlib.suppress(psutil.Error):
-            name = os.path.basename("".join(process.cmdline()[:1]))
-            # A worker that was just forked still has the name of its postmaster.
-            if (name == "postgres" or name.startswith("postgres:")) and Path(process.cwd()) == cluster:
+            # The name, not the command line: that changes with a worker's task, and is empty while a process exits.
+            if process.name() == "postgres" and Path(process.cwd()) == cluster:
                 found.append(process)
     return found
 
