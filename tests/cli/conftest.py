@@ -1,7 +1,8 @@
 """The command line against a real database, as a person or a script would use it."""
 
 import json
-from collections.abc import Callable
+import shutil
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from typer import testing
 from typer.main import get_command
 
 from gatepost.cli.root import COMMANDS, app, load_command
+from tests.conftest import scratch_folder
 
 Run = Callable[..., "Ran"]
 # All commands are made once: the library makes them for each run, which takes longer than most commands do.
@@ -44,6 +46,14 @@ def invoke(*arguments: str) -> Ran:
     """Runs one command in this process."""
     result = testing.CliRunner().invoke(app, list(arguments), catch_exceptions=False, env={"NO_COLOR": "1"})
     return Ran(result.exit_code, result.stdout, result.stderr)
+
+
+@pytest.fixture
+def data() -> Iterator[Path]:
+    """Give the path of a data folder that the embedded server's user can enter."""
+    folder = scratch_folder()
+    yield folder / "data"
+    shutil.rmtree(folder)
 
 
 @pytest.fixture

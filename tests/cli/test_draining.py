@@ -1,4 +1,4 @@
-"""A gateway that is told to stop: open streams end with it, and it does not wait for their readers to leave."""
+"""A gateway that is told to stop, while it runs and while it starts."""
 
 import asyncio
 import os
@@ -8,8 +8,13 @@ import socket
 import sys
 from pathlib import Path
 
+import pytest
+
+from gatepost.store.embedded import running_dsn
+from gatepost.store.embedded.lock import holder_of
+from gatepost.store.embedded.postmaster import leftovers
 from tests.cli.conftest import Run
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, patience
 
 
 async def test_open_streams_do_not_hold_up_the_end(run: Run, channel: str, database_url: str, tmp_path: Path) -> None:
@@ -40,3 +45,28 @@ async def test_open_streams_do_not_hold_up_the_end(run: Run, channel: str, datab
         if program.returncode is None:
             program.kill()
             await program.wait()
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+@pytest.mark.parametrize("moment", ["folder", "database"])
+@pytest.mark.parametrize("name", [signal.SIGTERM, signal.SIGINT])
+async def test_a_signal_while_it_starts_stops_the_database_too(
+    data: Path, name: signal.Signals, moment: str, processes: int
+) -> None:
+    options = ("--port", "0", "--processes", str(processes), "--data", str(data))
+    program = await asyncio.create_subprocess_exec(
+        sys.executable,
+        *("-m", "gatepost.cli", "serve", *options),
+        stdout=asyncio.subprocess.DEVNULL,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    async with patience(lambda: f"it did not get as far: {program.returncode}"):
+        while holder_of(data) is None or (moment == "database" and running_dsn(data) is None):
+            await asyncio.sleep(0.01)
+    program.send_signal(name)
+    program.send_signal(name)  # an impatient user
+    _, errors = await asyncio.wait_for(program.communicate(), PATIENCE)
+    assert program.returncode == 0, errors
+    assert b"Traceback" not in errors
+    assert running_dsn(data) is None
+    assert not [process for folder in data.iterdir() for process in leftovers(folder)]

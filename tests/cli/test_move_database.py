@@ -1,20 +1,16 @@
 """Moving a database to another server, and restoring into a gateway that runs with the embedded one."""
 
 import asyncio
-import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
-
-import pytest
 
 from gatepost.store.embedded import running_dsn
 from gatepost.store.embedded.lock import holder_of
 from tests.cli.conftest import Run, invoke
 from tests.cli.test_backup import contents
 from tests.cli.test_secret_key import create_official
-from tests.conftest import run_apart, scratch_folder
+from tests.conftest import run_apart
 from tests.patience import PATIENCE, patience
 
 
@@ -31,14 +27,6 @@ def test_a_database_is_moved_whole(
     assert run("move-database", "--to", empty_database_url, "--replace", "--json").json() == moved
     places = ("--database-url", empty_database_url, "--data", str(tmp_path))
     assert [one["id"] for one in invoke("account", "list", "--json", *places).json()] == [account]
-
-
-@pytest.fixture
-def data() -> Iterator[Path]:
-    """Give the path of a data folder that the server's user can enter."""
-    folder = scratch_folder()
-    yield folder / "data"
-    shutil.rmtree(folder)
 
 
 async def test_a_running_gateway_is_stopped_restored_and_moved(

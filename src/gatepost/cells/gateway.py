@@ -53,17 +53,22 @@ class CellGateway:
         """Open all cells. Those that cannot be reached are opened later; one that is not the right one is refused."""
         for cell in self._cells:
             self.supervisor.own.start(f"cell {cell.name}", partial(cell.step, self._settings))
-        tried = [asyncio.create_task(cell.tried.wait()) for cell in self._cells]
-        _, late = await asyncio.wait(tried, timeout=FIRST_TRY)
-        while late and not any(cell.opened for cell in self._cells):  # a migration may take long
-            _, late = await asyncio.wait(late, return_when=asyncio.FIRST_COMPLETED)
-        for task in late:
-            task.cancel()
         try:
+            await self._first_try()
             self._check_start()
         except BaseException:
             await self.stop()
             raise
+
+    async def _first_try(self) -> None:
+        tried = [asyncio.create_task(cell.tried.wait()) for cell in self._cells]
+        try:
+            _, late = await asyncio.wait(tried, timeout=FIRST_TRY)
+            while late and not any(cell.opened for cell in self._cells):  # a migration may take long
+                _, late = await asyncio.wait(late, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in tried:
+                task.cancel()
 
     def _check_start(self) -> None:
         for cell in self._cells:

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import signal
 import socket
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Annotated, Any
@@ -114,7 +115,24 @@ def _serving(
 def run_loop(work: Coroutine[Any, Any, None]) -> None:
     """Run a server until it stops."""
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        runner.run(work)
+        runner.run(_stoppable(work))
+
+
+async def _stoppable(work: Coroutine[Any, Any, None]) -> None:
+    """Run a server. SIGTERM or SIGINT while it starts cancels it; once started, it handles these signals itself."""
+    server = asyncio.ensure_future(work)
+    loop = asyncio.get_running_loop()
+    asked: list[bool] = []
+
+    def stop() -> None:
+        if not asked:  # a second signal would interrupt the stop of the database
+            asked.append(server.cancel())
+
+    for name in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(name, stop)
+    await asyncio.wait([server])
+    if not server.cancelled():
+        server.result()
 
 
 def check_role(role: str) -> None:
