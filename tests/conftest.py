@@ -125,7 +125,7 @@ class PostgresServer(msgspec.Struct, frozen=True):
 def postgres_server() -> Iterator[PostgresServer]:
     """Yield an embedded PostgreSQL whose database `gatepost` is migrated. Connect only to copies of it."""
     data = scratch_folder()
-    server = EmbeddedPostgres(data)
+    server = EmbeddedPostgres(data, logical=True)
     try:
         url = run_apart(server.start())
         run_apart(migrate(url))

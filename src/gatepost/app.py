@@ -7,7 +7,7 @@ embedded PostgreSQL ─► migrations ─► partitions ─► Database
 """
 
 import contextlib
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from datetime import timedelta
 from functools import partial
 from uuid import UUID
@@ -241,6 +241,11 @@ class Gatepost:
         """Look for channels that another process has released."""
         if self._owner is not None:
             self._owner.look()
+
+    def on_release_request(self, channels: Sequence[UUID]) -> None:
+        """Release channels that another program wants."""
+        if self._owner is not None:
+            self._owner.hand_over(channels)
 
     def on_presence(self, presence: Presence) -> None:
         """Tell the open pages of an account where a person is."""

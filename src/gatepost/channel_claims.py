@@ -38,9 +38,9 @@ class ChannelClaims:
         self._woken.add(channel_id)
         return True
 
-    def avoid(self, channel_id: UUID) -> None:
-        """Do not claim a channel for a while: it could not be served."""
-        self._avoid[channel_id] = self._clock.monotonic() + _AVOID
+    def avoid(self, channel_id: UUID, seconds: float = _AVOID) -> None:
+        """Do not claim a channel for a while: it could not be served, or another program wants it."""
+        self._avoid[channel_id] = self._clock.monotonic() + seconds
 
     async def find(self) -> list[UUID]:
         """Return channels with work and no owner."""

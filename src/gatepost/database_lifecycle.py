@@ -130,7 +130,7 @@ async def opened_migrated(dsn: str, settings: Settings, connections: int | None 
 @asynccontextmanager
 async def _embedded(settings: Settings, on_restart: Callable[[], None] = lambda: None) -> AsyncIterator[str]:
     check_not_moved(settings.data_folder)
-    server = EmbeddedPostgres(settings.data_folder, on_restart=on_restart)
+    server = EmbeddedPostgres(settings.data_folder, on_restart=on_restart, logical=bool(settings.cells))
     try:
         yield await server.start()
     finally:

@@ -44,6 +44,8 @@ _SWEEP_AGAIN = 2.0  # maximum seconds between failing sweeps
 _GATHER = 0.05  # seconds between a wake-up and the claim, so that channels that wake together are claimed together
 _RELEASE_WAIT = 1.0  # seconds between attempts to release a channel
 _STOP_WITHIN = 2.0  # seconds for the last statements of a process that stops, and for sends in flight
+_WANTED = 3.0  # seconds for which a channel that another program wants is not claimed; it asks every second
+_MOVE_WITHIN = 1.0  # seconds for webhooks in flight of a channel that moves to another database: it waits for them
 _DELIVER_WITHIN = 30.0  # seconds for webhooks in flight of a channel that is handed over
 
 MakeWorkers = Callable[[Sequence[OwnedChannel]], Awaitable[Mapping[UUID, Worker]]]
@@ -119,6 +121,15 @@ class Owner:
     def look(self) -> None:
         """Look for channels without an owner now."""
         self._wake.set()
+
+    def hand_over(self, channels: Sequence[UUID]) -> None:
+        """Release channels that another program wants, and claim them no more for some seconds."""
+        for channel_id in channels:
+            self._claims.avoid(channel_id, _WANTED)
+            owned = self._owned.get(channel_id)
+            if owned is not None and channel_id not in self._leaving:
+                self._leaving.add(channel_id)
+                self._end_in_background(self._hand_over(channel_id, owned, "move", _MOVE_WITHIN))
 
     async def stop(self, seconds: float) -> None:
         """End and release all channels within a time limit, independently of each other."""

@@ -113,7 +113,10 @@ async def running_cells(
     urls: Mapping[str, str], server: PostgresServer, away: Collection[str] = (), **overrides: Any
 ) -> AsyncIterator[Cells]:
     """Run a gateway with an account in each cell except those whose databases are away."""
-    network = msgspec.convert({"delays": {"sent": 0.01, "delivered": 0.02, "read": 0.03}}, SandboxSettings)
+    quick = {"sent": 0.01, "delivered": 0.02, "read": 0.03}
+    unlimited = {"throughput": None, "pair_interval": None}
+    repeated = {"retry": [0.15] * 200, "timeout": 3.0, "connections": 8}
+    network = msgspec.convert({"delays": quick, "limits": unlimited, "callbacks": repeated}, SandboxSettings)
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
         patch.setattr(cell_module, "_AGAIN", 0.05)
         async with AsyncExitStack() as stack:

@@ -1,7 +1,7 @@
 """Small clean-ups: what is past its time goes, and nothing that is still of use."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
@@ -78,6 +78,9 @@ class Heard(msgspec.Struct):
 
     def on_release(self) -> None:
         raise AssertionError
+
+    def on_release_request(self, channels: Sequence[UUID]) -> None:
+        raise AssertionError(channels)
 
     def on_presence(self, presence: Presence) -> None:
         raise AssertionError(presence)

@@ -62,6 +62,12 @@ class CellDirectory:
         self._known[credential] = time.monotonic() + _KNOWN_SECONDS, found[0]
         return found[0]
 
+    async def has_left(self, credential: Credential, cell: Cell) -> bool:
+        """Return whether a credential that a cell does not accept is in another cell now: its account was moved."""
+        if self.peek(credential) is cell:
+            self._known.pop(credential)
+        return await self.find(credential) not in (cell, None)
+
     async def find_all(self, credential: Credential) -> list[Cell]:
         """Return all cells that have a credential, in their order: an e-mail address may be in several."""
         return await self._ask(credential, first=False)
@@ -87,8 +93,9 @@ class CellDirectory:
         return sorted(found, key=self._cells.index)
 
     async def _has(self, cell: Cell, credential: Credential) -> bool | None:
-        """Return whether a cell has a credential; None if it does not answer."""
+        """Return whether a cell has a credential; None if it does not answer, or the account is moving."""
         try:
-            return bool(await self._lookups[cell.name, credential.kind].find(credential.value))
+            found = await self._lookups[cell.name, credential.kind].find(credential.value)
+            return None if found is False else bool(found)
         except (GatepostError, OSError, *DRIVER_ERRORS):
             return None

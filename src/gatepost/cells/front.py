@@ -5,7 +5,7 @@ POST /api/v1/session ─► the cells that have a user with this e-mail address,
 everything else      ─► the cell that has the key, the session, the one-time link or the channel
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import structlog
@@ -17,11 +17,19 @@ from gatepost.api.hot_routes import Handler, read_all
 from gatepost.api.json_body import HttpAnswer
 from gatepost.api.session_cookie import SessionCookie
 from gatepost.cells.cell import Cell
-from gatepost.cells.credential import SIGN_IN, Credential, read_credential, read_email
+from gatepost.cells.credential import SIGN_IN, Credential, Kind, read_credential, read_email
 from gatepost.cells.directory import CellDirectory
-from gatepost.model.errors import GatepostError
+from gatepost.model.errors import GatepostError, account_moving
 
 _bind = structlog.contextvars.bind_contextvars
+# The statuses by which a cell says that it does not have the credential.
+_REFUSALS: dict[Kind, Collection[int]] = {
+    "key": (401,),
+    "session": (401,),
+    "link": (404,),
+    "channel": (404,),
+    "email": (),
+}
 
 
 class CellFront:
@@ -47,7 +55,24 @@ class CellFront:
             await self._api.answer_error(error, scope, send)
             return
         _bind(cell=(cell or self._main).name)
-        await (cell.gatepost.api if cell else self._main.gatepost.web)(scope, receive, send)
+        if credential is None or cell is None:
+            await self._main.gatepost.web(scope, receive, send)
+            return
+        refused = _Refused(send, _REFUSALS[credential.kind])
+        await cell.gatepost.api(scope, receive, refused)
+        if refused.messages:
+            await self._refuse(credential, cell, scope, refused, send)
+
+    async def _refuse(self, credential: Credential, cell: Cell, scope: Scope, refused: "_Refused", send: Send) -> None:
+        """Send the refusal, unless the credential has moved to another cell: then the request can be repeated."""
+        try:
+            if await self._directory.has_left(credential, cell):
+                raise account_moving()
+        except GatepostError as error:
+            await self._api.answer_error(error, scope, send)
+            return
+        for message in refused.messages:
+            await send(message)
 
     def new_request_id(self) -> str:
         """Return the id of a new request."""
@@ -68,7 +93,14 @@ class CellFront:
             return answer
         own = cell or self._main
         _bind(cell=own.name)  # in every request: the next one of a connection may begin in the context of this one
-        return await own.gatepost.api.answer_hot(handler, request_id, scope, receive)
+        answer = await own.gatepost.api.answer_hot(handler, request_id, scope, receive)
+        if credential is not None and answer.status in _REFUSALS[credential.kind]:
+            try:
+                if await self._directory.has_left(credential, own):
+                    raise account_moving()
+            except GatepostError as error:
+                return error_answer(error, request_id, scope["path"])
+        return answer
 
     async def _cell_of(self, credential: Credential) -> Cell | None:
         return self._directory.peek(credential) or await self._directory.find(credential)
@@ -93,6 +125,21 @@ class CellFront:
         _bind(cell=cell.name)
         own: Any = {**scope, "headers": headers, "state": dict(scope.get("state", {}))}
         await cell.gatepost.api(own, _replay(body, receive), send)
+
+
+class _Refused:
+    """Passes an answer on, and keeps it back if it has one of these statuses."""
+
+    def __init__(self, send: Send, statuses: Collection[int]) -> None:
+        self._send = send
+        self._statuses = statuses
+        self.messages: list[Any] = []
+
+    async def __call__(self, message: Message) -> None:
+        if self.messages or message.get("status") in self._statuses:
+            self.messages.append(message)
+        else:
+            await self._send(message)
 
 
 class _Answer:

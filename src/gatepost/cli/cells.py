@@ -1,23 +1,34 @@
 """`gatepost cell`: the databases of a gateway that has several."""
 
 import asyncio
+from collections.abc import Mapping
 from typing import Annotated
 from urllib.parse import urlsplit
+from uuid import UUID
 
+import msgspec
 import typer
 
+from gatepost.admin.account_move import AccountMove, MovePlace
 from gatepost.admin.cells import add_cell, check_name
-from gatepost.api.contract.cells import AddedCell, Cell
+from gatepost.api.contract.cells import AccountMoved, AddedCell, Cell
 from gatepost.api.contract.operations import CheckResult
+from gatepost.cli.arguments import read_id
 from gatepost.cli.cell_databases import FAILURES, CellDatabases, describe
 from gatepost.cli.command import CommandSession, command, new_group
 from gatepost.cli.output import CommandResult
+from gatepost.cli.progress_bar import progress_bar
 from gatepost.database_lifecycle import opened_migrated
 from gatepost.model.cell_names import MAIN
-from gatepost.model.errors import Unavailable, invalid_field
+from gatepost.model.errors import Conflict, NotFound, Unavailable, invalid_field
 from gatepost.settings import Settings
+from gatepost.store.accounts import get_account
 from gatepost.store.cells import count_cell
+from gatepost.store.embedded import running_dsn
+from gatepost.store.media.objects import ObjectStorage, media_place
 from gatepost.store.migrate import check, migrate
+from gatepost.store.moves.outgoing import find_outgoing
+from gatepost.store.pool import Database
 
 group = new_group()
 _COLUMNS = ("name", "address", "up", "reason", "accounts", "channels", "oldest_work_seconds", "migration")
@@ -39,6 +50,63 @@ def add(settings: Settings, name: Name) -> CommandResult:
     added = asyncio.run(_add(settings, name))
     note = f"Next: restart every node of the gateway with these settings, then: gatepost account create --cell {name}"
     return CommandResult(added, note=note)
+
+
+@command(group, "move")
+async def move(
+    session: CommandSession,
+    account: Annotated[str, typer.Argument(help="The account's id.")],
+    *,
+    to: Annotated[str, typer.Option(help="The cell to move it to.")] = "",
+    undo: Annotated[bool, typer.Option("--undo", help="Undo a move that was interrupted.")] = False,
+) -> CommandResult:
+    """Move an account to another cell while it is in use. Run it again to go on after an interruption."""
+    databases = session.all_databases()
+    account_id = read_id("acc", account)
+    source, target = await _cells_of_move(databases, account_id, to, undo=undo)
+    if source == target:
+        raise Conflict(f"The account is in the cell {source}.")
+    with progress_bar() as progress:
+        moving = AccountMove(
+            account_id,
+            _place(session.settings, databases, source),
+            _place(session.settings, databases, target),
+            partition_days=session.settings.retention.partition_days,
+            shared_devices=bool(session.settings.qr.device_store),
+            progress=progress,
+        )
+        if undo:
+            await moving.undo()
+            return CommandResult(AccountMoved(account, source), note=f"The account stays in {source}.")
+        moved = await moving.run()
+    return CommandResult(AccountMoved(account, target, **msgspec.structs.asdict(moved)))
+
+
+async def _cells_of_move(
+    databases: Mapping[str, Database], account_id: UUID, to: str, *, undo: bool
+) -> tuple[str, str]:
+    """Return the cell that an account leaves, and the one that it moves to."""
+    for name, db in databases.items():
+        if (begun := await find_outgoing(db, account_id)) is not None:
+            if to not in ("", begun):
+                raise Conflict(
+                    f"The account is being moved to {begun}. Finish that move first, or undo it with --undo."
+                )
+            return name, begun
+    if undo:
+        raise NotFound("The account is not being moved.")
+    if to not in databases:
+        raise invalid_field("to", f"must be one of: {', '.join(databases)}")
+    for name, db in databases.items():
+        if await get_account(db, account_id) is not None:
+            return name, to
+    raise NotFound("There is no such account.")
+
+
+def _place(settings: Settings, databases: Mapping[str, Database], name: str) -> MovePlace:
+    dsn = settings.cells[name] if name != MAIN else settings.database.url or running_dsn(settings.data_folder) or ""
+    objects = ObjectStorage.open(*media_place(settings.media.url, settings.data_folder, name))
+    return MovePlace(name, dsn, databases[name], objects)
 
 
 async def check_cells(settings: Settings) -> list[CheckResult]:

@@ -167,6 +167,11 @@ def database_unavailable() -> Unavailable:
     return Unavailable(DATABASE_UNAVAILABLE, "database_unavailable", retry_after=2)
 
 
+def account_moving() -> Unavailable:
+    text = "The account is being moved to another database. Nothing was changed; try again in a second."
+    return Unavailable(text, "database_unavailable", retry_after=1)
+
+
 def stopping() -> Unavailable:
     words = "The gateway is stopping, and may or may not have done this. Repeat it with the same Idempotency-Key."
     return Unavailable(words, retry_after=1)

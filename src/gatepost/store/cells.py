@@ -51,38 +51,56 @@ async def has_accounts(db: Database) -> bool:
         return bool(await conn.fetchval("SELECT EXISTS (SELECT FROM accounts)"))
 
 
-# -- which of the credentials a cell has, by unique indexes ----------------------------------------------------------
+# -- which of the credentials a cell has, by unique indexes; False: the account is moving to another cell ------------
+
+
+def _live(account: str) -> str:
+    """Return SQL for whether an account is here, and not on its way to another cell at this moment."""
+    return f"""NOT EXISTS (SELECT FROM account_moves m WHERE m.account_id = {account} AND m.state = 'fenced') AS live"""
 
 
 async def known_keys(db: Database, hashes: Sequence[bytes]) -> dict[bytes, bool]:
     """Return those of the hashes that are of API keys, including revoked and expired ones."""
-    rows = await db.fetch("SELECT hash FROM api_keys WHERE hash = ANY ($1::bytea[])", list(hashes))
-    return {row["hash"]: True for row in rows}
+    rows = await db.fetch(
+        f"""SELECT k.hash, {_live("c.account_id")} FROM api_keys k JOIN channels c ON c.id = k.channel_id
+            WHERE k.hash = ANY ($1::bytea[])""",
+        list(hashes),
+    )
+    return {row["hash"]: row["live"] for row in rows}
 
 
 async def known_sessions(db: Database, hashes: Sequence[bytes]) -> dict[bytes, bool]:
     """Return those of the hashes that are of sessions."""
-    rows = await db.fetch("SELECT hash FROM sessions WHERE hash = ANY ($1::bytea[])", list(hashes))
-    return {row["hash"]: True for row in rows}
+    return await _known_of_users(db, "sessions", hashes)
 
 
 async def known_links(db: Database, hashes: Sequence[bytes]) -> dict[bytes, bool]:
     """Return those of the hashes that are of one-time links."""
-    rows = await db.fetch("SELECT hash FROM one_time_links WHERE hash = ANY ($1::bytea[])", list(hashes))
-    return {row["hash"]: True for row in rows}
+    return await _known_of_users(db, "one_time_links", hashes)
+
+
+async def _known_of_users(db: Database, table: str, hashes: Sequence[bytes]) -> dict[bytes, bool]:
+    rows = await db.fetch(
+        f"""SELECT k.hash, {_live("u.account_id")} FROM {table} k JOIN users u ON u.id = k.user_id
+            WHERE k.hash = ANY ($1::bytea[])""",
+        list(hashes),
+    )
+    return {row["hash"]: row["live"] for row in rows}
 
 
 async def known_channels(db: Database, channel_ids: Sequence[UUID]) -> dict[UUID, bool]:
     """Return those of the ids that are of channels."""
-    rows = await db.fetch("SELECT id FROM channels WHERE id = ANY ($1::uuid[])", list(channel_ids))
-    return {row["id"]: True for row in rows}
+    rows = await db.fetch(
+        f"SELECT c.id, {_live('c.account_id')} FROM channels c WHERE c.id = ANY ($1::uuid[])", list(channel_ids)
+    )
+    return {row["id"]: row["live"] for row in rows}
 
 
 async def known_emails(db: Database, emails: Sequence[str]) -> dict[str, bool]:
     """Return those of the e-mail addresses that are of users, in any case of letters."""
     rows = await db.fetch(
-        """SELECT given.email FROM unnest($1::text[]) AS given (email)
-           WHERE EXISTS (SELECT FROM users u WHERE lower(u.email) = lower(given.email))""",
+        f"""SELECT given.email, {_live("u.account_id")} FROM unnest($1::text[]) AS given (email)
+            CROSS JOIN LATERAL (SELECT account_id FROM users WHERE lower(email) = lower(given.email) LIMIT 1) u""",
         list(emails),
     )
-    return {row["email"]: True for row in rows}
+    return {row["email"]: row["live"] for row in rows}

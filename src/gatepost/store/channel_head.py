@@ -10,7 +10,7 @@ import asyncpg
 import msgspec
 
 from gatepost.model import ids
-from gatepost.model.errors import GatepostError, NotFound, Unavailable
+from gatepost.model.errors import GatepostError, NotFound, Unavailable, account_moving
 from gatepost.model.event import AnyEvent, ChannelRef, NewEvent, render
 from gatepost.store.pool import Connection, Database
 from gatepost.store.statement import statement
@@ -45,7 +45,7 @@ async def lock_head(conn: "Connection[Any]", channel_id: UUID, epoch: int | None
     if epoch is not None and (row is None or row["epoch"] != epoch):
         raise StaleOwner
     if row is None:
-        raise no_such_channel()
+        raise await no_head(conn, channel_id)
     return ChannelHead(channel_id, row["epoch"], row["seq"], row["last_event_id"], row["last_message_id"])
 
 
@@ -64,6 +64,16 @@ async def renew_reads(conn: "Connection[Any]", channel_id: UUID) -> None:
 
 def no_such_channel() -> NotFound:
     return NotFound("There is no such channel any more.")
+
+
+async def no_head(conn: "Connection[Any]", channel_id: UUID) -> GatepostError:
+    """Return why a channel has no head: it was deleted, or its account moves to another cell (`store/moves`)."""
+    moving = await conn.fetchval(
+        """SELECT EXISTS (SELECT FROM channels WHERE id = $1)
+               OR EXISTS (SELECT FROM account_moves WHERE $1 = ANY (channels))""",
+        channel_id,
+    )
+    return account_moving() if moving else no_such_channel()
 
 
 async def fence_epoch(conn: "Connection[Any]", channel_id: UUID, epoch: int) -> None:

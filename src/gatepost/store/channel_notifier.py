@@ -22,6 +22,7 @@ from gatepost.store.presence import Presence, read_presence
 
 _CHANNEL = "gatepost_channels"
 _RELEASES = "gatepost_releases"
+_REQUESTS = "gatepost_release_requests"
 _GATHER = 0.02
 _MAX = 200  # ids in one notification: its payload may have 8,000 bytes
 
@@ -34,6 +35,9 @@ class NotificationListener(Protocol):
 
     def on_release(self) -> None:
         """Called when channels with work were released: they need an owner."""
+
+    def on_release_request(self, channels: Sequence[UUID]) -> None:
+        """Called when another program wants these channels: their owners release them, and nobody claims them."""
 
     def on_presence(self, presence: Presence) -> None:
         """Called when a person looks at a conversation, types in it or leaves it."""
@@ -91,6 +95,7 @@ class ChannelNotifier:
                 conn.add_termination_listener(lambda _: lost.set())
                 await conn.add_listener(_CHANNEL, self._read_channels)
                 await conn.add_listener(_RELEASES, lambda *_: self._listener.on_release())
+                await conn.add_listener(_REQUESTS, self._read_requests)
                 await conn.add_listener(presence.NOTIFICATION, self._read_presence)
                 await conn.add_listener(account_changes.NOTIFICATION, self._read_account_change)
                 self._listener.on_account_change(None)
@@ -102,9 +107,11 @@ class ChannelNotifier:
         raise Unavailable("The connection that notifications come over was lost.", "database_unavailable")
 
     def _read_channels(self, _conn: Any, _pid: int, _channel: str, payload: Any) -> None:
-        for text in str(payload).split(","):
-            with contextlib.suppress(ValueError):
-                self._listener.on_channel(UUID(hex=text))
+        for channel_id in _read_ids(payload):
+            self._listener.on_channel(channel_id)
+
+    def _read_requests(self, _conn: Any, _pid: int, _channel: str, payload: Any) -> None:
+        self._listener.on_release_request(_read_ids(payload))
 
     def _read_presence(self, _conn: Any, _pid: int, _channel: str, payload: Any) -> None:
         found = read_presence(str(payload))
@@ -117,9 +124,28 @@ class ChannelNotifier:
             self._listener.on_account_change(change)
 
 
+def _read_ids(payload: Any) -> list[UUID]:
+    found = []
+    for text in str(payload).split(","):
+        with contextlib.suppress(ValueError):
+            found.append(UUID(hex=text))
+    return found
+
+
 async def notify_now(db: Database, channels: Sequence[UUID]) -> None:
     """Notify all nodes at once, from a program that is not a node."""
-    await db.execute("SELECT pg_notify($1, $2)", _CHANNEL, ",".join(channel.hex for channel in channels))
+    await _notify_ids(db, _CHANNEL, channels)
+
+
+async def request_release(db: Database, channels: Sequence[UUID]) -> None:
+    """Ask the owners of these channels to release them, and all nodes not to claim them for some seconds."""
+    await _notify_ids(db, _REQUESTS, channels)
+
+
+async def _notify_ids(db: Database, name: str, channels: Sequence[UUID]) -> None:
+    for start in range(0, len(channels), _MAX):
+        some = channels[start : start + _MAX]
+        await db.execute("SELECT pg_notify($1, $2)", name, ",".join(channel.hex for channel in some))
 
 
 async def notify_release(db: Database) -> None:

@@ -16,7 +16,7 @@ from gatepost.model.event.acknowledgements import AckConnection
 from gatepost.model.number_status import TOKEN_REJECTED
 from gatepost.model.session import ChannelAccess
 from gatepost.store.account_log import insert_entry
-from gatepost.store.channel_head import ChannelTransaction, channel_transaction
+from gatepost.store.channel_head import ChannelTransaction, channel_transaction, no_head
 from gatepost.store.devices import record_device
 from gatepost.store.idempotency import NEVER, IdempotentRequest
 from gatepost.store.pool import Connection, Database
@@ -260,7 +260,10 @@ def _channel(row: Any) -> ChannelConfig:
 
 async def get_pace(db: Database, channel_id: UUID) -> str:
     """Return what the owner last saved about the channel's pace, as JSON."""
-    value: str = await db.fetchval("SELECT pace FROM channel_heads WHERE channel_id = $1", channel_id)
+    async with db.connection() as conn:
+        value: str | None = await conn.fetchval("SELECT pace FROM channel_heads WHERE channel_id = $1", channel_id)
+        if value is None:
+            raise await no_head(conn, channel_id)
     return value
 
 

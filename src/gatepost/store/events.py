@@ -6,7 +6,7 @@ from uuid import UUID
 
 import msgspec
 
-from gatepost.model import ids
+from gatepost.store.channel_head import no_head
 from gatepost.store.pool import Database
 
 LAST_ID = UUID(int=(1 << 128) - 1)
@@ -135,5 +135,10 @@ async def read_ranges(
 
 async def newest_event(db: Database, channel_id: UUID) -> UUID:
     """Return the id of a channel's last event."""
-    found: UUID | None = await db.fetchval("SELECT last_event_id FROM channel_heads WHERE channel_id = $1", channel_id)
-    return found or ids.ZERO
+    async with db.connection() as conn:
+        found: UUID | None = await conn.fetchval(
+            "SELECT last_event_id FROM channel_heads WHERE channel_id = $1", channel_id
+        )
+        if found is None:
+            raise await no_head(conn, channel_id)
+    return found

@@ -6,6 +6,7 @@ deliveries          by event id    ├ kept `events_days`
 delivery_attempts   by event id    ┘
 """
 
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -63,6 +64,30 @@ async def make_partition(conn: Any, table: str, name: str) -> None:
         f"CREATE TABLE IF NOT EXISTS {name} PARTITION OF {table} "
         f"FOR VALUES FROM ('{ids.floor_id(start)}') TO ('{ids.floor_id(end)}') {storage}"
     )
+
+
+async def read_spans(conn: Any) -> dict[str, tuple[datetime, datetime]]:
+    """Return from when to when the partitions of each table reach."""
+    found = {}
+    for table in TABLES:
+        if spans := [_span(name) for name in await _names(conn, table)]:
+            found[table] = (min(start for start, _ in spans), max(end for _, end in spans))
+    return found
+
+
+async def cover_spans(conn: Any, spans: Mapping[str, tuple[datetime, datetime]], days: int) -> None:
+    """Create the partitions that are missing before the first one and after the last one."""
+    async with conn.transaction():
+        await conn.execute("SELECT pg_advisory_xact_lock($1)", _LOCK)
+        own = await read_spans(conn)
+        for table, (start, end) in spans.items():
+            first, last = own.get(table, (end, end))
+            for gap, until in ((start, min(first, end)), (max(last, start), end)):
+                at = gap
+                while at < until:
+                    next_ = min(at + timedelta(days=days), until)
+                    await _make(conn, table, at, next_)
+                    at = next_
 
 
 async def drop_old_partitions(db: Database, now: datetime, messages_days: int, events_days: int) -> list[str]:

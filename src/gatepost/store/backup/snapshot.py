@@ -61,14 +61,14 @@ async def open_snapshot(dsn: str) -> AsyncIterator[DatabaseSnapshot]:
     """Open a snapshot of a database."""
     conn = await connect_for_copy(dsn)
     try:
-        transaction = await _begin(conn)
+        transaction = await begin_reading(conn)
         yield DatabaseSnapshot(conn, await _read_content(conn))
         await transaction.rollback()
     finally:
         conn.terminate()
 
 
-async def _begin(conn: Any) -> Any:
+async def begin_reading(conn: Any) -> Any:
     """Begin a transaction with a lock that was free at its first moment: waiting for it would outdate the snapshot."""
     while True:
         transaction = conn.transaction(isolation="repeatable_read", readonly=True)

@@ -1,7 +1,7 @@
 """The roles of the embedded database. The gateway's is not a superuser; that of linked devices has only their schema.
 
 gatepost           superuser; creates the roles and transfers ownership, at each start of the server
-gatepost_gateway   owns the database and the schema public; a member of gatepost_qr
+gatepost_gateway   owns the database and the schema public; a member of gatepost_qr; may replicate if there are cells
 gatepost_qr        owns the schema qr_devices
 """
 
@@ -54,6 +54,11 @@ async def _make_roles(conn: "Connection[Record]") -> None:
     for role in ROLES:
         if role not in found:
             await conn.execute(f"CREATE ROLE {role} LOGIN")
+    if await conn.fetchval(
+        "SELECT current_setting('wal_level') = 'logical' AND NOT rolreplication FROM pg_roles WHERE rolname = $1",
+        GATEWAY_ROLE,
+    ):
+        await conn.execute(f"ALTER ROLE {GATEWAY_ROLE} REPLICATION")
     if not await conn.fetchval("SELECT pg_has_role($1, $2, 'USAGE')", GATEWAY_ROLE, DEVICE_ROLE):
         await conn.execute(f"GRANT {DEVICE_ROLE} TO {GATEWAY_ROLE}")
 

@@ -70,8 +70,11 @@ class EmbeddedPostgres:
         root_home: Path = ROOT_HOME,
         patience: float = 60.0,
         on_restart: Callable[[], None] = lambda: None,
+        *,
+        logical: bool = False,
     ) -> None:
         self._data = data
+        self._logical = logical  # whether its changes can be replicated to another cell (`store/moves`)
         self._root_home = root_home
         self._patience = patience
         self._place: ClusterPlace | None = None
@@ -152,7 +155,7 @@ class EmbeddedPostgres:
         with tempfile.TemporaryFile() as said:
             sockets = self._sockets = await asyncio.to_thread(prepare, place)
             # Not in a thread: a cancellation must not happen between the start of the child and this assignment.
-            child = self._child = spawn(place, said)
+            child = self._child = spawn(place, said, logical=self._logical)
             dsn = await answering(place.cluster, place.account, psutil.Process(child.pid), sockets, self._patience)
             if dsn is not None:
                 return dsn
@@ -175,11 +178,12 @@ def prepare(place: ClusterPlace) -> Path:
     return sockets
 
 
-def spawn(place: ClusterPlace, said: IO[bytes]) -> subprocess.Popen[bytes]:
+def spawn(place: ClusterPlace, said: IO[bytes], *, logical: bool = False) -> subprocess.Popen[bytes]:
     """Start a server; its output until it opens its log goes to a file."""
     # In its own session: Ctrl-C in the terminal reaches only the gateway, which stops the server after it has drained.
+    options = ("-c", "wal_level=logical") if logical else ()
     return subprocess.Popen(  # noqa: S603
-        [str(place.programs / "postgres"), "-D", str(place.cluster)],
+        [str(place.programs / "postgres"), "-D", str(place.cluster), *options],
         stdin=subprocess.DEVNULL,
         stdout=said,
         stderr=said,

@@ -20,7 +20,7 @@ from gatepost.model.message import CheckedMessage
 from gatepost.model.quota import NO_LIMIT
 from gatepost.model.template import check_use
 from gatepost.model.window import check_window
-from gatepost.store.channel_head import EventBuffer, no_such_channel
+from gatepost.store.channel_head import EventBuffer, no_head
 from gatepost.store.contacts.rows import KnownContact, add_missing
 from gatepost.store.conversations.changes import emit_created
 from gatepost.store.idempotency import IdempotencyKey, find_answers, store_answers
@@ -108,7 +108,7 @@ async def accept_messages(
             async with db.transaction(wakes=channel_id) as conn:
                 groups = await _open(conn, {channel_id: submissions}, wait=True)
                 if not groups:
-                    raise no_such_channel()
+                    raise await no_head(conn, channel_id)
                 groups[0].batch_id = batch_id
                 await _check(conn, groups[0], now)
                 if part is not None:

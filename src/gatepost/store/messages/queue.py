@@ -7,7 +7,7 @@ from uuid import UUID
 import msgspec
 
 from gatepost.model.message import State
-from gatepost.store.channel_head import Lease, lock_head, no_such_channel
+from gatepost.store.channel_head import Lease, lock_head, no_head
 from gatepost.store.messages.history import StoredMessage
 from gatepost.store.messages.send import ITS_CONVERSATION, QUEUE_COLUMNS, QueuedMessage, queued_messages
 from gatepost.store.pool import Database, keys_and_range
@@ -141,8 +141,8 @@ async def read_wait_facts(db: Database, channel_id: UUID, message: StoredMessage
             channel_id,
             message.contact_id,
         )
-        if head is None:  # the channel is being deleted
-            raise no_such_channel()
+        if head is None:  # the channel is being deleted or moved
+            raise await no_head(conn, channel_id)
         line = await conn.fetch(
             """SELECT id, bulk, state, send_at, next_at FROM messages
                WHERE contact_id = $2 AND channel_id = $1 AND id > $3 AND NOT incoming AND state IN (0, 1)
