@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
 
@@ -138,3 +139,73 @@ def test_a_database_with_accounts_is_not_added(urls: dict[str, str], database_ur
     config = str(write_settings(tmp_path, {"main": urls["main"], "south": database_url}))
     refused = invoke("cell", "add", "south", "--config", config, "--json").error()
     assert "has accounts and no name" in refused["message"]
+
+
+def test_an_account_is_moved(run: Run, urls: dict[str, str]) -> None:
+    account = run("account", "create", "Shop", "--cell", "west", "--json").json()["id"]
+    channel = run("channel", "create", account, "--kind", "qr", "--phone", "15550001111", "--json").json()["id"]
+    run("user", "create", account, "ana@example.com", "--json").json()
+    for number in range(3):
+        run("send", channel, "5511999998888", f"Hello {number}", "--json").json()
+    run_apart(link_device(urls["west"]))
+    moved = run("cell", "move", account, "--to", "east", "--json").json()
+    assert (moved["account"], moved["cell"]) == (account, "east")
+    assert moved["rows"] >= 3
+    assert run("account", "show", account, "--json").json()["cell"] == "east"
+    assert [run_apart(count(urls[cell], "messages")) for cell in ("west", "east")] == [0, 3]
+    assert [run_apart(count(urls[cell], "users")) for cell in ("west", "east")] == [0, 1]
+    assert run_apart(count(urls["east"], "qr_devices.baileys_keys")) == 1
+    assert run_apart(count(urls["west"], "forgotten_devices")) == 1  # housekeeping deletes its rows
+    sent = run("send", channel, "5511999998888", "Hello from east", "--json").json()
+    assert sent["status"] == "PENDING"
+    assert "is in the cell east" in run("cell", "move", account, "--to", "east", "--json").error()["message"]
+    assert run("cell", "move", account, "--to", "main", "--json").json()["cell"] == "main"
+    assert run_apart(count(urls["main"], "messages")) == 4
+
+
+def test_a_move_that_cannot_begin_changes_nothing(run: Run, urls: dict[str, str]) -> None:
+    account = run("account", "create", "Shop", "--cell", "west", "--json").json()["id"]
+    run("user", "create", account, "ana@example.com", "--json").json()
+    other = run("account", "create", "Other", "--cell", "east", "--json").json()["id"]
+    run("user", "create", other, "Ana@example.com", "--json").json()
+
+    def refused(*arguments: str) -> str:
+        return str(run("cell", "move", *arguments, "--json").error()["message"])
+
+    assert refused(account, "--to", "north") == "to: must be one of: main, west, east"
+    assert refused(account) == "to: must be one of: main, west, east"
+    assert "another user Ana@example.com" in refused(account, "--to", "east")
+    assert "no such account" in refused("acc_" + "0" * 31 + "1", "--to", "east")
+    assert "not being moved" in refused(account, "--undo")
+    assert run("account", "show", account, "--json").json()["cell"] == "west"
+    assert run_apart(count(urls["west"], "account_moves")) == 0
+    begun = f"'{UUID(account[4:])}', 'out', 'main', 'copying'"
+    run_apart(execute(urls["west"], f"INSERT INTO account_moves (account_id, direction, cell, state) VALUES ({begun})"))
+    found = {one["check"]: one for one in json.loads(run("doctor", "--json").out)}
+    assert f"gatepost cell move {account} --to main" in found["cell west"]["fix"]
+    assert "being moved to main" in refused(account, "--to", "east")
+    assert run("cell", "move", account, "--undo", "--json").json()["cell"] == "west"
+    assert run_apart(count(urls["west"], "account_moves")) == 0
+
+
+async def link_device(url: str) -> None:
+    """Let the only channel of a database have a linked device, as an engine leaves it."""
+    await execute(url, "CREATE SCHEMA IF NOT EXISTS qr_devices")
+    await execute(
+        url,
+        """CREATE TABLE qr_devices.baileys_keys (
+               device text, kind text, id text, value bytea NOT NULL, PRIMARY KEY (device, kind, id))""",
+    )
+    for device in ("mine", "of another"):
+        await execute(url, f"INSERT INTO qr_devices.baileys_keys VALUES ('{device}', 'session', '1', '\\x00ff')")
+    await execute(
+        url,
+        "INSERT INTO channel_links (channel_id, device) SELECT id, 'mine' FROM channels ON CONFLICT "
+        "(channel_id) DO UPDATE SET device = excluded.device",
+    )
+
+
+async def execute(url: str, sql: str) -> None:
+    db = await Database.connect(url, connections=1)
+    await db.execute(sql)
+    await db.close()

@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -10,10 +10,19 @@ import msgspec
 import pytest
 
 from gatepost.admin import account_move, endpoints
-from gatepost.admin.account_move import AccountMove, MovedAccount, MovePlace
-from gatepost.model.errors import Conflict, NotFound
+from gatepost.admin.account_move import AccountMove, MovePlace
+from gatepost.model.errors import Conflict
 from gatepost.store.media.objects import ObjectStorage, media_place
-from gatepost.store.moves import tables
+from gatepost.store.moves import incoming, outgoing, tables
+from gatepost.store.moves.change_stream import (
+    UNCHANGED,
+    Change,
+    Relation,
+    RowState,
+    Snapshot,
+    Transaction,
+    gather,
+)
 from gatepost.store.pool import Database
 from tests.cells.conftest import Cells, channel_id
 from tests.conftest import Receiver
@@ -21,6 +30,7 @@ from tests.faults.ledger import RunRecords, compare
 from tests.gateway.people import new_person
 from tests.patience import patience
 from tests.running_gateway import Gateway
+from tests.thorough import rotated
 
 PEOPLE = ("5511999990001", "5511999990002", "5511999990003")
 OWN = "SELECT count(*) FROM {table} WHERE {column} = $1"
@@ -45,7 +55,7 @@ def moved(cells: Cells, source: str, target: str) -> Gateway:
     """Give the account of a cell as it is seen after its move."""
     one = cells.of[source]
     there = cells.of[target]
-    gateway = Gateway(one.url, one.sandbox_url, there.db, one.vault, one.settings, one._client, one.clock)  # noqa: SLF001
+    gateway = Gateway(one.url, one.sandbox_url, there.db, one.vault, one.settings, one._client, one.clock)
     gateway.account_id, gateway.channel, gateway.key = one.account_id, one.channel, one.key
     return gateway
 
@@ -155,9 +165,10 @@ async def rows_of(db: Database, account_id: UUID, channel: UUID) -> dict[str, in
 
 
 async def slots(cells: Cells) -> int:
-    return await cells.of["main"].db.fetchval(
-        "SELECT count(*) FROM pg_replication_slots WHERE slot_name LIKE 'gatepost%'"
-    )  # type: ignore[no-any-return]
+    """Count the replication slots that are left."""
+    sql = "SELECT count(*) FROM pg_replication_slots WHERE slot_name LIKE 'gatepost_move_%'"
+    count: int = await cells.of["main"].db.fetchval(sql)
+    return count
 
 
 async def test_an_account_moves_while_clients_send(cells: Cells, receiver: Receiver) -> None:
@@ -181,3 +192,169 @@ async def test_an_account_moves_while_clients_send(cells: Cells, receiver: Recei
     shown = (await person.call("GET", "/api/v1/account")).json()["data"]  # the session goes on
     assert shown["id"].endswith(west.account_id.hex)
     assert (await person.sign_in()).status == 201
+
+
+class Point(msgspec.Struct, frozen=True):
+    """A place in which the process ends: before or after a call of a function, the nth one."""
+
+    module: Any
+    name: str
+    after: bool
+    nth: int = 1
+
+    def __str__(self) -> str:
+        return f"{'after' if self.after else 'before'} {self.name} {self.nth}"
+
+
+POINTS = [
+    Point(outgoing, "begin", after=True),
+    Point(outgoing, "begin_stream", after=False),
+    Point(outgoing, "begin_stream", after=True),
+    Point(account_move, "pipe_rows", after=True, nth=5),
+    Point(incoming, "note_copied", after=False),
+    Point(incoming, "note_copied", after=True),
+    Point(outgoing, "set_state", after=True),
+    Point(incoming, "apply_changes", after=True),
+    Point(account_move, "claim_channels", after=True),
+    Point(outgoing, "fence", after=False),
+    Point(outgoing, "fence", after=True),
+    Point(incoming, "write_heads", after=True),
+    Point(outgoing, "remove_account", after=False),
+    Point(outgoing, "remove_account", after=True),
+    Point(account_move, "notify_now", after=False),
+    Point(outgoing, "end_stream", after=False, nth=2),
+    Point(outgoing, "end_stream", after=True, nth=2),
+    Point(account_move, "delete_rows", after=True, nth=2),
+    Point(outgoing, "forget_move", after=True),
+]
+ARRIVED = [str(point) for point in POINTS[POINTS.index(Point(outgoing, "remove_account", after=False)) :]]
+
+
+@contextlib.contextmanager
+def killed_at(point: Point) -> Iterator[None]:
+    """End the process that moves an account at a point."""
+    real: Callable[..., Any] = getattr(point.module, point.name)
+    calls = 0
+
+    async def call(*arguments: Any, **options: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        if calls == point.nth and not point.after:
+            raise Killed
+        result = await real(*arguments, **options)
+        if calls == point.nth:
+            raise Killed
+        return result
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(point.module, point.name, call)
+        yield
+
+
+async def _until_killed(point: Point, move: AccountMove) -> bool:
+    """Move an account until the process ends. Return whether it did."""
+    with killed_at(point):
+        try:
+            await move.run()
+        except Killed:
+            return True
+    return False
+
+
+async def run_again(run: Callable[[], Awaitable[Any]]) -> Any:
+    """Run a command once the database has noticed the end of the last one."""
+    async with patience(lambda: "another command moves the account"):
+        while True:
+            try:
+                return await run()
+            except Conflict as error:
+                if "Another command" not in error.message:
+                    raise
+            await asyncio.sleep(0.02)
+
+
+async def where(cells: Cells, names: Sequence[str], account_id: UUID, channel: UUID) -> list[str]:
+    """Return the cells in which an account can be written to."""
+    found = [await rows_of(cells.of[name].db, account_id, channel) for name in names]
+    return [name for name, rows in zip(names, found, strict=True) if "accounts" in rows and "heads" in rows]
+
+
+async def test_a_move_that_ends_at_any_point_goes_on_or_is_undone(
+    cells: Cells, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(account_move, "_STRAGGLERS", 0.1)
+    west = cells.of["west"]
+    channel = channel_id(west)
+    await endpoints.create_endpoint(west.db, west.vault, channel, receiver.url, now=west.clock.now())
+    clients = Clients(west)
+    source, target = "west", "east"
+    for point in rotated(POINTS, 5):
+        for ending in ("undo", "run"):
+            if ending == "undo" and str(point) in ARRIVED:
+                continue
+            await clients.until(len(clients.accepted) + 3)
+            ended = await _until_killed(point, mover(cells, source, target, west.account_id))
+            assert ended, f"not reached: {point}"
+            live = await where(cells, (source, target), west.account_id, channel)
+            assert len(live) <= 1, (str(point), live)
+            await run_again(getattr(mover(cells, source, target, west.account_id), ending))
+            if ending == "run":
+                source, target = target, source
+            assert await where(cells, ("west", "east"), west.account_id, channel) == [source], (str(point), ending)
+            assert await rows_of(cells.of[target].db, west.account_id, channel) == {}, (str(point), ending)
+            assert await slots(cells) == 0
+    await clients.until(len(clients.accepted) + 3)
+    await clients.stop()
+    await until_clean(moved(cells, "west", source), receiver, clients.accepted)
+
+
+def test_the_stream_of_changes() -> None:
+    snapshot = Snapshot.parse("100:105:101,103")
+    assert [xid for xid in range(99, 107) if snapshot.has(xid)] == [99, 100, 102, 104]
+    late = Snapshot.parse(f"{(1 << 32) - 2}:{(1 << 32) + 2}:")
+    assert late.has((1 << 32) - 5)
+    assert late.has(1)
+    assert not late.has(2)
+    early = Snapshot.parse(f"{1 << 32}:{1 << 32}:")
+    assert early.has((1 << 32) - 1)
+    relation = Relation("notes", ("id", "body", "note"), (0,))
+    first = Change(relation, None, (b"1", b"large", b"a"))
+    kept = Change(relation, None, (b"1", UNCHANGED, b"b"))
+    renamed = Change(relation, (b"1", None, None), (b"2", UNCHANGED, b"c"))
+    gone = Change(relation, (b"2", None, None), None)
+
+    def after(*changes: Change) -> dict[Any, Any]:
+        return gather([Transaction(1, 1, changes)])["notes"].rows
+
+    assert after(first, kept, renamed) == {(b"1",): None, (b"2",): RowState((b"2", b"large", b"c"), (b"1",))}
+    assert after(kept, renamed) == {(b"1",): None, (b"2",): RowState((b"2", UNCHANGED, b"c"), (b"1",))}
+    assert after(first, renamed, gone) == {(b"1",): None, (b"2",): None}
+
+
+async def test_every_table_is_in_one_list(database_url: str) -> None:
+    """A new table must be in one of them, and what is streamed must have the form that this needs."""
+    db = await Database.connect(database_url, connections=1)
+    async with db.connection() as conn:
+        found = {
+            row["name"]: row
+            for row in await conn.fetch(
+                """SELECT c.relname AS name, EXISTS (
+                              SELECT FROM pg_constraint o WHERE o.contype = 'f' AND c.oid IN (o.conrelid, o.confrelid)
+                          ) AS refers,
+                          ARRAY(SELECT a.attname::text FROM pg_index i JOIN pg_attribute a
+                                ON a.attrelid = c.oid AND a.attnum = ANY (i.indkey)
+                                WHERE i.indrelid = c.oid AND i.indisprimary) AS key,
+                          EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attgenerated <> '')
+                              AS generated
+                   FROM pg_class c WHERE c.relnamespace = 'public'::regnamespace
+                     AND c.relkind IN ('r', 'p') AND NOT c.relispartition"""
+            )
+        }
+    await db.close()
+    lists = [*tables.STREAMED, *tables.DECISIVE, *tables.DERIVED, *tables.OWN, "channel_heads"]
+    assert sorted(lists) == sorted(found)
+    for table, column in tables.STREAMED.items():
+        assert column in found[table]["key"], table
+        assert not found[table]["refers"], table
+    assert not [table for table, row in found.items() if row["generated"]]
+    assert set(tables.LOCKED) <= set(tables.DECISIVE)

@@ -1,7 +1,7 @@
 """`gatepost cell`: the databases of a gateway that has several."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated
 from urllib.parse import urlsplit
 from uuid import UUID
@@ -19,6 +19,7 @@ from gatepost.cli.command import CommandSession, command, new_group
 from gatepost.cli.output import CommandResult
 from gatepost.cli.progress_bar import progress_bar
 from gatepost.database_lifecycle import opened_migrated
+from gatepost.model import ids
 from gatepost.model.cell_names import MAIN
 from gatepost.model.errors import Conflict, NotFound, Unavailable, invalid_field
 from gatepost.settings import Settings
@@ -27,7 +28,7 @@ from gatepost.store.cells import count_cell
 from gatepost.store.embedded import running_dsn
 from gatepost.store.media.objects import ObjectStorage, media_place
 from gatepost.store.migrate import check, migrate
-from gatepost.store.moves.outgoing import find_outgoing
+from gatepost.store.moves.outgoing import UnfinishedMove, find_outgoing, unfinished_moves
 from gatepost.store.pool import Database
 
 group = new_group()
@@ -121,12 +122,26 @@ async def _check(settings: Settings, name: str) -> CheckResult:
             await check_name(db, name)
             async with db.connection() as conn:
                 state = await check(conn)  # type: ignore[arg-type]
+            moves = [] if state.pending else await unfinished_moves(db)
     except FAILURES as error:
         fix = "Start its PostgreSQL, or correct its address in the section [cells]."
         return CheckResult(what, "problem", f"It cannot be used: {describe(error)}", fix)
     if state.pending:
         return CheckResult(what, "problem", f"{len(state.pending)} migrations are pending.", "gatepost migrate")
+    if moves:
+        return moving_check(what, moves)
     return CheckResult(what, "ok", f"{address_of(settings, name)}, migration {state.version}.")
+
+
+def moving_check(what: str, moves: Sequence[UnfinishedMove]) -> CheckResult:
+    """Return what `gatepost doctor` says about moves to other cells that are not finished."""
+    first, account = moves[0], ids.format_id("acc", moves[0].account_id)
+    paused = " Its requests get 503." if first.state == "fenced" else ""
+    text = f"{account} has been moving to {first.cell} since {first.started_at:%Y-%m-%d %H:%M}.{paused}"
+    more = f" {len(moves) - 1} more accounts are moving." if len(moves) > 1 else ""
+    return CheckResult(
+        what, "warning", text + more, f"If no command runs: gatepost cell move {account} --to {first.cell}"
+    )
 
 
 async def _read(settings: Settings, databases: CellDatabases, name: str) -> Cell:

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from gatepost.admin.unlock import open_vault
 from gatepost.admin.vault import VaultError
 from gatepost.api.contract.operations import CheckResult
-from gatepost.cli.cells import check_cells
+from gatepost.cli.cells import check_cells, moving_check
 from gatepost.cli.channels import gateway_url
 from gatepost.cli.command import command, new_group
 from gatepost.cli.doctor_upkeep import check_backup, check_keys, check_media, check_partitions
@@ -23,6 +23,7 @@ from gatepost.cli.output import CommandResult
 from gatepost.clock import SystemClock
 from gatepost.model import ids, times
 from gatepost.model.account import API_ACCESS
+from gatepost.model.cell_names import MAIN
 from gatepost.model.errors import GatepostError
 from gatepost.networks.kinds import NETWORK_KINDS
 from gatepost.settings import Settings
@@ -31,6 +32,7 @@ from gatepost.store.channels import list_channels
 from gatepost.store.checks import clock_offset, list_failing, list_unowned, read_key_proof
 from gatepost.store.embedded import EmbeddedPostgresError, find_cluster, running_dsn
 from gatepost.store.migrate import MigrationError, check
+from gatepost.store.moves.outgoing import unfinished_moves
 from gatepost.store.pool import DRIVER_ERRORS, Database
 from gatepost.store.pooling import TransactionPooling, check_sessions
 
@@ -128,6 +130,8 @@ async def _inside(settings: Settings, db: Database) -> AsyncIterator[CheckResult
         yield CheckResult("database", "problem", f"{len(state.pending)} migrations are pending.", "gatepost migrate")
         return
     yield CheckResult("database", "ok", f"PostgreSQL {server}, migration {state.version}.")
+    if settings.cells and (moves := await unfinished_moves(db)):
+        yield moving_check(f"cell {MAIN}", moves)
     offset = await clock_offset(db)
     if abs(offset) > _SKEW:
         found = f"This machine's clock differs by {abs(offset):.1f} s from the database's."

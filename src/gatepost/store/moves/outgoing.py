@@ -8,6 +8,7 @@ moved      it is in the other cell. What is left here is deleted
 """
 
 from collections.abc import Awaitable, Callable, Sequence
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -65,6 +66,24 @@ async def find_outgoing(db: Database, account_id: UUID) -> str | None:
     return await db.fetchval(  # type: ignore[no-any-return]
         "SELECT cell FROM account_moves WHERE account_id = $1 AND direction = 'out'", account_id
     )
+
+
+class UnfinishedMove(msgspec.Struct, frozen=True):
+    """An account that leaves this database."""
+
+    account_id: UUID
+    cell: str
+    state: str
+    started_at: datetime
+
+
+async def unfinished_moves(db: Database) -> list[UnfinishedMove]:
+    """Return the accounts that leave this database, those first that have been moving longest."""
+    rows = await db.fetch(
+        """SELECT account_id, cell, state, started_at FROM account_moves WHERE direction = 'out'
+           ORDER BY started_at"""
+    )
+    return [UnfinishedMove(**row) for row in rows]
 
 
 async def check_source(conn: RawConnection) -> None:
