@@ -2,8 +2,8 @@
 
 cli
 app          (app, cells, channel_worker, housekeeping, network_factory, database_lifecycle, owner, owned_channel,
-              channel_claims, channel_starts, lease_listener, clock_sync, logs, privileges, process_limits, processes,
-              readiness, running_address, serving, settings, start_errors, http_*)
+              channel_claims, channel_starts, lease_listener, stalled_sessions, clock_sync, logs, privileges,
+              process_limits, processes, readiness, running_address, serving, settings, start_errors, http_*)
 api │ mcp │ console
 access
 outbound │ inbound │ webhooks │ services │ admin
@@ -52,6 +52,7 @@ APP = {
     "channel_claims",
     "channel_starts",
     "lease_listener",
+    "stalled_sessions",
     "channel_worker",
     "clock_sync",
     "logs",

@@ -15,6 +15,7 @@ ELSEWHERE = ("sandbox", "client", "cli")
 
 TASKS = {  # started by hand, and why that is enough
     "background.Loop.__init__": "the mechanism itself",
+    "background.attempt_within": "the last statement of a process",
     "access.grouped_lookup.GroupedLookup.find": "one look-up; each waiter gets its error",
     "access.timed_cache.TimedCache.get": "one look-up; each waiter gets its error",
     "admin.row_pipe.pipe_rows": "one table; whoever waits for it gets its error",
@@ -36,7 +37,6 @@ TASKS = {  # started by hand, and why that is enough
     "outbound.channel_sender.ChannelSender._spawn": "one message",
     "outbound.channel_sender.ChannelSender._save": "one statement; after an error it is tried again",
     "owned_channel.OwnedChannel.end": "the end of a deliverer; an error is logged",
-    "owner.Owner._in_time": "the last statement of a process",
     "owner.Owner._in_begin": "the start of one channel; an error is logged",
     "owner.Owner._end_in_background": "the end of one channel",
     "processes.process_slot.ProcessSlot._run": "until the process ends",

@@ -89,6 +89,13 @@ async def attempt(name: str, step: Step, **context: str) -> bool:
     return False
 
 
+async def attempt_within(seconds: float, name: str, step: Callable[[], Awaitable[object]]) -> None:
+    """Do the same for one of the last steps of a process, but not for longer than this."""
+    last = asyncio.create_task(attempt(name, step))
+    await asyncio.wait([last], timeout=seconds)
+    last.cancel()
+
+
 async def retry_until_available(
     step: Callable[[], Awaitable[T]],
     going: Callable[[], bool],

@@ -16,7 +16,7 @@ from uuid import UUID, uuid4
 
 import structlog
 
-from gatepost.background import Loop, Supervisor, attempt, log_failure, retry_until_available
+from gatepost.background import Loop, Supervisor, attempt, attempt_within, log_failure, retry_until_available
 from gatepost.channel_claims import AT_ONCE, ChannelClaims
 from gatepost.channel_starts import ChannelStarts
 from gatepost.clock import Clock
@@ -25,10 +25,10 @@ from gatepost.model.errors import Unavailable, database_unavailable
 from gatepost.model.lease_share import excess_of
 from gatepost.owned_channel import OwnedChannel, Worker
 from gatepost.settings import LeaseSettings
+from gatepost.stalled_sessions import STALLED, look_for_stalls
 from gatepost.store.channel_head import (
     Lease,
     LogEnd,
-    end_stalled_sessions,
     read_log_ends,
     release_all,
     release_channel,
@@ -38,14 +38,13 @@ from gatepost.store.owners import remove_owner, report_owner
 from gatepost.store.pool import Database
 
 log = structlog.get_logger("gatepost.owner")
-_STALLED = 5.0  # seconds that a session may wait for the rest of a statement; the same limit as for a transaction
 _MARGIN = 0.2  # fraction of the TTL: an owner that could not renew stops this long before its lease ends
 _SWEEP_AGAIN = 2.0  # maximum seconds between failing sweeps
 _GATHER = 0.05  # seconds between a wake-up and the claim, so that channels that wake together are claimed together
 _RELEASE_WAIT = 1.0  # seconds between attempts to release a channel
 _STOP_WITHIN = 2.0  # seconds for the last statements of a process that stops, and for sends in flight
-_WANTED = 3.0  # seconds for which a channel that another program wants is not claimed; it asks every second
-_MOVE_WITHIN = 1.0  # seconds for webhooks in flight of a channel that moves to another database: it waits for them
+_WANTED = 3.0  # seconds for which a channel that moves to another database is not claimed
+_MOVE_WITHIN = 1.0  # seconds for webhooks in flight of such a channel, which waits for them
 _DELIVER_WITHIN = 30.0  # seconds for webhooks in flight of a channel that is handed over
 
 MakeWorkers = Callable[[Sequence[OwnedChannel]], Awaitable[Mapping[UUID, Worker]]]
@@ -93,7 +92,7 @@ class Owner:
                 longest_wait=renew / 2,
                 failed=self._note_unrenewed,
             ),
-            supervisor.start("look for stalled sessions", self._stall_step, longest_wait=_STALLED),
+            supervisor.start("look for stalled sessions", partial(look_for_stalls, self._db), longest_wait=STALLED),
         ]
 
     @property
@@ -126,8 +125,7 @@ class Owner:
         """Release channels that another program wants, and claim them no more for some seconds."""
         for channel_id in channels:
             self._claims.avoid(channel_id, _WANTED)
-            owned = self._owned.get(channel_id)
-            if owned is not None and channel_id not in self._leaving:
+            if (owned := self._owned.get(channel_id)) and channel_id not in self._leaving:
                 self._leaving.add(channel_id)
                 self._end_in_background(self._hand_over(channel_id, owned, "move", _MOVE_WITHIN))
 
@@ -137,7 +135,7 @@ class Owner:
         self._starts.end()
         for sweep in self._loops[:1]:
             await sweep.stop()
-        await self._in_time("end of ownership", partial(remove_owner, self._db, self.id))
+        await attempt_within(_STOP_WITHIN, "end of ownership", partial(remove_owner, self._db, self.id))
         if self._beginning:
             await asyncio.wait(self._beginning.values(), timeout=_STOP_WITHIN)
         for channel_id, owned in self._owned.items():
@@ -152,16 +150,10 @@ class Owner:
             log.warning("channel did not end in time", channel=owned.lease.channel_id.hex)
             owned.valid_until = 0.0
         self._owned.clear()
-        await self._in_time("release of channels", partial(release_all, self._db, self.id))
+        await attempt_within(_STOP_WITHIN, "release of channels", partial(release_all, self._db, self.id))
         self._listener.released()
         for task in self._endings:
             task.cancel()
-
-    async def _in_time(self, name: str, step: Callable[[], Awaitable[object]]) -> None:
-        """Run one of the last statements; without a database, the process ends without it."""
-        last = asyncio.create_task(attempt(name, step))
-        await asyncio.wait([last], timeout=_STOP_WITHIN)
-        last.cancel()
 
     async def _hand_over(self, channel_id: UUID, owned: OwnedChannel, reason: str, patience: float) -> None:
         """End a channel and release it. The lease is kept until work in flight is finished."""
@@ -361,12 +353,6 @@ class Owner:
         self._listener.failed("renewal_failed")
         if self._unrenewed_since is None:
             self._unrenewed_since = self._clock.monotonic()
-
-    async def _stall_step(self) -> None:
-        """End stalled sessions. This has its own loop: the others may wait for locks that a stalled session holds."""
-        await asyncio.sleep(_STALLED / 2)
-        if ended := await end_stalled_sessions(self._db, _STALLED):
-            log.warning("stalled sessions ended", sessions=ended)
 
     async def renew(self) -> None:
         """Renew the leases. A channel whose lease another process took is dropped.

@@ -13,7 +13,7 @@ from gatepost.admin import account_move, endpoints
 from gatepost.admin.account_move import AccountMove, MovePlace
 from gatepost.model.errors import Conflict
 from gatepost.store.media.objects import ObjectStorage, media_place
-from gatepost.store.moves import incoming, outgoing, tables
+from gatepost.store.moves import arrival, departure, tables
 from gatepost.store.moves.change_stream import (
     UNCHANGED,
     Change,
@@ -207,27 +207,27 @@ class Point(msgspec.Struct, frozen=True):
 
 
 POINTS = [
-    Point(outgoing, "begin", after=True),
-    Point(outgoing, "begin_stream", after=False),
-    Point(outgoing, "begin_stream", after=True),
+    Point(departure, "begin", after=True),
+    Point(departure, "begin_stream", after=False),
+    Point(departure, "begin_stream", after=True),
     Point(account_move, "pipe_rows", after=True, nth=5),
-    Point(incoming, "note_copied", after=False),
-    Point(incoming, "note_copied", after=True),
-    Point(outgoing, "set_state", after=True),
-    Point(incoming, "apply_changes", after=True),
+    Point(arrival, "note_copied", after=False),
+    Point(arrival, "note_copied", after=True),
+    Point(departure, "set_state", after=True),
+    Point(arrival, "apply_changes", after=True),
     Point(account_move, "claim_channels", after=True),
-    Point(outgoing, "fence", after=False),
-    Point(outgoing, "fence", after=True),
-    Point(incoming, "write_heads", after=True),
-    Point(outgoing, "remove_account", after=False),
-    Point(outgoing, "remove_account", after=True),
+    Point(departure, "fence", after=False),
+    Point(departure, "fence", after=True),
+    Point(arrival, "write_heads", after=True),
+    Point(departure, "remove_account", after=False),
+    Point(departure, "remove_account", after=True),
     Point(account_move, "notify_now", after=False),
-    Point(outgoing, "end_stream", after=False, nth=2),
-    Point(outgoing, "end_stream", after=True, nth=2),
+    Point(departure, "end_stream", after=False, nth=2),
+    Point(departure, "end_stream", after=True, nth=2),
     Point(account_move, "delete_rows", after=True, nth=2),
-    Point(outgoing, "forget_move", after=True),
+    Point(departure, "forget_move", after=True),
 ]
-ARRIVED = [str(point) for point in POINTS[POINTS.index(Point(outgoing, "remove_account", after=False)) :]]
+ARRIVED = [str(point) for point in POINTS[POINTS.index(Point(departure, "remove_account", after=False)) :]]
 
 
 @contextlib.contextmanager

@@ -15,7 +15,6 @@ from contextlib import asynccontextmanager
 from functools import partial
 from uuid import UUID, uuid4
 
-import asyncpg
 import msgspec
 import structlog
 
@@ -26,11 +25,11 @@ from gatepost.store.channel_head import claim_channels, release_all, renew_lease
 from gatepost.store.channel_notifier import notify_now, notify_release, request_release
 from gatepost.store.media.files import object_key
 from gatepost.store.media.objects import ObjectStorage
-from gatepost.store.moves import incoming, outgoing
+from gatepost.store.moves import arrival, departure
 from gatepost.store.moves.account_rows import RawConnection, columns_of, delete_rows
 from gatepost.store.moves.change_stream import Snapshot, gather
+from gatepost.store.moves.departure import OutgoingMove
 from gatepost.store.moves.device_rows import forget_devices_of, make_device_tables, read_devices, write_devices
-from gatepost.store.moves.outgoing import OutgoingMove
 from gatepost.store.moves.tables import DECISIVE, STREAMED
 from gatepost.store.partitions import cover_spans, read_spans
 from gatepost.store.pool import Database
@@ -94,37 +93,37 @@ class AccountMove:
         """Move the account, or go on with a move that was interrupted."""
         steps = {"copying": self._copy, "streaming": self._stream, "fenced": self._arrive, "moved": self._clean}
         async with self._connected():
-            move: OutgoingMove | None = await outgoing.find_move(self._old, self._account_id) or await self._begin()
+            move: OutgoingMove | None = await departure.find_move(self._old, self._account_id) or await self._begin()
             if move is not None and move.cell != self._target.name:
                 raise Conflict(f"The account is being moved to {move.cell}. Finish that move, or undo it with --undo.")
             while move is not None:
                 await steps[move.state](move)
-                move = await outgoing.find_move(self._old, self._account_id)
+                move = await departure.find_move(self._old, self._account_id)
         return self._result
 
     async def undo(self) -> None:
         """Stop a move: the account stays where it is."""
         async with self._connected():
-            move = await outgoing.find_move(self._old, self._account_id)
+            move = await departure.find_move(self._old, self._account_id)
             if move is None:
                 raise NotFound("The account is not being moved.")
-            found = await incoming.find_incoming(self._new, self._account_id)
+            found = await arrival.find_incoming(self._new, self._account_id)
             if move.state == "moved" or (found is not None and found.state == "arrived"):
                 raise Conflict(
                     f"The account is in {move.cell} already. Run the command without --undo to finish the move."
                 )
             if move.state == "fenced":
                 await self._give_back(move)
-            await outgoing.end_stream(self._old, move)
+            await departure.end_stream(self._old, move)
             await delete_rows(self._new, self._account_id, move.channels)
-            await outgoing.forget_move(self._new, self._account_id)
-            await outgoing.forget_move(self._old, self._account_id)
+            await departure.forget_move(self._new, self._account_id)
+            await departure.forget_move(self._old, self._account_id)
 
     @asynccontextmanager
     async def _connected(self) -> AsyncIterator[None]:
-        self._old = await outgoing.open_source(self._source.dsn, self._account_id)
+        self._old = await departure.open_source(self._source.dsn, self._account_id)
         try:
-            self._new = await incoming.open_target(self._target.dsn)
+            self._new = await arrival.open_target(self._target.dsn)
             try:
                 yield
             finally:
@@ -134,44 +133,44 @@ class AccountMove:
 
     async def _begin(self) -> OutgoingMove:
         """Check what can be checked before anything is changed, and begin."""
-        await outgoing.check_source(self._old)
-        emails = await outgoing.emails_of(self._old, self._account_id)
-        if taken := await incoming.emails_taken(self._new, emails):
+        await departure.check_source(self._old)
+        emails = await departure.emails_of(self._old, self._account_id)
+        if taken := await arrival.emails_taken(self._new, emails):
             raise Conflict(
                 f"The cell {self._target.name} has another user {taken[0]}. Change one of them, and try again."
             )
-        if await incoming.has_owner(self._old) and not await incoming.has_owner(self._new):
+        if await arrival.has_owner(self._old) and not await arrival.has_owner(self._new):
             raise Conflict(
                 f"No gateway works on the cell {self._target.name}. Restart every node with this cell in its settings."
             )
-        return await outgoing.begin(self._old, self._account_id, self._target.name)
+        return await departure.begin(self._old, self._account_id, self._target.name)
 
     # -- copy ---------------------------------------------------------------------------------------------------------
 
     async def _copy(self, move: OutgoingMove) -> None:
         """Copy the rows as they are at one moment. Rows of an interrupted copy are deleted first."""
-        move = await outgoing.begin(self._old, self._account_id, move.cell)
-        await incoming.begin_incoming(self._new, move, self._source.name)
+        move = await departure.begin(self._old, self._account_id, move.cell)
+        await arrival.begin_incoming(self._new, move, self._source.name)
         await delete_rows(self._new, self._account_id, move.channels)
-        await outgoing.begin_stream(self._old, move)
+        await departure.begin_stream(self._old, move)
         await cover_spans(self._new, await read_spans(self._old), self._partition_days)
-        total = await outgoing.estimate(self._old, move)
+        total = await departure.estimate(self._old, move)
         reader = await connect_for_copy(self._source.dsn)
         try:
-            snapshot = await outgoing.begin_snapshot(reader)
+            snapshot = await departure.begin_snapshot(reader)
             for table in STREAMED:
                 columns = await columns_of(self._new, table)
                 self._result.rows += await pipe_rows(
                     table,
-                    partial(outgoing.copy_streamed, reader, move, table),
-                    partial(incoming.write_rows, self._new, table, columns),
+                    partial(departure.copy_streamed, reader, move, table),
+                    partial(arrival.write_rows, self._new, table, columns),
                 )
                 self._progress("Rows", self._result.rows, max(total, self._result.rows))
         finally:
             reader.terminate()
         self._progress("Rows", self._result.rows, self._result.rows)
-        await incoming.note_copied(self._new, self._account_id, snapshot)
-        await outgoing.set_state(self._old, move, "streaming")
+        await arrival.note_copied(self._new, self._account_id, snapshot)
+        await departure.set_state(self._old, move, "streaming")
 
     # -- changes and files --------------------------------------------------------------------------------------------
 
@@ -182,23 +181,23 @@ class AccountMove:
 
     async def _apply_some(self, move: OutgoingMove) -> int:
         """Apply the next changes, each transaction once. Return how many there were."""
-        found = await outgoing.read_changes(self._old, move)
+        found = await departure.read_changes(self._old, move)
         if not found:
             return 0
-        state = await incoming.find_incoming(self._new, self._account_id)
+        state = await arrival.find_incoming(self._new, self._account_id)
         assert state is not None
         assert state.snapshot is not None
         copied = Snapshot.parse(state.snapshot)
         new = [one for one in found if one.end > state.position and not copied.has(one.xid)]
-        await incoming.apply_changes(self._new, self._account_id, gather(new).values(), found[-1].end)
-        await outgoing.pass_changes(self._old, move, found[-1].end)
+        await arrival.apply_changes(self._new, self._account_id, gather(new).values(), found[-1].end)
+        await departure.pass_changes(self._old, move, found[-1].end)
         changes = sum(len(one.changes) for one in found)
         self._result.changes += changes
         return changes
 
     async def _copy_files(self, move: OutgoingMove) -> int:
         """Copy the files that this run has not copied. Return how many."""
-        wanted = [object_key(*one) for one in await outgoing.files_of(self._old, move)]
+        wanted = [object_key(*one) for one in await departure.files_of(self._old, move)]
         missing = [key for key in wanted if key not in self._copied]
         for number, key in enumerate(missing, 1):
             try:
@@ -221,9 +220,9 @@ class AccountMove:
             await self._take_channels(move)
             await self._follow(move, _FEW)
             self._began_pause = time.monotonic()
-            if not await outgoing.fence(self._old, move, self._owner):
+            if not await departure.fence(self._old, move, self._owner):
                 log.warning("a channel was added to the account: its rows are copied again")
-                await outgoing.set_state(self._old, move, "copying")
+                await departure.set_state(self._old, move, "copying")
                 await self._release()
                 return
         except BaseException:
@@ -235,7 +234,7 @@ class AccountMove:
         """Own the channels, so that nothing is sent or delivered. Their owners finish what is in flight first."""
         db, channels = self._source.db, list(move.channels)
         give_up, ask_at, renew_at = time.monotonic() + _TAKE_WITHIN, 0.0, time.monotonic() + _LEASE / 3
-        while missing := await outgoing.not_owned(self._old, move, self._owner):
+        while missing := await departure.not_owned(self._old, move, self._owner):
             now = time.monotonic()
             if now > give_up:
                 raise Conflict("A process did not hand over a channel of this account in time. Try again.")
@@ -258,17 +257,17 @@ class AccountMove:
     async def _arrive(self, move: OutgoingMove) -> None:
         """Let the account arrive in the new cell, and delete it from the old one. If that fails, it stays."""
         try:
-            state = await incoming.find_incoming(self._new, self._account_id)
+            state = await arrival.find_incoming(self._new, self._account_id)
             if state is None or state.state != "arrived":
                 await self._follow(move)
                 await self._copy_files(move)
             async with self._old.transaction():
-                await outgoing.lock_decisive(self._old, move)
-                devices = [] if self._shared_devices else await outgoing.devices_of(self._old, move)
+                await departure.lock_decisive(self._old, move)
+                devices = [] if self._shared_devices else await departure.devices_of(self._old, move)
                 if state is None or state.state != "arrived":
                     await self._write_arrival(move, devices)
                 await forget_devices_of(self._old, devices)
-                await outgoing.remove_account(self._old, move)
+                await departure.remove_account(self._old, move)
         except (Exception, asyncio.CancelledError):
             await self._stay(move)
             raise
@@ -279,22 +278,16 @@ class AccountMove:
     async def _write_arrival(self, move: OutgoingMove, devices: list[str]) -> None:
         tables, rows = await read_devices(self._old, devices)
         await make_device_tables(self._new, tables)
-        try:
-            async with self._new.transaction():
-                for table in DECISIVE:
-                    columns = await columns_of(self._new, table)
-                    await pipe_rows(
-                        table,
-                        partial(outgoing.copy_decisive, self._old, move, table),
-                        partial(incoming.write_rows, self._new, table, columns),
-                    )
-                await write_devices(self._new, devices, rows)
-                await incoming.write_heads(self._new, self._account_id, move.heads or "[]")
-        except asyncpg.UniqueViolationError as error:
-            raise Conflict(
-                f"The cell {self._target.name} has a record that only one account can have ({error.constraint_name}). "
-                "The account stays where it is."
-            ) from None
+        async with arrival.arriving(self._new, self._target.name):
+            for table in DECISIVE:
+                columns = await columns_of(self._new, table)
+                await pipe_rows(
+                    table,
+                    partial(departure.copy_decisive, self._old, move, table),
+                    partial(arrival.write_rows, self._new, table, columns),
+                )
+            await write_devices(self._new, devices, rows)
+            await arrival.write_heads(self._new, self._account_id, move.heads or "[]")
 
     async def _stay(self, move: OutgoingMove) -> None:
         """Undo the fence after an error, if it is certain that the account has not arrived."""
@@ -303,15 +296,15 @@ class AccountMove:
                 self._old.terminate()
                 self._new.terminate()
                 self._old = await connect_for_copy(self._source.dsn)
-                self._new = await incoming.open_target(self._target.dsn)
-                state = await incoming.find_incoming(self._new, self._account_id)
+                self._new = await arrival.open_target(self._target.dsn)
+                state = await arrival.find_incoming(self._new, self._account_id)
                 if state is None or state.state != "arrived":
                     await self._give_back(move)
         except Exception as error:
             log.error("the account is paused: run the command again, or with --undo", reason=str(error))
 
     async def _give_back(self, move: OutgoingMove) -> None:
-        await outgoing.undo_fence(self._old, move)
+        await departure.undo_fence(self._old, move)
         await notify_release(self._source.db)
 
     def _note_pause(self) -> None:
@@ -324,18 +317,18 @@ class AccountMove:
 
     async def _clean(self, move: OutgoingMove) -> None:
         """Apply what requests that began before the fence may have written; then delete the rows that are left."""
-        before, until = await outgoing.running_before(self._old), time.monotonic() + _STRAGGLERS
-        if await outgoing.has_stream(self._old, move):
+        before, until = await departure.running_before(self._old), time.monotonic() + _STRAGGLERS
+        if await departure.has_stream(self._old, move):
             while time.monotonic() < until or not await self._all_ended(before, until):
                 await self._follow(move)
                 await asyncio.sleep(_POLL)
             await self._follow(move)
             await self._copy_files(move)
-        await outgoing.end_stream(self._old, move)
+        await departure.end_stream(self._old, move)
         await delete_rows(self._old, self._account_id, move.channels)
-        await outgoing.forget_move(self._new, self._account_id)
-        await outgoing.forget_move(self._old, self._account_id)
+        await departure.forget_move(self._new, self._account_id)
+        await departure.forget_move(self._old, self._account_id)
 
     async def _all_ended(self, before: int, until: float) -> bool:
         """Return whether the transactions of before the move have ended. One that takes very long is no request's."""
-        return time.monotonic() > until + _LONGEST_REQUEST or await outgoing.all_ended(self._old, before)
+        return time.monotonic() > until + _LONGEST_REQUEST or await departure.all_ended(self._old, before)

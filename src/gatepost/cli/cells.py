@@ -28,7 +28,7 @@ from gatepost.store.cells import count_cell
 from gatepost.store.embedded import running_dsn
 from gatepost.store.media.objects import ObjectStorage, media_place
 from gatepost.store.migrate import check, migrate
-from gatepost.store.moves.outgoing import UnfinishedMove, find_outgoing, unfinished_moves
+from gatepost.store.moves.departure import UnfinishedMove, find_outgoing, unfinished_moves
 from gatepost.store.pool import Database
 
 group = new_group()

@@ -32,7 +32,7 @@ from gatepost.store.channels import list_channels
 from gatepost.store.checks import clock_offset, list_failing, list_unowned, read_key_proof
 from gatepost.store.embedded import EmbeddedPostgresError, find_cluster, running_dsn
 from gatepost.store.migrate import MigrationError, check
-from gatepost.store.moves.outgoing import unfinished_moves
+from gatepost.store.moves.departure import unfinished_moves
 from gatepost.store.pool import DRIVER_ERRORS, Database
 from gatepost.store.pooling import TransactionPooling, check_sessions
 

@@ -36,7 +36,7 @@ _OF_ACCOUNT = "account_id = $1"
 _OF_USERS = "user_id IN (SELECT id FROM users WHERE account_id = $1)"
 _OF_CHANNELS = "channel_id IN (SELECT id FROM channels WHERE account_id = $1)"
 # Copied in the commit by which the account arrives, those first that others refer to: with these rows it is found and
-# served. `channel_heads` follows: they are taken away first, so that nobody can write (`outgoing.fence`).
+# served. `channel_heads` follows: they are taken away first, so that nobody can write (`departure.fence`).
 DECISIVE = {
     "accounts": "id = $1",
     "account_addons": _OF_ACCOUNT,

@@ -6,16 +6,18 @@ arrived   the account is here: the commit that writes its channels, keys and use
 """
 
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Sequence
+from contextlib import asynccontextmanager
 from typing import Any
 from uuid import UUID
 
+import asyncpg
 import msgspec
 
 from gatepost.model.errors import Conflict
 from gatepost.store.backup.table_data import connect_for_copy
 from gatepost.store.moves.account_rows import RawConnection
 from gatepost.store.moves.change_stream import UNCHANGED, Gathered, Relation, RowState
-from gatepost.store.moves.outgoing import OutgoingMove, lsn_text
+from gatepost.store.moves.departure import OutgoingMove, lsn_text
 
 # A batch of changes is joined by keys, whatever the statistics say (`pool.py`).
 _PLANS = "SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off; SET jit = off"
@@ -168,6 +170,19 @@ async def _once(piece: bytes) -> AsyncIterator[bytes]:
 
 
 # -- the switch --------------------------------------------------------------------------------------------------------
+
+
+@asynccontextmanager
+async def arriving(conn: RawConnection, cell: str) -> AsyncIterator[None]:
+    """The transaction by which an account arrives."""
+    try:
+        async with conn.transaction():
+            yield
+    except asyncpg.UniqueViolationError as error:
+        raise Conflict(
+            f"The cell {cell} has a record that only one account can have ({error.constraint_name}). The account stays "
+            "where it is."
+        ) from None
 
 
 async def write_heads(conn: RawConnection, account_id: UUID, heads: str) -> None:
