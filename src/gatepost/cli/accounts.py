@@ -29,7 +29,7 @@ async def create(
     session: CommandSession,
     name: Annotated[str, typer.Argument(help="Name of the account.")],
     plan: Annotated[str, typer.Option(help="Plan of the account; see 'gatepost plan list'.")] = "starter",
-    cell: Annotated[str, typer.Option(help="Cell of the account, which it stays in; see 'gatepost cell list'.")] = MAIN,
+    cell: Annotated[str, typer.Option(help="Cell of the account; see 'gatepost cell list'.")] = MAIN,
 ) -> CommandResult:
     """Create an account. Its trial starts now."""
     settings = session.settings
