@@ -12,7 +12,7 @@ DASHBOARD_SOURCES := $(shell find dashboard \( -name node_modules -o -path dashb
 PHONE := packages/gatepost-sandbox/src/gatepost_sandbox/page/built/index.html
 PHONE_SOURCES := $(shell find dashboard/phone dashboard/build -type f) dashboard/package-lock.json dashboard/tsconfig.json
 
-.PHONY: run test test-all check docs dashboard bench faults client lock packages deploy-check version release clean
+.PHONY: run test test-all check docs dashboard bench faults upgrade-check client lock packages deploy-check version release clean
 
 run: export UV := $(UV)
 run: .venv/run $(DASHBOARD) $(PHONE)
@@ -70,6 +70,10 @@ endif
 # Faults under load, then a comparison of all records. `make faults ONLY="freeze cut-off" SEED=7 MINUTES=10`
 faults: .venv/dev
 	@$(BIN)/python -m faults $(ONLY:%=--only %) $(SEED:%=--seed %) $(MINUTES:%=--minutes %)
+
+# The code before the newest migration, from the history of git, beside the current code on one database.
+upgrade-check: .venv/dev
+	@$(BIN)/python -m faults --only upgrade $(SEED:%=--seed %) $(MINUTES:%=--minutes %)
 
 # Writes the Python client's types from the OpenAPI document.
 client: .venv/dev

@@ -16,14 +16,15 @@ import structlog
 import uvloop
 from rich.console import Console
 
-from faults import database, outside, processes
+from faults import database, outside, processes, upgrade
+from faults.previous import NoHistory, previous_revision
 from faults.report import as_json, show
 from faults.scenario import Outcome, Scenario, run_scenario
 from gatepost.serving import raise_file_limit
 from tests.conftest import CAN_MOUNT
 
 SCENARIOS: dict[str, Scenario] = {
-    one.name: one for one in (*processes.SCENARIOS, *database.SCENARIOS, *outside.SCENARIOS)
+    one.name: one for one in (*processes.SCENARIOS, *database.SCENARIOS, *outside.SCENARIOS, *upgrade.SCENARIOS)
 }
 
 
@@ -39,10 +40,24 @@ async def run(options: argparse.Namespace, console: Console) -> list[Outcome]:
         if scenario.disk and not CAN_MOUNT:
             console.print(f"[yellow]· {name} is left out: this user may not mount a file system")
             continue
+        if scenario.previous and (why := find_no_history()):
+            if options.only:
+                raise SystemExit(f"{name} needs the code before the newest migration. {why}")
+            console.print(f"[yellow]· {name} is left out: it needs the code before the newest migration. {why}")
+            continue
         console.print(f"[dim]· {name} (seed {options.seed}): {scenario.invariant}")
         seconds = options.minutes * 60 if options.minutes else None
         outcomes.append(await run_scenario(scenario, options.seed, seconds, options.rate))
     return outcomes
+
+
+def find_no_history() -> str:
+    """Return why there is no code of the version before, if so."""
+    try:
+        previous_revision()
+    except NoHistory as error:
+        return str(error)
+    return ""
 
 
 def main() -> int:

@@ -22,6 +22,7 @@ from uuid import UUID
 import msgspec
 
 from faults.load import Load
+from faults.previous import PreviousProgram
 from faults.proxy import Proxy
 from gatepost.store.embedded import EmbeddedPostgres
 from tests.faults.ledger import Verdict, compare, message_of
@@ -42,6 +43,7 @@ class Place(msgspec.Struct, frozen=True):
     url: str
     server: EmbeddedPostgres | None = None
     first: Node | None = None
+    previous: PreviousProgram | None = None
 
 
 class Run:
@@ -85,6 +87,15 @@ class Run:
         for node in nodes:
             await self._join(node)
         return nodes
+
+    async def start_previous(self) -> Node:
+        """Start a gateway of the version before, and wait until it listens."""
+        assert self.place.previous is not None
+        number = len(list(self.place.folder.glob("*.log")))
+        node = self.place.previous.launch(self.stage.options, self.place.folder / f"previous-{number}.log")
+        self.gateways.append(node)
+        await self._join(node)
+        return node
 
     def start_soon(self, **options: Any) -> Node:
         """Start a gateway. It is used once it listens."""

@@ -5,14 +5,15 @@ import subprocess
 import tempfile
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from faults.load import Load
+from faults.previous import PreviousProgram, previous_revision
 from faults.proxy import running_proxy
 from faults.run import Place, Play, Run, address_of
 from gatepost.store.embedded import EmbeddedPostgres, running_dsn
@@ -41,6 +42,7 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True):
     channels: int = 4
     embedded: bool = False  # the gateway runs its own database
     disk: str = ""  # the size of the file system of that database
+    previous: bool = False  # a gateway of the version before runs already, and the database was migrated meanwhile
     options: Mapping[str, Any] = {}
 
 
@@ -131,7 +133,9 @@ async def set_up(scenario: Scenario, seed: int, seconds: float, rate: float) -> 
     async with AsyncExitStack() as stack:
         receiver.url = await stack.enter_async_context(serve_app(receiver))
         place = await stack.enter_async_context(_database(scenario))
-        options: dict[str, Any] = {"data": str(place.folder), "database__url": ""} if scenario.embedded else {}
+        options: dict[str, Any] = {} if place.first is None else {"data": str(place.folder)}
+        if scenario.embedded:
+            options["database__url"] = ""
         stage = await stack.enter_async_context(
             running_stage(place.url, receiver, network=network, **options, **(LEASES | dict(scenario.options)))
         )
@@ -161,7 +165,7 @@ async def _database(scenario: Scenario) -> AsyncIterator[Place]:
         options = f"size={scenario.disk},mode=0711"
         subprocess.run(["mount", "-t", "tmpfs", "-o", options, "tmpfs", folder], check=True)
     try:
-        async with _embedded(folder, scenario) if scenario.embedded else _server(folder) as place:
+        async with _kind(scenario)(folder, scenario) as place:
             yield place
     finally:
         if scenario.disk:
@@ -169,8 +173,12 @@ async def _database(scenario: Scenario) -> AsyncIterator[Place]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+def _kind(scenario: Scenario) -> Callable[[Path, Scenario], AbstractAsyncContextManager[Place]]:
+    return _embedded if scenario.embedded else _previous if scenario.previous else _server
+
+
 @asynccontextmanager
-async def _server(folder: Path) -> AsyncIterator[Place]:
+async def _server(folder: Path, _: Scenario) -> AsyncIterator[Place]:
     server = EmbeddedPostgres(folder)
     try:
         url = await server.start()
@@ -182,8 +190,7 @@ async def _server(folder: Path) -> AsyncIterator[Place]:
 
 @asynccontextmanager
 async def _embedded(folder: Path, scenario: Scenario) -> AsyncIterator[Place]:
-    options = {name.replace("__", "."): value for name, value in (LEASES | dict(scenario.options)).items()}
-    node = Node(SHORT | {"data": str(folder)} | options, "all", None, folder / "first.log")
+    node = Node(_options(folder, scenario), "all", None, folder / "first.log")
     try:
         await node.ready()
         url = running_dsn(folder)
@@ -193,3 +200,26 @@ async def _embedded(folder: Path, scenario: Scenario) -> AsyncIterator[Place]:
         await node.kill()
         if (left := find_postmaster(folder / "postgres")) is not None:
             await shut_down(left, 10)
+
+
+@asynccontextmanager
+async def _previous(folder: Path, scenario: Scenario) -> AsyncIterator[Place]:
+    """Start a gateway of the version before, with the schema of its time; then migrate the database, as an upgrade."""
+    program = PreviousProgram(previous_revision(), folder / "previous")
+    server = EmbeddedPostgres(folder)
+    try:
+        url = await server.start()
+        await migrate(url, program.migrations)
+        node = program.launch(_options(folder, scenario) | {"database.url": url}, folder / "first.log")
+        await node.ready()
+        assert await migrate(url) > 0, "the version before has the same schema"
+        yield Place(folder, url, server, first=node, previous=program)
+    finally:
+        await program.close()
+        await server.stop()
+
+
+def _options(folder: Path, scenario: Scenario) -> dict[str, Any]:
+    """Return the settings of a gateway that is started before the stage."""
+    changes = {name.replace("__", "."): value for name, value in (LEASES | dict(scenario.options)).items()}
+    return SHORT | {"data": str(folder)} | changes

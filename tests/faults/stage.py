@@ -16,7 +16,7 @@ from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 from uuid import UUID
 
 import msgspec
@@ -60,13 +60,28 @@ _processes = multiprocessing.get_context("forkserver")
 _processes.set_forkserver_preload(["tests.faults.killable_gateway", "tests.faults.warm"])
 
 
+class ChildProcess(Protocol):
+    """What a node needs of its process."""
+
+    @property
+    def pid(self) -> int | None: ...
+
+    @property
+    def exitcode(self) -> int | None: ...
+
+    def is_alive(self) -> bool: ...
+
+
 class Node:
     """A gateway in its own process."""
 
+    _process: ChildProcess
+
     def __init__(self, overrides: dict[str, Any], role: str, point: str | None, log: Path) -> None:
         self._told, child = _processes.Pipe(duplex=False)
-        self._process = _processes.Process(target=run, args=(overrides, role, point, str(log), child), daemon=True)
-        self._process.start()
+        process = _processes.Process(target=run, args=(overrides, role, point, str(log), child), daemon=True)
+        process.start()
+        self._process = process
         child.close()
         self._log = log
         self.url = ""

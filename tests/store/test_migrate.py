@@ -72,6 +72,36 @@ async def test_a_newer_database_is_refused_with_both_versions(empty_database_url
     assert await fetch(empty_database_url, "SELECT to_regclass('never')::text") == [(None,)]
 
 
+@pytest.mark.parametrize(("oldest", "starts"), [(2, True), (3, True), (4, False)])
+async def test_a_newer_database_says_which_programs_can_use_it(
+    empty_database_url: str, tmp_path: Path, oldest: int, starts: bool
+) -> None:
+    level = f"CREATE TABLE oldest_program (level int NOT NULL); INSERT INTO oldest_program VALUES ({oldest})"
+    source = write(tmp_path, m0003_third=level, m0007_later="SELECT 1")
+    await migrate(empty_database_url, source)
+    (tmp_path / "0007_later.sql").unlink()
+    conn = await asyncpg.connect(empty_database_url)
+    try:
+        if starts:
+            with capture_logs() as logs:
+                assert await migrate(empty_database_url, source) == 0
+            [line] = logs
+            assert (line["event"], line["database"], line["known"]) == (
+                "the database was migrated by a newer version",
+                7,
+                3,
+            )
+            state = await check(conn, source)
+            assert (state.newer, state.version, state.known, state.pending) == (True, 7, 3, ())
+        else:
+            with pytest.raises(DatabaseTooNew):
+                await migrate(empty_database_url, source)
+            with pytest.raises(DatabaseTooNew):
+                await check(conn, source)
+    finally:
+        await conn.close()
+
+
 async def test_a_failing_file_leaves_nothing_and_says_where(empty_database_url: str, tmp_path: Path) -> None:
     broken = "CREATE TABLE b (x int);\n\nINSERT INTO nowhere VALUES (1);"
     source = write(tmp_path, m0001_first="CREATE TABLE a (x int)", m0002_broken=broken, m0003_after="SELECT 1")

@@ -129,7 +129,11 @@ async def _inside(settings: Settings, db: Database) -> AsyncIterator[CheckResult
     if state.pending:
         yield CheckResult("database", "problem", f"{len(state.pending)} migrations are pending.", "gatepost migrate")
         return
-    yield CheckResult("database", "ok", f"PostgreSQL {server}, migration {state.version}.")
+    if state.newer:
+        found = f"A newer version has migrated it to {state.version}; this one knows migrations up to {state.known}."
+        yield CheckResult("database", "warning", found, "Finish the upgrade: install the newer version here too.")
+    else:
+        yield CheckResult("database", "ok", f"PostgreSQL {server}, migration {state.version}.")
     if settings.cells and (moves := await unfinished_moves(db)):
         yield moving_check(f"cell {MAIN}", moves)
     offset = await clock_offset(db)

@@ -4,7 +4,7 @@ connect ─► server 15 or newer? ─► take the lock (others wait here)
                                       │
          applied = schema_migrations, known = migrations/NNNN_name.sql
                                       │
-           newer than known? refuse ──┤
+           newer than known? refuse ──┤  (unless oldest_program says that this program can work with it)
                                       ▼
          for each pending file: begin, run it, write its row, commit
 """
@@ -47,7 +47,7 @@ class MigrationError(Exception):
 
     MigrationError
       ├─ ServerTooOld      PostgreSQL is older than we support
-      ├─ DatabaseTooNew    a newer Gatepost has been here
+      ├─ DatabaseTooNew    a newer Gatepost has been here, and this one cannot work with what it left
       └─ MigrationFailed   a file's SQL was refused; that file left nothing behind
     """
 
@@ -57,7 +57,7 @@ class ServerTooOld(MigrationError):
 
 
 class DatabaseTooNew(MigrationError):
-    """The database was migrated by a newer Gatepost."""
+    """The database was migrated by a newer Gatepost, and this one cannot work with it."""
 
 
 class MigrationFailed(MigrationError):
@@ -78,6 +78,11 @@ class SchemaState(msgspec.Struct, frozen=True):
     version: int
     known: int
     pending: tuple[str, ...]
+
+    @property
+    def newer(self) -> bool:
+        """Whether a newer Gatepost has migrated the database. This one can work with it."""
+        return self.version > self.known
 
 
 def shipped() -> Traversable:
@@ -114,11 +119,15 @@ def check_server(major: int, version: str) -> None:
         )
 
 
-def compare(applied: Iterable[int], known: Sequence[Migration]) -> list[Migration]:
-    """Return what is still to be applied; refuse a database that is ahead of us."""
+def compare(applied: Iterable[int], known: Sequence[Migration], oldest: int | None = None) -> list[Migration]:
+    """Return what is still to be applied; refuse a database that is ahead of us.
+
+    `oldest` is the level that a program must know to work with the database, if the database says so: during an
+    upgrade, programs of the version before are started again.
+    """
     done = set(applied)
     newest_here, newest_known = max(done, default=0), max((m.version for m in known), default=0)
-    if newest_here > newest_known:
+    if newest_here > newest_known and (oldest is None or oldest > newest_known):
         raise DatabaseTooNew(
             f"The database is at version {newest_here}, this program knows versions up to {newest_known}: "
             "a newer Gatepost has migrated it. Upgrade this Gatepost."
@@ -135,7 +144,7 @@ async def check(conn: "Connection[Record]", source: Traversable | None = None) -
     return SchemaState(
         version=max(applied, default=0),
         known=max((m.version for m in known), default=0),
-        pending=tuple(f"{m.version:04}_{m.name}" for m in compare(applied, known)),
+        pending=tuple(f"{m.version:04}_{m.name}" for m in compare(applied, known, await oldest_program(conn))),
     )
 
 
@@ -147,7 +156,10 @@ async def migrate(dsn: str, source: Traversable | None = None) -> int:
         server = conn.get_server_version()
         check_server(server.major, f"{server.major}.{server.minor}")
         await lock(conn)
-        pending = compare(await applied_versions(conn), known)
+        applied = await applied_versions(conn)
+        pending = compare(applied, known, await oldest_program(conn))
+        if (newest := max(applied, default=0)) > (mine := max((m.version for m in known), default=0)):
+            log.warning("the database was migrated by a newer version", database=newest, known=mine)
         await conn.execute(CREATE_TABLE)
         for migration in pending:
             await apply(conn, migration)
@@ -190,6 +202,13 @@ async def applied_versions(conn: "Connection[Record]") -> list[int]:
     if await conn.fetchval("SELECT to_regclass('schema_migrations')") is None:
         return []
     return [row["version"] for row in await conn.fetch("SELECT version FROM schema_migrations ORDER BY version")]
+
+
+async def oldest_program(conn: "Connection[Record]") -> int | None:
+    """Return the level of migrations that a program must know to work with this database, if the database says so."""
+    if await conn.fetchval("SELECT to_regclass('oldest_program')") is None:
+        return None
+    return await conn.fetchval("SELECT level FROM oldest_program")  # type: ignore[no-any-return]
 
 
 async def apply(conn: "Connection[Record]", migration: Migration) -> None:
