@@ -2,8 +2,9 @@
 
 cli
 app          (app, cells, channel_worker, housekeeping, network_factory, database_lifecycle, owner, owned_channel,
-              channel_claims, channel_starts, lease_listener, stalled_sessions, clock_sync, logs, privileges,
-              process_limits, processes, readiness, running_address, serving, settings, start_errors, http_*)
+              channel_claims, channel_starts, channel_turns, lease_listener, lease_renewal, stalled_sessions,
+              clock_sync, logs, privileges, process_limits, processes, readiness, running_address, serving, settings,
+              start_errors, http_*)
 api │ mcp │ console
 access
 outbound │ inbound │ webhooks │ services │ admin
@@ -51,6 +52,8 @@ APP = {
     "owned_channel",
     "channel_claims",
     "channel_starts",
+    "channel_turns",
+    "lease_renewal",
     "lease_listener",
     "stalled_sessions",
     "channel_worker",

@@ -16,6 +16,7 @@ _YIELD = 1.5  # seconds that a channel is left to the process that should take i
 _ELSEWHERE = 5.0  # seconds for which a channel that was found to have an owner starts no claim
 _ELSEWHERE_MAX = 10_000
 _LOCK_WAIT = 1.0  # seconds to wait for the lock of a busy channel
+_WAITING = 16  # channels whose locks are waited for at the same time, each with a database connection
 
 
 class ChannelClaims:
@@ -27,7 +28,8 @@ class ChannelClaims:
         self._owner = owner
         self._ttl = ttl
         self._avoid: dict[UUID, float] = {}
-        self._unowned_since: dict[UUID, float] = {}
+        self._unowned_since: dict[UUID, float] = {}  # also of channels whose claim waits for a lock
+        self._waiting = asyncio.Semaphore(_WAITING)
         self._woken: set[UUID] = set()  # channels of others, or of nobody
         self._elsewhere: dict[UUID, float] = {}  # channels that had an owner, and until when this is believed
 
@@ -48,6 +50,7 @@ class ChannelClaims:
         self._avoid = {one: until for one, until in self._avoid.items() if now < until}
         woken, self._woken = self._woken, set()
         found = await find_unowned_channels(self._db, self._clock.now(), AT_ONCE, avoid=list(self._avoid))
+        self._unowned_since = {one: self._unowned_since.get(one, now) for one in found}
         self._note_elsewhere(woken.difference(found))
         return found
 
@@ -60,13 +63,12 @@ class ChannelClaims:
 
     async def choose(self, unowned: Sequence[UUID], mine: int) -> Sequence[UUID]:
         """Return the channels to claim: as many as an equal part allows, and those that nobody else has taken."""
-        now = self._clock.monotonic()
-        since = self._unowned_since = {one: self._unowned_since.get(one, now) for one in unowned}
         others = await self.count_others() if unowned else []
         if not others:
             return unowned
-        left = [one for one in unowned if now - since[one] >= _YIELD]
-        rest = [one for one in unowned if now - since[one] < _YIELD]
+        now, since = self._clock.monotonic(), self._unowned_since
+        left = [one for one in unowned if now - since.get(one, now) >= _YIELD]
+        rest = [one for one in unowned if now - since.get(one, now) < _YIELD]
         rest.sort(key=lambda one: hash((one, self._owner)))  # another order in each process: they want different ones
         return left + rest[: max(0, room_for(mine, others, len(unowned)) - len(left))]
 
@@ -78,7 +80,13 @@ class ChannelClaims:
         """Claim channels, except those that are locked now, or that another process has claimed."""
         return await claim_channels(self._db, channels, self._owner, self._ttl)
 
-    async def take_locked(self, channel_id: UUID) -> Lease | None:
-        """Claim a channel whose head was locked: a busy one would be left out again and again."""
-        patience = min(_LOCK_WAIT, self._ttl / 4)  # the lease counts from the beginning of the wait
-        return await claim_channel(self._db, channel_id, self._owner, self._ttl, patience=patience)
+    async def take_locked(self, channel_id: UUID) -> tuple[Lease, float] | None:
+        """Claim a channel whose head was locked: a busy one would be left out again and again.
+
+        Return the lease and when it was requested: it counts from there.
+        """
+        async with self._waiting:
+            asked_at = self._clock.monotonic()
+            patience = min(_LOCK_WAIT, self._ttl / 4)
+            lease = await claim_channel(self._db, channel_id, self._owner, self._ttl, patience=patience)
+        return None if lease is None else (lease, asked_at)

@@ -2,7 +2,7 @@
 
 begin ─► sender ─► other tasks ─► refresh: settings, endpoints ─► deliverers      again after wake-ups, once a second
 end   ─► deliverers ─► sender ─► other tasks: no new work starts, and work in flight is finished
-      ─► the progress of each endpoint is saved
+         the progress of each endpoint is saved before the sender ends, so that the channel waits for little
 """
 
 import asyncio
@@ -62,6 +62,7 @@ class OwnedChannel:
         self._stale = False
         self._unlooked = False  # whether something has happened that the other tasks have not looked at
         self._ended = False
+        self._delivering: list[asyncio.Task[None]] = []
 
     def alive(self) -> bool:
         """Return whether the lease is valid."""
@@ -190,25 +191,33 @@ class OwnedChannel:
             await save_cursors(self._db, self.lease, changed)
             self._saved |= changed
 
-    async def end(self, patience: float = 0.0) -> None:
-        """Stop all tasks after work in flight is finished. A task that fails to stop does not block the others.
+    async def end_deliveries(self, patience: float = 0.0) -> None:
+        """Begin no more webhooks, wait for those in flight for up to `patience` seconds, and save the progress.
 
-        The refresh ends first: it would start new deliverers. For up to `patience` seconds, the sender continues while
-        webhooks in flight are finished: a slow receiver does not hold up the messages of its channel. The sender ends
-        before the link that it sends over.
+        The sender continues: a slow receiver does not hold up the messages of its channel. The refresh ends first: it
+        would start new deliverers.
         """
         self._ended = True
         if self._refreshing:
             self._refreshing.cancel()
             await asyncio.wait([self._refreshing])
-        delivering = [asyncio.create_task(self._try(one.stop)) for one in self._deliverers.values()]
+        self._delivering = [asyncio.create_task(self._try(one.stop)) for one in self._deliverers.values()]
+        if self._delivering and patience:
+            await asyncio.wait(self._delivering, timeout=patience)
+            await self._try(self.save)
+
+    async def end(self) -> None:
+        """Stop all tasks after work in flight is finished. A task that fails to stop does not block the others.
+
+        The sender ends before the link that it sends over.
+        """
+        if not self._ended:
+            await self.end_deliveries()
         try:
-            if delivering and patience:
-                await asyncio.wait(delivering, timeout=patience)
             if self._worker:
                 await self._try(self._worker.sender.stop)
         finally:
-            await asyncio.gather(*delivering)
+            await asyncio.gather(*self._delivering)
         await asyncio.gather(*(self._try(task.stop) for task in self._others))
         await asyncio.gather(*(task.end() for task in self._all_tasks))
         await self._try(self.save)

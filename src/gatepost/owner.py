@@ -1,14 +1,16 @@
 """Ownership of channels: at most one process works on a channel at a time, and only while its lease is valid.
 
-claim, woken  channels with work and no owner ─► claim ─► OwnedChannel: a sender, a deliverer per endpoint, other tasks
-sweep, 1 s    the same, and own channels with new events ─► wake (a lost wake-up costs a second, never a message)
+claim, 1 s    channels with work and no owner ─► claim ─► OwnedChannel: a sender, a deliverer per endpoint, other tasks
+              at once when a channel is woken or released
+sweep, 1 s    own channels with new events ─► wake (a lost wake-up costs a second, never a message)
 renew, 5 s    leases are extended; a channel whose lease another process took is dropped at once
 balance, 5 s  more channels than an equal part ─► some are released, and the others claim them at once
 idle          nothing to do for a minute ─► released, with the time of the next work
-stop          each channel is released when its work in flight is finished, independently of the others
+stop          each channel is released when its work in flight is finished; a few at a time, the others send meanwhile
 """
 
 import asyncio
+import contextlib
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -19,8 +21,10 @@ import structlog
 from gatepost.background import Loop, Supervisor, attempt, attempt_within, log_failure, retry_until_available
 from gatepost.channel_claims import AT_ONCE, ChannelClaims
 from gatepost.channel_starts import ChannelStarts
+from gatepost.channel_turns import ChannelTurns
 from gatepost.clock import Clock
 from gatepost.lease_listener import LeaseListener
+from gatepost.lease_renewal import LeaseRenewal
 from gatepost.model.errors import Unavailable, database_unavailable
 from gatepost.model.lease_share import excess_of
 from gatepost.owned_channel import OwnedChannel, Worker
@@ -32,13 +36,11 @@ from gatepost.store.channel_head import (
     read_log_ends,
     release_all,
     release_channel,
-    renew_leases,
 )
-from gatepost.store.owners import remove_owner, report_owner
+from gatepost.store.owners import remove_owner
 from gatepost.store.pool import Database
 
 log = structlog.get_logger("gatepost.owner")
-_MARGIN = 0.2  # fraction of the TTL: an owner that could not renew stops this long before its lease ends
 _SWEEP_AGAIN = 2.0  # maximum seconds between failing sweeps
 _GATHER = 0.05  # seconds between a wake-up and the claim, so that channels that wake together are claimed together
 _RELEASE_WAIT = 1.0  # seconds between attempts to release a channel
@@ -74,7 +76,9 @@ class Owner:
         self._wake = asyncio.Event()
         self._claims = ChannelClaims(db, clock, self.id, settings.ttl)
         self._starts = ChannelStarts()
-        self._swept_at = clock.monotonic()
+        self._turns = ChannelTurns()
+        self._renewal = LeaseRenewal(db, clock, self.id, settings.ttl)
+        self._claimed_at = self._swept_at = clock.monotonic()
         self._unrenewed_since: float | None = None
         self._loops: list[Loop] = []
         self._endings: set[asyncio.Task[None]] = set()
@@ -82,9 +86,10 @@ class Owner:
 
     def start(self, supervisor: Supervisor) -> None:
         log.info("owner started", owner=self.id.hex)
-        renew = self._settings.renew
+        renew, sweep = self._settings.renew, self._settings.sweep
         self._loops = [
-            supervisor.start("sweep", self._sweep_step, first_wait=self._settings.sweep, longest_wait=_SWEEP_AGAIN),
+            supervisor.start("claims", self._claim_step, first_wait=sweep, longest_wait=_SWEEP_AGAIN),
+            supervisor.start("sweep", self._sweep_step, first_wait=sweep, longest_wait=_SWEEP_AGAIN),
             supervisor.start(
                 "lease renewal",
                 self._renew_step,
@@ -97,15 +102,20 @@ class Owner:
 
     @property
     def healthy(self) -> bool:
-        """Whether the loops run, the last sweep is recent, and leases are renewed."""
+        """Whether the loops run, the last claim and the last sweep are recent, and leases are renewed."""
         now, ttl = self._clock.monotonic(), self._settings.ttl
         renewed = self._unrenewed_since is None or now - self._unrenewed_since < ttl
-        return all(loop.running for loop in self._loops) and now - self._swept_at < ttl and renewed
+        return all(one.running for one in self._loops) and renewed and now - min(self._claimed_at, self._swept_at) < ttl
 
     @property
     def owned(self) -> int:
         """The number of channels that this process owns."""
         return len(self._owned)
+
+    @property
+    def beginning(self) -> int:
+        """The number of channels that are being claimed or started."""
+        return len(self._beginning)
 
     def wake(self, channel_id: UUID, *, sending: bool = True, tasks: bool = True) -> bool:
         """Wake a channel. If this process does not own it, look whether it has an owner, and return False."""
@@ -133,15 +143,15 @@ class Owner:
         """End and release all channels within a time limit, independently of each other."""
         self._stopping = True
         self._starts.end()
-        for sweep in self._loops[:1]:
-            await sweep.stop()
+        for loop in self._loops[:2]:  # no more claims and sweeps
+            await loop.stop()
         await attempt_within(_STOP_WITHIN, "end of ownership", partial(remove_owner, self._db, self.id))
-        if self._beginning:
-            await asyncio.wait(self._beginning.values(), timeout=_STOP_WITHIN)
+        patience = max(0.0, seconds - _STOP_WITHIN - self._turns.longest_wait)
         for channel_id, owned in self._owned.items():
             if channel_id not in self._leaving:
-                ending = self._hand_over(channel_id, owned, "stop", max(0.0, seconds - _STOP_WITHIN))
-                self._end_in_background(ending)
+                self._end_in_background(self._hand_over(channel_id, owned, "stop", patience))
+        interrupted = partial(release_all, self._db, self.id, keep=list(self._owned))  # such a claim may have committed
+        await attempt_within(_STOP_WITHIN, "release of channels", interrupted)
         if self._endings:  # leases are still renewed meanwhile
             await asyncio.wait(self._endings, timeout=seconds)
         for loop in self._loops:
@@ -156,22 +166,30 @@ class Owner:
             task.cancel()
 
     async def _hand_over(self, channel_id: UUID, owned: OwnedChannel, reason: str, patience: float) -> None:
-        """End a channel and release it. The lease is kept until work in flight is finished."""
+        """End a channel and release it. The lease is kept until work in flight is finished.
+
+        For up to `patience` seconds, and until it is this channel's turn, messages are still sent.
+        """
         self._leaving.add(channel_id)
+        await self._until_begun(channel_id)
+        await attempt("end of deliveries", partial(owned.end_deliveries, patience), channel=channel_id.hex)
+        await self._turns.run(partial(self._end_and_release, channel_id, owned, reason))
+
+    async def _end_and_release(self, channel_id: UUID, owned: OwnedChannel, reason: str) -> None:
         try:
-            await self._end(channel_id, owned, patience)
+            await attempt("end of a channel", owned.end, channel=channel_id.hex)
         finally:
             self._leaving.discard(channel_id)
-        if self._owned.pop(channel_id, None) is not owned:
+        if self._owned.get(channel_id) is not owned:
             return  # dropped meanwhile
+        del self._owned[channel_id]
         owned.valid_until = 0.0
         self._listener.moved(reason)
         await self._release(owned.lease)
 
-    async def _end(self, channel_id: UUID, owned: OwnedChannel, patience: float = 0.0) -> None:
+    async def _until_begun(self, channel_id: UUID) -> None:
         if beginning := self._beginning.get(channel_id):
             await asyncio.wait([beginning])
-        await attempt("end of a channel", partial(owned.end, patience), channel=channel_id.hex)
 
     def _end_in_background(self, ending: Coroutine[Any, Any, None]) -> None:
         """End a channel outside the sweep: work in flight may take long, and other channels must not wait for it."""
@@ -181,30 +199,13 @@ class Owner:
 
     # -- claiming -----------------------------------------------------------------------------------------------------
 
-    async def _sweep_step(self) -> None:
-        """Sweep once per interval; claim in between when woken."""
-        await self.sweep()
-        self._swept_at = self._clock.monotonic()
-        loop = asyncio.get_running_loop()
-        until = loop.time() + self._settings.sweep
-        while (left := until - loop.time()) > 0:
-            try:
-                await asyncio.wait_for(self._wake.wait(), left)
-            except TimeoutError:
-                return
-            await asyncio.sleep(_GATHER)
-            await self.claim()
-
-    async def sweep(self) -> None:
-        """Check all channels once. An error of one channel must not affect the others."""
+    async def _claim_step(self) -> None:
+        """Claim once per interval, and when woken. This has its own loop: a sweep may wait for a locked channel."""
         await self.claim()
-        ends = await read_log_ends(self._db, list(self._owned)) if self._owned else {}
-        for channel_id, owned in list(self._owned.items()):
-            if channel_id in self._beginning or channel_id in self._leaving:
-                continue
-            check = partial(self._check, channel_id, owned, ends.get(channel_id))
-            if not await self._try("check of a channel", check, channel_id) and channel_id in self._owned:
-                self._drop(channel_id, owned, "it could not be checked")
+        self._claimed_at = self._clock.monotonic()
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._wake.wait(), self._settings.sweep)
+            await asyncio.sleep(_GATHER)
 
     async def claim(self) -> None:
         """Claim channels with work and no owner, as far as this process should take them."""
@@ -221,15 +222,19 @@ class Owner:
     async def _claim(self, wanted: Sequence[UUID]) -> None:
         asked_at = self._clock.monotonic()
         leases = await self._claims.take(wanted)
-        await self._begin(leases, asked_at)
         for channel_id in set(wanted) - {lease.channel_id for lease in leases}:
             self._beginning[channel_id] = self._in_begin(channel_id, self._claim_locked(channel_id))
+            self._wake.set()  # if another process has claimed it, there may be others left for this one
+        await self._begin(leases, asked_at)
 
     async def _claim_locked(self, channel_id: UUID) -> None:
-        async with self._starts:
-            asked_at = self._clock.monotonic()
-            lease = await self._claims.take_locked(channel_id)
-        if lease is not None and not self._stopping:
+        claimed = await self._claims.take_locked(channel_id)
+        if claimed is None:
+            return
+        lease, asked_at = claimed
+        if self._stopping:
+            await self._release(lease)
+        else:
             await self._begin([lease], asked_at)
 
     @property
@@ -242,9 +247,14 @@ class Owner:
         made = {}
         for lease in leases:
             self._listener.claimed(lease)
-            until = self._valid_until(asked_at)
+            until = asked_at + self._renewal.lasting
             made[lease.channel_id] = self._owned[lease.channel_id] = OwnedChannel(self._db, self._clock, lease, until)
-        workers = await self._make_workers(list(made.values())) if made else {}
+        try:
+            workers = await self._make_workers(list(made.values())) if made else {}
+        except Exception:
+            for channel_id, owned in made.items():
+                self._drop(channel_id, owned, "its settings could not be read")
+            raise
         for channel_id, owned in made.items():
             worker = workers.get(channel_id)
             if worker is None:
@@ -273,16 +283,26 @@ class Owner:
 
     # -- checking -----------------------------------------------------------------------------------------------------
 
-    async def _try(self, name: str, step: Callable[[], Awaitable[None]], channel_id: UUID) -> bool:
-        """Run a step for one channel. Only an outage of the database is raised: it affects all channels."""
-        try:
-            await step()
-        except Unavailable:
-            raise
-        except Exception as error:
-            log_failure(name, error, channel=channel_id.hex)
-            return False
-        return True
+    async def _sweep_step(self) -> None:
+        await self.sweep()
+        self._swept_at = self._clock.monotonic()
+        await asyncio.sleep(self._settings.sweep)
+
+    async def sweep(self) -> None:
+        """Check all own channels once. An error of one channel must not affect the others."""
+        owned_now = dict(self._owned)  # a copy: nothing is known about channels that are claimed meanwhile
+        ends = await read_log_ends(self._db, list(owned_now)) if owned_now else {}
+        for channel_id, owned in owned_now.items():
+            if channel_id in self._beginning or channel_id in self._leaving or self._owned.get(channel_id) is not owned:
+                continue
+            try:
+                await self._check(channel_id, owned, ends.get(channel_id))
+            except Unavailable:  # of the database: it affects all channels
+                raise
+            except Exception as error:
+                log_failure("check of a channel", error, channel=channel_id.hex)
+                if self._owned.get(channel_id) is owned:
+                    self._drop(channel_id, owned, "it could not be checked")
 
     async def _check(self, channel_id: UUID, owned: OwnedChannel, end: LogEnd | None) -> None:
         """Wake a channel with new events, drop one that is lost, release one that is idle."""
@@ -304,7 +324,8 @@ class Owner:
 
     async def _release_idle(self, channel_id: UUID, owned: OwnedChannel) -> None:
         await owned.save()
-        if await release_channel(self._db, owned.lease, seen=owned.seen, work_at=owned.next_work()):
+        released = await release_channel(self._db, owned.lease, seen=owned.seen, work_at=owned.next_work())
+        if released and self._owned.get(channel_id) is owned:
             del self._owned[channel_id]
             owned.valid_until = 0.0
             self._listener.moved("idle")
@@ -322,7 +343,8 @@ class Owner:
         self._end_in_background(self._end_dropped(channel_id, owned))
 
     async def _end_dropped(self, channel_id: UUID, owned: OwnedChannel) -> None:
-        await self._end(channel_id, owned)
+        await self._until_begun(channel_id)
+        await attempt("end of a channel", owned.end, channel=channel_id.hex)
         await self._release(owned.lease)
 
     async def _release(self, lease: Lease) -> None:
@@ -339,15 +361,15 @@ class Owner:
     # -- renewing -----------------------------------------------------------------------------------------------------
 
     async def _renew_step(self) -> None:
-        lasting = self._settings.ttl * (1 - _MARGIN)
+        renew = self._settings.renew
         try:
-            async with asyncio.timeout(max(self._settings.renew, lasting - self._settings.renew)):
+            async with asyncio.timeout(max(renew, self._renewal.lasting - renew)):
                 await self.renew()
         except TimeoutError as error:  # there is time for another attempt
             raise database_unavailable() from error
         self._unrenewed_since = None
         await self.balance()
-        await asyncio.sleep(self._settings.renew)
+        await asyncio.sleep(renew)
 
     def _note_unrenewed(self) -> None:
         self._listener.failed("renewal_failed")
@@ -355,26 +377,10 @@ class Owner:
             self._unrenewed_since = self._clock.monotonic()
 
     async def renew(self) -> None:
-        """Renew the leases. A channel whose lease another process took is dropped.
-
-        Unlocked rows are renewed first: a long lock on one row must not cost the others their leases.
-        """
+        """Renew the leases. A channel whose lease another process took is dropped at the next sweep."""
         if not self._stopping:
-            await report_owner(self._db, self.id, self._settings.ttl)
-        asked = dict(self._owned)  # a copy: channels that are claimed meanwhile are not affected
-        for skip_locked in (True, False):
-            if asked:
-                await self._renew(asked, skip_locked=skip_locked)
-        for owned in asked.values():
-            owned.valid_until = 0.0
-
-    async def _renew(self, asked: dict[UUID, OwnedChannel], *, skip_locked: bool) -> None:
-        """Renew leases, and remove the renewed ones from `asked`."""
-        asked_at = self._clock.monotonic()
-        for channel_id in await renew_leases(
-            self._db, self.id, list(asked), self._settings.ttl, skip_locked=skip_locked
-        ):
-            asked.pop(channel_id).valid_until = self._valid_until(asked_at)
+            await self._renewal.report()
+        await self._renewal.renew(self._owned)
 
     async def balance(self) -> None:
         """Release channels if this process owns more than an equal part: the others claim them.
@@ -391,6 +397,3 @@ class Owner:
         for channel_id, owned in settled[:excess]:
             self._leaving.add(channel_id)
             self._end_in_background(self._hand_over(channel_id, owned, "balance", _DELIVER_WITHIN))
-
-    def _valid_until(self, asked_at: float) -> float:
-        return asked_at + self._settings.ttl * (1 - _MARGIN)

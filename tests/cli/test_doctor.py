@@ -22,6 +22,7 @@ async def break_things(database_url: str) -> None:
     conn = await asyncpg.connect(database_url)
     await conn.execute("UPDATE endpoints SET state = 'paused', reason = 'It failed.'")
     await conn.execute("UPDATE channel_heads SET work_at = now() - interval '5 minutes'")
+    await conn.execute("INSERT INTO schema_migrations (version, name) VALUES (9999, 'of_a_newer_version')")
     await conn.close()
 
 
@@ -48,6 +49,7 @@ def test_every_trouble_is_named(run: Run, account: str, channel: str, database_u
     assert (hook["state"], hook["found"]) == ("warning", "It is paused. It failed.")
     assert (checks["work"]["state"], channel in checks["work"]["found"]) == ("problem", True)
     assert checks["quickstart.json"]["fix"].startswith("chmod 600")
+    assert (checks["database"]["state"], "to 9999" in checks["database"]["found"]) == ("warning", True)
 
 
 def test_a_missing_key_is_a_problem_and_none_is_made(run: Run, account: str, tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from tests.thorough import rotated
 PHONE = "5511955550000"
 _WAITING = "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
 _RENEWING = """SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'
-               AND query LIKE 'UPDATE channel_heads SET expires_at%'"""
+               AND query LIKE 'SELECT channel_id FROM channel_heads WHERE owner%'"""
 
 
 async def send_and_see(stage: Stage) -> None:
@@ -97,7 +97,7 @@ async def test_a_take_over_is_logged_and_counted(database_url: str, receiver: Re
         assert await counted(stage, second.url, "taken_over") == 1
 
 
-@pytest.mark.parametrize("loop", rotated(["lease renewal", "sweep", "notifications", "housekeeping"], 4))
+@pytest.mark.parametrize("loop", rotated(["lease renewal", "claims", "sweep", "notifications", "housekeeping"], 5))
 async def test_a_loop_that_ends_by_mistake_ends_the_process(database_url: str, receiver: Receiver, loop: str) -> None:
     """Its service manager then starts another."""
     async with running_stage(database_url, receiver) as stage:

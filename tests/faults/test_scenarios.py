@@ -38,4 +38,9 @@ def test_the_page_names_only_what_exists() -> None:
     assert [file for file in files if not (ROOT / file).exists()] == []
     cells = [row.split("|")[3] for row in catalogue.splitlines() if re.match(r"\| \d+ \|", row)]
     named = set(re.findall(r"`([a-z-]+)`", " ".join(cells)))
-    assert named == set(SCENARIOS) - {"stop-gateways", "rolling-restart", "kill-embedded", "upgrade"}  # cases of our own
+    assert named == set(SCENARIOS) - {
+        "stop-gateways",
+        "rolling-restart",
+        "kill-embedded",
+        "upgrade",
+    }  # cases of our own

@@ -121,11 +121,16 @@ class Owning:
         async with self.db.connection() as conn:
             return await _leases(conn)
 
+    async def look(self) -> None:
+        """Claim, and check the own channels."""
+        await self.owner.claim()
+        await self.owner.sweep()
+
     async def sweep_until(self, count: int) -> None:
-        """Owns so many channels; a sweep leaves a head that is locked in that moment to the next one."""
+        """Owns so many channels; a claim leaves a head that is locked in that moment to the next one."""
         async with asyncio.timeout(PATIENCE):
             while self.owner.owned < count:
-                await self.owner.sweep()
+                await self.look()
 
     async def until_free(self) -> None:
         async with asyncio.timeout(PATIENCE):
@@ -174,7 +179,7 @@ async def test_a_channel_is_released_though_its_end_fails(owning: Owning, fault:
     await owning.stage.accept("5511999998888")
     async with asyncio.timeout(PATIENCE):
         while not owning.counted:
-            await owning.owner.sweep()
+            await owning.look()
     await owning.until_free()
     assert (owning.owner.owned, owning.counted) == (0, ["dropped"])
     owning.make_task = None
@@ -190,7 +195,7 @@ async def test_a_stop_releases_a_channel_whose_end_fails(owning: Owning) -> None
     await owning.stage.accept("5511999998888")
     async with asyncio.timeout(PATIENCE):
         while not (owning.owner.owned or owning.counted):
-            await owning.owner.sweep()
+            await owning.look()
     await owning.owner.stop(5)
     assert set((await owning.owners()).values()) == {None}
 
@@ -211,7 +216,7 @@ async def test_a_channel_that_cannot_be_checked_delays_no_other(owning: Owning) 
     await owning.sweep_until(2)
     async with asyncio.timeout(PATIENCE):
         while owning.owner.owned == 2:  # once there is nothing new: is it idle?
-            await owning.owner.sweep()
+            await owning.look()
             await asyncio.sleep(0.01)
     await owning.until_free()
     assert (await owning.owners())[other.channel_id] == owning.owner.id

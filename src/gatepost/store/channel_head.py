@@ -294,18 +294,24 @@ async def renew_leases(
 ) -> set[UUID]:
     """Renew the leases that are still ours and return them. A lease that another process took is not renewed.
 
-    With `skip_locked`, heads that are locked are left out.
+    With `skip_locked`, heads that are locked are left out. The heads are locked by a statement of their own: one that
+    waits for a head and then updates it can deadlock with others that wait for it (`messages/accept_plain.py`).
     """
     skip = "SKIP LOCKED" if skip_locked else ""
-    rows = await db.fetch(
-        f"""UPDATE channel_heads SET expires_at = now() + $3 WHERE channel_id = ANY (ARRAY(
-               SELECT channel_id FROM channel_heads WHERE owner = $1 AND channel_id = ANY ($2::uuid[])
-               ORDER BY channel_id FOR NO KEY UPDATE {skip})) RETURNING channel_id""",
-        owner,
-        sorted(channels),
-        timedelta(seconds=ttl),
-    )
-    return {row["channel_id"] for row in rows}
+    async with db.transaction() as conn:
+        rows = await conn.fetch(
+            f"""SELECT channel_id FROM channel_heads WHERE owner = $1 AND channel_id = ANY ($2::uuid[])
+                ORDER BY channel_id FOR NO KEY UPDATE {skip}""",
+            owner,
+            sorted(channels),
+        )
+        renewed = [row["channel_id"] for row in rows]
+        await conn.execute(
+            "UPDATE channel_heads SET expires_at = now() + $2 WHERE channel_id = ANY ($1::uuid[])",
+            renewed,
+            timedelta(seconds=ttl),
+        )
+    return set(renewed)
 
 
 class LogEnd(msgspec.Struct, frozen=True):
@@ -330,10 +336,13 @@ async def release_channel(db: Database, lease: Lease, *, seen: LogEnd | None, wo
     )
 
 
-async def release_all(db: Database, owner: UUID) -> int:
-    """Release all channels that a stopped owner still holds. Return how many."""
+async def release_all(db: Database, owner: UUID, *, keep: Sequence[UUID] = ()) -> int:
+    """Release all channels that a stopped owner still holds, except some. Return how many."""
     rows = await db.fetch(
-        "UPDATE channel_heads SET owner = NULL, expires_at = NULL WHERE owner = $1 RETURNING channel_id", owner
+        """UPDATE channel_heads SET owner = NULL, expires_at = NULL
+           WHERE owner = $1 AND channel_id <> ALL ($2::uuid[]) RETURNING channel_id""",
+        owner,
+        keep,
     )
     return len(rows)
 

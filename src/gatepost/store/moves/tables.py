@@ -69,6 +69,7 @@ OWN = (
     "channel_owners",
     "forgotten_devices",
     "key_check",
+    "oldest_program",
     "schema_migrations",
     "write_check",
 )
