@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -24,8 +24,8 @@ from gatepost.store.moves.change_stream import (
     gather,
 )
 from gatepost.store.pool import Database
-from tests.cells.conftest import Cells, channel_id
-from tests.conftest import Receiver
+from tests.cells.conftest import Cells, channel_id, running_cells
+from tests.conftest import PostgresServer, Receiver
 from tests.faults.ledger import RunRecords, compare
 from tests.gateway.people import new_person
 from tests.patience import patience
@@ -279,10 +279,18 @@ async def where(cells: Cells, names: Sequence[str], account_id: UUID, channel: U
     return [name for name, rows in zip(names, found, strict=True) if "accounts" in rows and "heads" in rows]
 
 
-async def test_a_move_that_ends_at_any_point_goes_on_or_is_undone(
-    cells: Cells, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+async def quick_cells(
+    urls: dict[str, str], postgres_server: PostgresServer, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[Cells]:
+    """Yield a gateway that looks at keys every time, so that a move need not wait for one that is remembered."""
     monkeypatch.setattr(account_move, "_STRAGGLERS", 0.1)
+    async with running_cells(urls, postgres_server, security__key_cache_seconds=0) as one:
+        yield one
+
+
+async def test_a_move_that_ends_at_any_point_goes_on_or_is_undone(quick_cells: Cells, receiver: Receiver) -> None:
+    cells = quick_cells
     west = cells.of["west"]
     channel = channel_id(west)
     await endpoints.create_endpoint(west.db, west.vault, channel, receiver.url, now=west.clock.now())
