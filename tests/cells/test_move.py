@@ -179,6 +179,7 @@ async def test_an_account_moves_while_clients_send(cells: Cells, receiver: Recei
     await clients.until(30)
     result = await mover(cells, "west", "east").run()
     assert result.rows > 0
+    assert 0 < result.paused_seconds <= result.sending_paused_seconds
     before = len(clients.accepted)
     await clients.until(before + 30)
     await clients.stop()
@@ -366,3 +367,17 @@ async def test_every_table_is_in_one_list(database_url: str) -> None:
         assert not found[table]["refers"], table
     assert not [table for table, row in found.items() if row["generated"]]
     assert set(tables.LOCKED) <= set(tables.DECISIVE)
+
+
+async def test_changes_that_the_server_dropped_are_copied_again(quick_cells: Cells, receiver: Receiver) -> None:
+    west = quick_cells.of["west"]
+    sent = await west.send(phone=PEOPLE[0], body="1", client_ref="1")
+    assert await _until_killed(Point(departure, "fence", after=False), mover(quick_cells, "west", "east"))
+    later = await west.send(phone=PEOPLE[0], body="2", client_ref="2")
+    await west.db.execute(
+        "SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots WHERE slot_name LIKE 'gatepost_move_%'"
+    )
+    await run_again(mover(quick_cells, "west", "east").run)
+    there = moved(quick_cells, "west", "east")
+    for message in (sent, later):
+        await there.until_status(message, "READ")

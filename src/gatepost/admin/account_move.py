@@ -85,7 +85,7 @@ class AccountMove:
         self._owner = uuid4()
         self._copied: set[str] = set()
         self._result = MovedAccount()
-        self._began_pause = 0.0
+        self._began_pause = self._began_stop = 0.0
         self._old: RawConnection = None
         self._new: RawConnection = None
 
@@ -212,10 +212,14 @@ class AccountMove:
 
     async def _stream(self, move: OutgoingMove) -> None:
         """Follow the changes until few are left; then take the channels, and fence them."""
+        if not await departure.has_stream(self._old, move):
+            log.warning("the server has dropped the changes that were kept for this move: the rows are copied again")
+            await departure.set_state(self._old, move, "copying")
+            return
         await self._follow(move, _FEW)
         while await self._copy_files(move) > 1:
             await self._follow(move, _FEW)
-        began = time.monotonic()
+        self._began_stop = time.monotonic()
         try:
             await self._take_channels(move)
             await self._follow(move, _FEW)
@@ -228,7 +232,6 @@ class AccountMove:
         except BaseException:
             await self._release()
             raise
-        self._result.sending_paused_seconds = began
 
     async def _take_channels(self, move: OutgoingMove) -> None:
         """Own the channels, so that nothing is sent or delivered. Their owners finish what is in flight first."""
@@ -311,7 +314,7 @@ class AccountMove:
         now = time.monotonic()
         if self._began_pause:
             self._result.paused_seconds = now - self._began_pause
-            self._result.sending_paused_seconds = now - self._result.sending_paused_seconds
+            self._result.sending_paused_seconds = now - self._began_stop
 
     # -- afterwards ---------------------------------------------------------------------------------------------------
 

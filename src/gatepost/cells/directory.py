@@ -62,11 +62,12 @@ class CellDirectory:
         self._known[credential] = time.monotonic() + _KNOWN_SECONDS, found[0]
         return found[0]
 
-    async def has_left(self, credential: Credential, cell: Cell) -> bool:
-        """Return whether a credential that a cell does not accept is in another cell now: its account was moved."""
+    async def find_moved(self, credential: Credential, cell: Cell) -> Cell | None:
+        """Return the other cell in which a credential is that this cell does not accept: its account was moved."""
         if self.peek(credential) is cell:
             self._known.pop(credential)
-        return await self.find(credential) not in (cell, None)
+        found = await self.find(credential)
+        return None if found is cell else found
 
     async def find_all(self, credential: Credential) -> list[Cell]:
         """Return all cells that have a credential, in their order: an e-mail address may be in several."""

@@ -22,6 +22,7 @@ from gatepost.cells.directory import CellDirectory
 from gatepost.model.errors import GatepostError, account_moving
 
 _bind = structlog.contextvars.bind_contextvars
+_WITHOUT_BODY = ("GET", "HEAD")
 # The statuses by which a cell says that it does not have the credential.
 _REFUSALS: dict[Kind, Collection[int]] = {
     "key": (401,),
@@ -61,18 +62,25 @@ class CellFront:
         refused = _Refused(send, _REFUSALS[credential.kind])
         await cell.gatepost.api(scope, receive, refused)
         if refused.messages:
-            await self._refuse(credential, cell, scope, refused, send)
+            await self._refuse(credential, cell, scope, refused, receive)
 
-    async def _refuse(self, credential: Credential, cell: Cell, scope: Scope, refused: "_Refused", send: Send) -> None:
-        """Send the refusal, unless the credential has moved to another cell: then the request can be repeated."""
+    async def _refuse(
+        self, credential: Credential, cell: Cell, scope: Scope, refused: "_Refused", receive: Receive
+    ) -> None:
+        """Send the refusal, unless the account was moved: then the other cell answers, or the client tries again."""
         try:
-            if await self._directory.has_left(credential, cell):
+            moved = await self._directory.find_moved(credential, cell)
+            if moved is not None and scope["method"] not in _WITHOUT_BODY:
                 raise account_moving()
         except GatepostError as error:
-            await self._api.answer_error(error, scope, send)
+            await self._api.answer_error(error, scope, refused.send)
+            return
+        if moved is not None:
+            _bind(cell=moved.name)
+            await moved.gatepost.api(scope, receive, refused.send)
             return
         for message in refused.messages:
-            await send(message)
+            await refused.send(message)
 
     def new_request_id(self) -> str:
         """Return the id of a new request."""
@@ -96,7 +104,7 @@ class CellFront:
         answer = await own.gatepost.api.answer_hot(handler, request_id, scope, receive)
         if credential is not None and answer.status in _REFUSALS[credential.kind]:
             try:
-                if await self._directory.has_left(credential, own):
+                if await self._directory.find_moved(credential, own) is not None:
                     raise account_moving()
             except GatepostError as error:
                 return error_answer(error, request_id, scope["path"])
@@ -131,7 +139,7 @@ class _Refused:
     """Passes an answer on, and keeps it back if it has one of these statuses."""
 
     def __init__(self, send: Send, statuses: Collection[int]) -> None:
-        self._send = send
+        self.send = send
         self._statuses = statuses
         self.messages: list[Any] = []
 
@@ -139,7 +147,7 @@ class _Refused:
         if self.messages or message.get("status") in self._statuses:
             self.messages.append(message)
         else:
-            await self._send(message)
+            await self.send(message)
 
 
 class _Answer:

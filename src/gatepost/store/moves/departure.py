@@ -157,9 +157,9 @@ async def end_stream(conn: RawConnection, move: OutgoingMove) -> None:
 
 
 async def has_stream(conn: RawConnection, move: OutgoingMove) -> bool:
-    """Return whether changes are kept."""
+    """Return whether changes are kept. A server may drop them when they need too much space."""
     return await conn.fetchval(  # type: ignore[no-any-return]
-        "SELECT EXISTS (SELECT FROM pg_replication_slots WHERE slot_name = $1)", move.slot
+        "SELECT EXISTS (SELECT FROM pg_replication_slots WHERE slot_name = $1 AND wal_status <> 'lost')", move.slot
     )
 
 
