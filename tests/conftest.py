@@ -41,10 +41,11 @@ from gatepost.store.partitions import make_partitions
 from gatepost.store.pool import Database
 from tests.authority import trust_only_one
 from tests.patience import PATIENCE, patience
+from tests.shared_compilation import pytest_collection
 from tests.slow_first import pytest_collection_modifyitems
 from tests.thorough import DAY, THOROUGH
 
-__all__ = ["pytest_collection_modifyitems"]
+__all__ = ["pytest_collection", "pytest_collection_modifyitems"]
 
 T = TypeVar("T")
 REAL_HASHER = passwords._hasher  # tests use a quick one

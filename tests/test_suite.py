@@ -17,6 +17,7 @@ import pytest
 from tests import thorough
 from tests.for_each import for_each
 from tests.patience import PATIENCE
+from tests.shared_compilation import share
 from tests.slow_first import SLOWEST
 
 TESTS = Path(__file__).parent
@@ -224,3 +225,10 @@ def test_a_sample_has_each_kind_and_all_rows_within_some_days(monkeypatch: pytes
 
 def test_the_slowest_files_exist() -> None:
     assert [path for path in SLOWEST if not (TESTS / path).is_file()] == []
+
+
+def test_each_module_is_in_the_share_of_one_process() -> None:
+    shares = [share(FILES, number, 4) for number in range(4)]
+    assert sorted(path for one in shares for path in one) == FILES
+    sizes = [sum(path.stat().st_size for path in one) for one in shares]
+    assert max(sizes) < 1.2 * min(sizes)
