@@ -132,7 +132,7 @@ class Gateway:
         status = ""
         async with patience(lambda: f"message {message_id} is {status}, not {wanted}", seconds):
             while (status := await self.status(message_id)) != wanted:
-                await asyncio.sleep(0.02)
+                await asyncio.sleep(0.05)
 
     async def new_account(self, plan: str = "unlimited", trial_days: int = 14) -> UUID:
         account = await accounts.create_account(

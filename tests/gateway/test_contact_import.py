@@ -124,13 +124,13 @@ async def test_as_many_lines_as_there_may_be(gateway: Gateway, monkeypatch: pyte
     check_refused(await bring(gateway, three + "\n"), 413, "body_too_large")
 
 
-@pytest.mark.parametrize(("blank", "status"), [(3, 200), (4, 422)])
+@for_each(("blank", "status"), [(3, 200), (4, 422)])
 async def test_blank_lines_count(gateway: Gateway, monkeypatch: pytest.MonkeyPatch, blank: int, status: int) -> None:
     monkeypatch.setattr(contact_records, "ROWS_MAX", 3)
     assert (await bring(gateway, "phone" + "\n" * (blank + 1))).status == status
 
 
-@pytest.mark.parametrize(("breaks", "status"), [(1, 200), (2, 422)])
+@for_each(("breaks", "status"), [(1, 200), (2, 422)])
 async def test_line_breaks_inside_of_cells_count(
     gateway: Gateway, monkeypatch: pytest.MonkeyPatch, breaks: int, status: int
 ) -> None:

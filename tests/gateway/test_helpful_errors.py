@@ -2,8 +2,7 @@
 
 from typing import Any
 
-import pytest
-
+from tests.for_each import for_each
 from tests.gateway.checks import PERSON, SEND, TEXT, check_refused, written
 from tests.gateway.reference import routes_of, served
 from tests.running_gateway import Answer, Gateway
@@ -82,7 +81,7 @@ async def test_an_error_names_fifty_problems_at_most(gateway: Gateway) -> None:
         assert len(fields(await gateway.call("POST", SEND, TEXT | unknown))) == min(50, count)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("raw", "where"),
     [
         (b'{"phone": "1",\n "body": oops}', "at byte 24 (line 2, column 10)"),
@@ -98,7 +97,7 @@ async def test_malformed_json_names_the_place(gateway: Gateway, raw: bytes, wher
     assert where in answer.json()["message"], answer.body
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("method", "path", "meant"),
     [
         ("POST", "/api/v1/messages/send", "POST /api/v1/message/send"),
@@ -116,7 +115,7 @@ async def test_a_wrong_address_points_to_the_right_one(gateway: Gateway, method:
     assert answer.json()["message"].endswith(f"Did you mean {meant}?")
 
 
-@pytest.mark.parametrize("path", ["/wp-login.php", "/api/v1/" + "contacts" * 1000, "/favicon.ico"])
+@for_each("path", ["/wp-login.php", "/api/v1/" + "contacts" * 1000, "/favicon.ico"])
 async def test_nothing_near_is_suggested_for_nothing_near(gateway: Gateway, path: str) -> None:
     answer = await gateway.call("GET", path)
     assert answer.status == 404

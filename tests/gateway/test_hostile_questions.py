@@ -18,6 +18,7 @@ from gatepost.model.signing import decode_check, new_secret
 from gatepost.store.contacts.read import SearchPosition
 from gatepost.webhooks.signature import signature_headers
 from gatepost.webhooks.verification import SIGNATURES_MAX, VerificationKey, verify
+from tests.for_each import for_each
 from tests.gateway.checks import SEND, TEXT, check_refused, until
 from tests.patience import PATIENCE
 from tests.running_gateway import Gateway, running_gateway
@@ -40,7 +41,7 @@ def _cursor(value: Any) -> str:
 # -- cursors and parameters -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("number", [32_768, 10**30, -1])
+@for_each("number", [32_768, 10**30, -1])
 async def test_a_cursor_with_a_number_that_no_attempt_has(gateway: Gateway, number: int) -> None:
     path = f"{HOOKS}/{(await _hook(gateway))['id']}/attempts?cursor="
     raw = base64.urlsafe_b64encode(f'["{ZERO}",{number}]'.encode()).decode().rstrip("=")
@@ -48,7 +49,7 @@ async def test_a_cursor_with_a_number_that_no_attempt_has(gateway: Gateway, numb
     assert (await gateway.call("GET", path + _cursor([ZERO, 32_767]))).status == 200
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("path", "name"),
     [(EVENTS, "limit"), (EVENTS + "/stream", "after"), ("/api/v1/contacts", "limit"), ("/api/v1/orders", "limit")],
 )
@@ -100,7 +101,7 @@ async def _channel(gateway: Gateway) -> Any:
         return await conn.fetchval("SELECT id FROM channels")
 
 
-@pytest.mark.parametrize("name", ["Expect", "TE", "Upgrade", "Keep-Alive", "Trailer", "Proxy-Authorization"])
+@for_each("name", ["Expect", "TE", "Upgrade", "Keep-Alive", "Trailer", "Proxy-Authorization"])
 async def test_a_header_that_would_fail_every_delivery_is_refused_at_once(gateway: Gateway, name: str) -> None:
     option = {"url": "http://127.0.0.1:54321/hook", "headers": {name: "x"}}
     check_refused(await gateway.call("POST", HOOKS, option), 422, "invalid_field", "headers")

@@ -17,6 +17,7 @@ from gatepost.api.deprecations import Deprecation
 from gatepost.console.dashboard import Dashboard
 from gatepost.serving import server_config
 from tests import running_gateway as running
+from tests.for_each import for_each
 from tests.gateway.checks import TEXT, check_refused, until
 from tests.gateway.test_callback_bodies import EMPTY, POSSIBLE, address, sign
 from tests.gateway.wire import Wire, request, wired
@@ -116,8 +117,9 @@ async def said(gateway: Gateway, whole: bytes) -> bytes:
         return answer
 
 
-@pytest.mark.parametrize("method", ["GET", "HEAD", "OPTIONS", "PUT", "DELETE"])
+@for_each("method", ["GET", "HEAD", "OPTIONS", "PUT", "DELETE"])
 async def test_other_methods(gateway: Gateway, passed_to_asgi: list[str], method: str) -> None:
+    passed_to_asgi.clear()
     async with wired(gateway.url) as wire:
         await wire.send(request(method, SEND) + sending(gateway))
         first = await wire.answer(head=method == "HEAD")

@@ -264,7 +264,7 @@ SPELLINGS = (
 )
 
 
-@pytest.mark.parametrize("token", [None, "", "None", "Bearer"])
+@for_each("token", [None, "", "None", "Bearer"])
 async def test_without_a_token_there_is_no_such_address(bare: Gateway, token: str | None) -> None:
     for path in SPELLINGS:
         for method in ("GET", "HEAD", "OPTIONS", "POST"):

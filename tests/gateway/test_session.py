@@ -3,8 +3,6 @@
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-import pytest
-
 from gatepost.admin import accounts, sign_in, users
 from gatepost.clock import MovableClock
 from gatepost.model import ids, times
@@ -12,6 +10,7 @@ from gatepost.model.account import API_ACCESS
 from gatepost.model.session import token_hash
 from gatepost.store.account_log import list_entries
 from gatepost.store.sessions import find_session, list_sessions
+from tests.for_each import for_each
 from tests.gateway.checks import SEND, TEXT, check_refused, until
 from tests.gateway.people import PASSWORD, SESSION, Person, new_person, post_session
 from tests.running_gateway import Answer, Gateway, running_gateway
@@ -133,7 +132,7 @@ async def test_unknown_and_wrong_get_the_same_words(gateway: Gateway) -> None:
     await until(logged)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("body", "field"),
     [
         ({"email": "a@example.com"}, "password"),

@@ -6,12 +6,12 @@ from typing import Any
 from uuid import UUID
 
 import msgspec
-import pytest
 
 from gatepost.admin import keys
 from gatepost.clock import MovableClock
 from gatepost.model.event import ALL_TYPES, ChannelRef
 from gatepost.store.channels import get_config, save_connection
+from tests.for_each import for_each
 from tests.gateway.checks import TEXT, check_refused, feed
 from tests.gateway.event_streams import STREAM, another_node, open_stream
 from tests.patience import PATIENCE
@@ -106,7 +106,7 @@ async def test_a_sign_of_life_and_where_it_stands(parted_database_url: str) -> N
                 assert "data" not in (await stream.block() or {})
 
 
-@pytest.mark.parametrize("query", ["?after=", "?after=1", f"?after=we_{'0' * 32}", "?after=evt_x"])
+@for_each("query", ["?after=", "?after=1", f"?after=we_{'0' * 32}", "?after=evt_x"])
 async def test_bad_cursors(gateway: Gateway, query: str) -> None:
     check_refused(await gateway.call("GET", STREAM + query), 400, "invalid_cursor")
     named = {"last-event-id": query.removeprefix("?after=")}

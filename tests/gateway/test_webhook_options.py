@@ -2,8 +2,7 @@
 
 from typing import Any
 
-import pytest
-
+from tests.for_each import for_each
 from tests.gateway.checks import check_refused
 from tests.running_gateway import Gateway
 
@@ -102,7 +101,7 @@ async def test_wishes_beyond_their_limits_change_nothing(gateway: Gateway) -> No
     assert (await gateway.call("GET", HOOKS)).json()["data"] == [before]
 
 
-@pytest.mark.parametrize("change", [{"url": URL + "new"}, {"headers": {"X-A": "1"}}, {"active": False}, {}])
+@for_each("change", [{"url": URL + "new"}, {"headers": {"X-A": "1"}}, {"active": False}, {}])
 async def test_what_is_not_named_stays(gateway: Gateway, change: dict[str, Any]) -> None:
     hook = await make(gateway, **FULL, events={"order_notifications": False})
     changed = (await gateway.call("PATCH", f"{HOOKS}/{hook['id']}", change)).json()["data"]
