@@ -136,7 +136,12 @@ class OwnedChannel:
     @property
     def broken(self) -> bool:
         """Whether the sender or a task has ended without being stopped."""
-        return self._worker is None or any(task.ended for task in (self._worker.sender, *self._others))
+        return self._worker is not None and any(task.ended for task in (self._worker.sender, *self._others))
+
+    @property
+    def begun(self) -> bool:
+        """Whether the tasks were started."""
+        return self._worker is not None
 
     @property
     def idle(self) -> bool:

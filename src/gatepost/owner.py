@@ -166,10 +166,7 @@ class Owner:
             task.cancel()
 
     async def _hand_over(self, channel_id: UUID, owned: OwnedChannel, reason: str, patience: float) -> None:
-        """End a channel and release it. The lease is kept until work in flight is finished.
-
-        For up to `patience` seconds, and until it is this channel's turn, messages are still sent.
-        """
+        """End a channel and release it. It sends until its webhooks in flight have ended, or `patience` has."""
         self._leaving.add(channel_id)
         await self._until_begun(channel_id)
         await attempt("end of deliveries", partial(owned.end_deliveries, patience), channel=channel_id.hex)
@@ -293,7 +290,7 @@ class Owner:
         owned_now = dict(self._owned)  # a copy: nothing is known about channels that are claimed meanwhile
         ends = await read_log_ends(self._db, list(owned_now)) if owned_now else {}
         for channel_id, owned in owned_now.items():
-            if channel_id in self._beginning or channel_id in self._leaving or self._owned.get(channel_id) is not owned:
+            if channel_id in self._beginning or channel_id in self._leaving or (owned.alive() and not owned.begun):
                 continue
             try:
                 await self._check(channel_id, owned, ends.get(channel_id))
@@ -301,8 +298,7 @@ class Owner:
                 raise
             except Exception as error:
                 log_failure("check of a channel", error, channel=channel_id.hex)
-                if self._owned.get(channel_id) is owned:
-                    self._drop(channel_id, owned, "it could not be checked")
+                self._drop(channel_id, owned, "it could not be checked")
 
     async def _check(self, channel_id: UUID, owned: OwnedChannel, end: LogEnd | None) -> None:
         """Wake a channel with new events, drop one that is lost, release one that is idle."""
@@ -333,6 +329,8 @@ class Owner:
 
     def _drop(self, channel_id: UUID, owned: OwnedChannel, why: str, *, avoid: bool = False) -> None:
         """Drop a channel whose lease is lost or whose tasks failed. Its next owner starts from the database's state."""
+        if self._owned.get(channel_id) is not owned:
+            return  # released or dropped meanwhile
         if avoid:
             self._claims.avoid(channel_id)
         self._listener.failed("dropped")

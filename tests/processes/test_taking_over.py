@@ -73,12 +73,15 @@ class Process:
         self.looks.set()
         self.failures: list[str] = []
         self.settings_fail = False
+        self.settings_are_read = asyncio.Event()
+        self.settings_are_read.set()
         self.owner = Owner(db, self.clock, lease, self.make_workers, LeaseListener(failed=self.failures.append))
         self.supervisor = Supervisor()
 
     async def make_workers(self, owned: Sequence[OwnedChannel]) -> dict[UUID, Tasks]:
         if self.settings_fail:
             raise database_unavailable()
+        await self.settings_are_read.wait()
         configs = await get_configs(self.db, [one.lease.channel_id for one in owned])
         made = {}
         for one in owned:
@@ -189,6 +192,18 @@ async def test_a_sweep_that_waits_for_a_lock_delays_no_claim(process: Process, d
         )
         process.owner.look()
         await process.until_owned(CHANNELS)
+
+
+async def test_a_sweep_leaves_channels_alone_whose_settings_are_being_read(process: Process) -> None:
+    process.settings_are_read.clear()
+    claim = asyncio.create_task(process.owner.claim())
+    await process.until_owned(CHANNELS)
+    await process.owner.sweep()
+    process.settings_are_read.set()
+    await claim
+    await process.until_begun()
+    await process.owner.sweep()
+    assert (process.owner.owned, process.failures) == (CHANNELS, [])
 
 
 async def test_channels_whose_settings_cannot_be_read_are_given_back_at_once(process: Process) -> None:
