@@ -13,6 +13,7 @@ import psutil
 from rich.console import Console
 
 from bench.accept import Tell, measure_accept
+from bench.cells import measure_cells
 from bench.channels import measure_channels
 from bench.dashboard import measure_dashboard
 from bench.data_folder import data_folder, file_system, fsync_seconds
@@ -34,6 +35,7 @@ from bench.webhooks import measure_webhooks
 
 PARTS = (
     "accept",
+    "cells",
     "channels",
     "dashboard",
     "history",
@@ -75,7 +77,7 @@ async def measure(options: argparse.Namespace, tell: Tell) -> Findings:
     """Run the requested measurements one after the other."""
     wanted = PARTS if options.part == "all" else (options.part,)
     busy, begun = Busy(), datetime.now(UTC)
-    accept = channels = dashboard = history = hostile = life = mcp = memory = None
+    accept = cells = channels = dashboard = history = hostile = life = mcp = memory = None
     life_channels = owners = pages = screen = several = start = throughput = webhooks = None
     with data_folder() as folder:
         kind, fsync = file_system(folder), fsync_seconds(folder)
@@ -87,6 +89,9 @@ async def measure(options: argparse.Namespace, tell: Tell) -> Findings:
             start = await measure_start(folder, tell)
         if "life" in wanted or "memory" in wanted:
             life, memory = await measure_life(folder, options.messages, options.seconds, tell, floors="life" in wanted)
+    if "cells" in wanted:
+        with data_folder() as folder:
+            cells = await measure_cells(folder, options.seconds, tell)
     if "life" in wanted or "lives" in wanted:
         with data_folder() as folder:
             life_channels = await measure_life_channels(folder, options.messages, tell)
@@ -129,6 +134,7 @@ async def measure(options: argparse.Namespace, tell: Tell) -> Findings:
         at=begun,
         machine=machine,
         accept=accept,
+        cells=cells,
         channels=channels,
         dashboard=dashboard,
         history=history,

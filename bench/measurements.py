@@ -5,6 +5,7 @@ from datetime import datetime
 import msgspec
 
 from bench.accept import AcceptFindings
+from bench.cells import CELLS_AIM, REFUSING, SILENT, UNNOTICED, CellsFindings
 from bench.channels import ChannelsFindings
 from bench.dashboard import FIRST_PAGE_AIM, OPEN_AIM, TASK_AIM, DashboardFindings
 from bench.history import HistoryFindings
@@ -48,6 +49,7 @@ class Findings(msgspec.Struct, frozen=True, kw_only=True):
     at: datetime
     machine: Machine
     accept: AcceptFindings | None = None
+    cells: CellsFindings | None = None
     channels: ChannelsFindings | None = None
     dashboard: DashboardFindings | None = None
     history: HistoryFindings | None = None
@@ -79,6 +81,11 @@ def aims(findings: Findings) -> list[Aim]:
         one, some, *_ = findings.channels.rows
         share = some.accept.rate / one.accept.rate
         found.append(Aim(f"accepts/s over {some.channels} channels, of one", "≥ 0.7", round(share, 2), share >= 0.7))
+    if findings.cells:
+        for name in (REFUSING, UNNOTICED, SILENT):
+            ratio = findings.cells.ratio(name)
+            met = ratio <= CELLS_AIM
+            found.append(Aim(f"p99 of other cells, {name} × all up", f"≤ {CELLS_AIM}", round(ratio, 2), met))
     if findings.life:
         cost = findings.life.lives.cpu_micros
         found.append(Aim("CPU µs of a whole life, PostgreSQL included", "< 3500", round(cost), cost < 3500))

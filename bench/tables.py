@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import msgspec
 
 from bench.accept import AcceptFindings, AcceptRow
+from bench.cells import cells_table
 from bench.channels import CONNECTIONS, ChannelsFindings
 from bench.dashboard import DashboardFindings
 from bench.history import HistoryFindings
@@ -39,6 +40,8 @@ def sections(findings: Findings) -> list[Section]:
     found: list[Section] = []
     if findings.accept:
         found += [_accept(findings.accept), _accept_floors(findings.accept)]
+    if findings.cells:
+        found.append(Section(*cells_table(findings.cells)))
     if findings.channels:
         found.append(_channels(findings.channels))
     if findings.life:

@@ -16,7 +16,7 @@ import structlog
 import uvloop
 from rich.console import Console
 
-from faults import database, outside, processes, upgrade
+from faults import cells, database, outside, processes, upgrade
 from faults.previous import NoHistory, previous_revision
 from faults.report import as_json, show
 from faults.scenario import Outcome, Scenario, run_scenario
@@ -24,7 +24,7 @@ from gatepost.serving import raise_file_limit
 from tests.conftest import CAN_MOUNT
 
 SCENARIOS: dict[str, Scenario] = {
-    one.name: one for one in (*processes.SCENARIOS, *database.SCENARIOS, *outside.SCENARIOS, *upgrade.SCENARIOS)
+    one.name: one for part in (processes, database, cells, outside, upgrade) for one in part.SCENARIOS
 }
 
 

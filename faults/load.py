@@ -1,6 +1,7 @@
 """Clients of several channels that send all the time, each message again with the same key until it is accepted."""
 
 import asyncio
+from collections.abc import Iterable, Sequence
 from random import Random
 from uuid import UUID
 
@@ -13,9 +14,10 @@ RECIPIENTS = 6  # of each channel
 class Load:
     """The clients, and what was answered to them."""
 
-    def __init__(self, stage: Stage, rate: float, seed: int) -> None:
+    def __init__(self, stage: Stage, channels: Sequence[StageChannel], rate: float, seed: int) -> None:
         self._stage = stage
-        self._pause = RECIPIENTS * len(stage.channels) / rate
+        self._channels = channels
+        self._pause = RECIPIENTS * len(channels) / rate
         self._seed = seed
         self._ending = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
@@ -23,7 +25,7 @@ class Load:
 
     def begin(self) -> None:
         """Send from now on."""
-        for index, channel in enumerate(self._stage.channels):
+        for index, channel in enumerate(self._channels):
             clients = self.clients[channel.id] = Clients(self._stage, api_key=channel.key)
             for phone in phones(index):
                 self._tasks.append(asyncio.create_task(self._send(clients, phone)))
@@ -49,6 +51,14 @@ class Load:
     @property
     def refused(self) -> int:
         return sum(len(clients.refused) for clients in self.clients.values())
+
+    def count_of(self, channels: Iterable[StageChannel]) -> int:
+        """Return how many messages of some channels were accepted."""
+        return sum(len(self.accepted(channel)) for channel in channels)
+
+    def refusals_of(self, channels: Iterable[StageChannel]) -> list[int]:
+        """Return the statuses of the answers to some channels that were not 200."""
+        return [status for channel in channels for status in self.clients[channel.id].refused]
 
     async def _send(self, clients: Clients, phone: str) -> None:
         """Send messages to one recipient, in order."""

@@ -12,7 +12,7 @@ import math
 import signal
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from itertools import pairwise
 from pathlib import Path
 from random import Random
@@ -27,7 +27,7 @@ from faults.proxy import Proxy
 from gatepost.store.embedded import EmbeddedPostgres
 from tests.faults.ledger import Verdict, compare, message_of
 from tests.faults.run_records import read_records, until_settled
-from tests.faults.stage import Node, Stage
+from tests.faults.stage import Node, Stage, StageChannel
 
 PATIENCE = 300.0  # seconds until everything that was accepted is read and delivered
 _SLACK = 1.0  # seconds around an outage in which the outcome of a send may be lost
@@ -37,7 +37,7 @@ Held = set[tuple[UUID, int]]
 
 
 class Place(msgspec.Struct, frozen=True):
-    """Where the database of a run is. `server` is None if the gateway runs it."""
+    """Where a database of a run is. `server` is None if the gateway runs it."""
 
     folder: Path
     url: str
@@ -46,13 +46,22 @@ class Place(msgspec.Struct, frozen=True):
     previous: PreviousProgram | None = None
 
 
+class Cell(msgspec.Struct, frozen=True, eq=False):
+    """One of several databases: its server, and its channels."""
+
+    name: str
+    place: Place
+    stage: Stage
+
+
 class Run:
     """A run in progress."""
 
     def __init__(
-        self, stage: Stage, place: Place, balancer: Proxy, network: Proxy, load: Load, seed: int, seconds: float
+        self, cells: Sequence[Cell], balancer: Proxy, network: Proxy, load: Load, seed: int, seconds: float
     ) -> None:
-        self.stage, self.place, self.balancer, self.network, self.load = stage, place, balancer, network, load
+        self.cells, self.balancer, self.network, self.load = cells, balancer, network, load
+        self.stage, self.place = cells[0].stage, cells[0].place  # of most scenarios, the only ones
         self.seed, self.random = seed, Random(seed)
         self.gateways: list[Node] = []
         self.faults = 0
@@ -61,7 +70,7 @@ class Run:
         self._joining: set[asyncio.Task[None]] = set()
         self._not_started: list[Node] = []
         self._doubts: Counter[str] = Counter()
-        self._outages: list[tuple[float, float]] = []
+        self._outages: dict[str, list[tuple[float, float]]] = {cell.name: [] for cell in cells}
         self._seconds = seconds
         self._end: float | None = None
 
@@ -77,6 +86,11 @@ class Run:
     async def pause(self, low: float, high: float | None = None) -> None:
         """Wait for a random time."""
         await asyncio.sleep(self.random.uniform(low, high or low))
+
+    @property
+    def channels(self) -> list[StageChannel]:
+        """The channels of all databases."""
+        return [channel for cell in self.cells for channel in cell.stage.channels]
 
     # -- gateways -----------------------------------------------------------------------------------------------------
 
@@ -162,8 +176,12 @@ class Run:
 
     async def held_by(self, owner: UUID | None) -> Held:
         """Return the channels of an owner, with the number of its lease."""
-        rows = await self.stage.rows("SELECT channel_id, epoch FROM channel_heads WHERE owner = $1", owner)
+        rows = await self._rows("SELECT channel_id, epoch FROM channel_heads WHERE owner = $1", owner)
         return {(row["channel_id"], row["epoch"]) for row in rows}
+
+    async def _rows(self, query: str, *given: Any) -> list[Any]:
+        """Return the rows of a query in all cells."""
+        return [row for cell in self.cells for row in await cell.stage.rows(query, *given)]
 
     async def doubt(self, held: Held) -> None:
         """Note the messages of these leases whose outcome is unknown, also if their intent commits a moment later."""
@@ -171,7 +189,7 @@ class Run:
         channels, epochs = [channel for channel, _ in held], [epoch for _, epoch in held]
         for wait in (0.0, 0.2):
             await asyncio.sleep(wait)
-            rows = await self.stage.rows(
+            rows = await self._rows(
                 """SELECT m.id FROM messages m JOIN unnest($1::uuid[], $2::bigint[]) AS h (channel_id, epoch)
                    ON m.channel_id = h.channel_id AND m.epoch = h.epoch WHERE m.state = 1""",
                 channels,
@@ -180,17 +198,23 @@ class Run:
             found |= {row["id"].hex for row in rows}
         self._doubts.update(found)
 
-    def outage(self, since: float) -> None:
-        """Note that from this time (of the wall clock) until now no outcome could be recorded, or none was answered."""
-        begin, end = since - _SLACK, time.time() + _SLACK
-        if self._outages and begin <= self._outages[-1][1]:
-            begin = self._outages.pop()[0]
-        self._outages.append((begin, end))
+    def outage(self, since: float, of: Cell | None = None) -> None:
+        """Note that from this time (of the wall clock) until now no outcome could be recorded, or none was answered.
+
+        The outage is that of one cell, if it is given.
+        """
+        for cell in [of] if of else self.cells:
+            begin, end = since - _SLACK, time.time() + _SLACK
+            outages = self._outages[cell.name]
+            if outages and begin <= outages[-1][1]:
+                begin = outages.pop()[0]
+            outages.append((begin, end))
         self.faults += 1
 
-    def _all_doubts(self, accepted: Iterable[dict[str, Any]]) -> Counter[str]:
-        """Return how often the outcome of each message was unknown."""
-        lost = (message_of(row) for row in accepted if any(low <= row["at"] <= high for low, high in self._outages))
+    def _all_doubts(self, cell: Cell, accepted: Iterable[dict[str, Any]]) -> Counter[str]:
+        """Return how often the outcome of each message of a cell was unknown."""
+        outages = self._outages[cell.name]
+        lost = (message_of(row) for row in accepted if any(low <= row["at"] <= high for low, high in outages))
         return self._doubts + Counter(lost)
 
     # -- the end ------------------------------------------------------------------------------------------------------
@@ -198,24 +222,26 @@ class Run:
     async def settle(self) -> None:
         """Begin no more messages; wait until all that were accepted have come to their end."""
         await self.load.end()
-        await until_settled(self.stage, self.load.count, PATIENCE)
+        for cell in self.cells:
+            await until_settled(cell.stage, self.load.count_of(cell.stage.channels), PATIENCE)
         assert not self._not_started, f"A gateway did not start: {self._not_started[0].log_lines()[-3:]}"
 
     async def judge(self) -> list[Verdict]:
         """Compare the records of each channel, when everything is settled."""
         await self.settle()
         found = []
-        for channel in self.stage.channels:
-            records = await read_records(self.stage, channel)
-            doubts = self._all_doubts(records.accepted)
-            found.append(
-                compare(records, self.load.accepted(channel), doubts.elements(), failing=frozenset(self.failing))
-            )
+        for cell in self.cells:
+            for channel in cell.stage.channels:
+                records = await read_records(cell.stage, channel)
+                doubts = self._all_doubts(cell, records.accepted)
+                found.append(
+                    compare(records, self.load.accepted(channel), doubts.elements(), failing=frozenset(self.failing))
+                )
         return found
 
     async def resumed(self, since: float, channels: Iterable[UUID] | None = None) -> float:
         """Wait until each channel has sent again since this time; return the seconds that the last one took."""
-        wanted = {c.number_id for c in self.stage.channels if channels is None or c.id in set(channels)}
+        wanted = {c.number_id for c in self.channels if channels is None or c.id in set(channels)}
         async with asyncio.timeout(PATIENCE):
             while True:
                 first: dict[str, float] = {}
@@ -229,7 +255,7 @@ class Run:
     async def longest_pause(self, since: float) -> float:
         """Return the longest time since then in which a channel sent nothing."""
         longest = 0.0
-        for channel in self.stage.channels:
+        for channel in self.channels:
             rows = await self.stage.ledger("accepted", phone_number_id=channel.number_id)
             times = [since, *(row["at"] for row in rows if row["at"] > since)]
             longest = max([longest, *(later - earlier for earlier, later in pairwise(times))])

@@ -1,5 +1,6 @@
 """What a scenario is, and how it runs: set up the parts, let faults happen under load, compare the records."""
 
+import asyncio
 import shutil
 import subprocess
 import tempfile
@@ -15,13 +16,25 @@ import msgspec
 from faults.load import Load
 from faults.previous import PreviousProgram, previous_revision
 from faults.proxy import running_proxy
-from faults.run import Place, Play, Run, address_of
+from faults.run import Cell, Place, Play, Run, address_of
+from gatepost.store.cells import name_cell
 from gatepost.store.embedded import EmbeddedPostgres, running_dsn
 from gatepost.store.embedded.postmaster import find_postmaster, shut_down
 from gatepost.store.migrate import migrate
+from gatepost.store.pool import Database
 from tests.conftest import Receiver, scratch_folder, serve_app
 from tests.faults.ledger import Verdict
-from tests.faults.stage import APP_SECRET, METRICS_TOKEN, SECRET_KEY, SHORT, Node, quick_network, running_stage
+from tests.faults.stage import (
+    APP_SECRET,
+    METRICS_TOKEN,
+    NUMBER_ID,
+    SECRET_KEY,
+    SHORT,
+    Node,
+    Stage,
+    quick_network,
+    running_stage,
+)
 
 # The network repeats a callback for longer than any fault lasts.
 _CALLBACKS = {"retry": [0.15] * 20 + [0.5] * 2000, "timeout": 5.0, "connections": 8}
@@ -30,6 +43,7 @@ _CALLBACKS = {"retry": [0.15] * 20 + [0.5] * 2000, "timeout": 5.0, "connections"
 # Short, so that channels change hands often; not so short that a busy machine loses them without a fault.
 LEASES = {"lease__ttl": 4, "lease__renew": 0.5}
 _MOST_WORDS = 4000
+_NUMBERS = 1000  # of the channels of a cell
 
 
 class Scenario(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,7 +53,8 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True):
     invariant: str
     play: Play
     seconds: float = 20.0
-    channels: int = 4
+    channels: int = 4  # spread evenly over the cells
+    cells: tuple[str, ...] = ("main",)
     embedded: bool = False  # the gateway runs its own database
     disk: str = ""  # the size of the file system of that database
     previous: bool = False  # a gateway of the version before runs already, and the database was migrated meanwhile
@@ -103,7 +118,7 @@ async def run_scenario(scenario: Scenario, seed: int, seconds: float | None, rat
 
 def read_logs(run: Run) -> tuple[dict[str, int], list[str]]:
     """Return the errors in the logs of all gateways, counted, and the lines that show a secret."""
-    secrets = [SECRET_KEY, APP_SECRET, METRICS_TOKEN, *(channel.key for channel in run.stage.channels)]
+    secrets = [SECRET_KEY, APP_SECRET, METRICS_TOKEN, *(channel.key for channel in run.channels)]
     errors: Counter[str] = Counter()
     shown: list[str] = []
     for log in Path(run.stage.settings.data).glob("*.log"):
@@ -132,21 +147,26 @@ async def set_up(scenario: Scenario, seed: int, seconds: float, rate: float) -> 
     network = quick_network(callbacks=_CALLBACKS, seed=seed)
     async with AsyncExitStack() as stack:
         receiver.url = await stack.enter_async_context(serve_app(receiver))
-        place = await stack.enter_async_context(_database(scenario))
+        place, *others = await _databases(scenario, stack)
         options: dict[str, Any] = {} if place.first is None else {"data": str(place.folder)}
         if scenario.embedded:
             options["database__url"] = ""
+        options |= {f"cells__{name}": one.url for name, one in zip(scenario.cells[1:], others, strict=True)}
         stage = await stack.enter_async_context(
             running_stage(place.url, receiver, network=network, **options, **(LEASES | dict(scenario.options)))
         )
         balancer = await stack.enter_async_context(running_proxy())
         to_network = await stack.enter_async_context(running_proxy(address_of(stage.sandbox_url)))
         stage.network_url = to_network.url
+        cells = [Cell(scenario.cells[0], place, stage)]
+        for name, one in zip(scenario.cells[1:], others, strict=True):
+            cells.append(Cell(name, one, await stack.enter_async_context(_stage_beside(stage, name, one, len(cells)))))
         for index in range(scenario.channels):
-            await stage.add_channel(f"/hook/{index}", throughput=200)
-        await stage.use_gateway(balancer.url)
-        load = Load(stage, rate, seed)
-        run = Run(stage, place, balancer, to_network, load, seed, seconds)
+            await cells[index % len(cells)].stage.add_channel(f"/hook/{index}", throughput=200)
+        for cell in cells:
+            await cell.stage.use_gateway(balancer.url)
+        load = Load(stage, [channel for cell in cells for channel in cell.stage.channels], rate, seed)
+        run = Run(cells, balancer, to_network, load, seed, seconds)
         if place.first is not None:
             run.gateways.append(place.first)
             run.add_target(place.first.url)
@@ -155,6 +175,25 @@ async def set_up(scenario: Scenario, seed: int, seconds: float, rate: float) -> 
         finally:
             load.cancel()
             receiver.close()
+
+
+async def _databases(scenario: Scenario, stack: AsyncExitStack) -> list[Place]:
+    """Start the databases of all cells at the same time."""
+    async with asyncio.TaskGroup() as group:
+        starts = (stack.enter_async_context(_database(scenario)) for _ in scenario.cells)
+        starting = [group.create_task(start) for start in starts]
+    return [task.result() for task in starting]
+
+
+@asynccontextmanager
+async def _stage_beside(stage: Stage, name: str, place: Place, index: int) -> AsyncIterator[Stage]:
+    """Name a database as a cell; yield a stage with its channels."""
+    db = await Database.connect(place.url, connections=8)
+    try:
+        await name_cell(db, name)
+        yield stage.beside(db, int(NUMBER_ID) + _NUMBERS * index)
+    finally:
+        await db.close()
 
 
 @asynccontextmanager

@@ -9,7 +9,7 @@ import pytest
 
 from gatepost.store.cells import read_cell_name
 from gatepost.store.pool import Database
-from tests.cells.conftest import NOWHERE, stop
+from tests.cells.conftest import NOWHERE, resume, stop
 from tests.cli.conftest import Ran, Run, invoke
 from tests.conftest import PostgresServer, run_apart
 from tests.for_each import for_each
@@ -129,9 +129,46 @@ def test_adding_a_cell(urls: dict[str, str], empty_database_url: str, tmp_path: 
     assert "[cells]" in add("unknown").error()["message"]
 
 
-@for_each("arguments", [("backup", "x.backup"), ("restore", "x.backup"), ("secret-key", "rotate")])
-def test_commands_for_one_database_refuse_several(run: Run, arguments: tuple[str, ...]) -> None:
-    assert "this gateway has several: main, west, east" in run(*arguments, "--json").error()["message"]
+@for_each("command", ["backup", "restore"])
+def test_commands_for_one_database_need_its_name(run: Run, command: str) -> None:
+    assert "with --cell: main, west, east." in run(command, "x.backup", "--json").error()["message"]
+    unknown = run(command, "x.backup", "--cell", "north", "--json").error()
+    assert unknown["message"] == "cell: must be one of: main, west, east"
+
+
+def test_a_backup_of_one_cell(run: Run, tmp_path: Path) -> None:
+    made = {name: run("account", "create", name, "--cell", name, "--json").json()["id"] for name in ("west", "east")}
+    file = str(tmp_path / "west.backup")
+    assert run("backup", file, "--cell", "west", "--json").json()["files"] == 0
+    later = run("account", "create", "Later", "--cell", "west", "--json").json()["id"]
+    other = run("restore", file, "--cell", "east", "--replace", "--json").error()
+    assert other["message"] == "This is a backup of the cell west, not of east. Nothing was changed."
+    assert run("account", "show", made["east"], "--json").json()["cell"] == "east"
+    assert run("restore", file, "--cell", "west", "--replace", "--json").code == 0
+    assert run("account", "show", made["west"], "--json").json()["cell"] == "west"
+    assert run("account", "show", later, "--json").error()["code"] == "not_found"
+
+
+def test_the_secret_key_of_all_cells(
+    run: Run, urls: dict[str, str], postgres_server: PostgresServer, tmp_path: Path
+) -> None:
+    for name in ("main", "west"):
+        account = run("account", "create", name, "--cell", name, "--json").json()["id"]
+        number = ("--phone", "15550001111", "--phone-number-id", "100", "--token", "t", "--app-secret", "s")
+        assert run("channel", "create", account, "--kind", "official", *number, "--json").code == 0
+    before, file = (tmp_path / "secret.key").read_bytes(), str(tmp_path / "west.backup")
+    assert run("backup", file, "--cell", "west", "--json").code == 0
+    run_apart(stop(postgres_server, urls["west"]))
+    assert "The cell west cannot be used" in run("secret-key", "rotate", "--json").error()["message"]
+    assert (tmp_path / "secret.key").read_bytes() == before
+    run_apart(resume(postgres_server, urls["west"]))
+    rotated = run("secret-key", "rotate", "--json").json()
+    assert (rotated["encrypted"], rotated["unreadable"]) == (2, 0)
+    assert (tmp_path / "secret.key").read_bytes() != before
+    assert [one["up"] for one in run("cell", "list", "--json").json()] == [True] * 3
+    refused = run("restore", file, "--cell", "west", "--replace", "--json").error()
+    assert "another secret key than that of the gateway" in refused["message"]
+    assert run("secret-key", "rotate", "--json").code == 0
 
 
 def test_a_database_with_accounts_is_not_added(urls: dict[str, str], database_url: str, tmp_path: Path) -> None:

@@ -1,20 +1,29 @@
 """A cell whose database is away stops its own accounts only."""
 
+import asyncio
 import tempfile
+from pathlib import Path
+from urllib.parse import parse_qs, quote, urlsplit
 
 import pytest
 
+from faults.proxy import running_proxy
+from gatepost.cells import cell as cell_module
 from gatepost.cells.gateway import opened_gateway
 from gatepost.clock import SystemClock
 from gatepost.metrics import ProcessMetrics
 from gatepost.model.account import new_key
 from gatepost.model.errors import Conflict
 from gatepost.start_errors import CannotStart
+from gatepost.store import pool
 from gatepost.store.pool import Database
 from tests.cells.conftest import NOWHERE, TOKEN, Cells, cell_settings, channel_id, running_cells, stop
 from tests.conftest import PostgresServer
 from tests.gateway.people import new_person
+from tests.patience import patience
+from tests.running_gateway import Gateway
 
+SOCKET = ".s.PGSQL.5432"
 SECRET_KEY = "A" * 43 + "="
 
 
@@ -37,12 +46,44 @@ async def test_a_cell_goes_down_and_comes_back(cells: Cells) -> None:
         assert (unknown.status, unknown.json()["error"]["code"]) == (503, "database_unavailable")
         assert "retry-after" in unknown.headers
         assert "west" not in unknown.body.decode()
-    shown = (await main.call("GET", "/metrics", key=TOKEN)).body.decode()
-    assert 'gatepost_cell_up{cell="west"} 0.0' in shown
+    assert 'gatepost_cell_up{cell="west"} 0.0' in await _metrics(main)
     await cells.resume("west")
     await cells.until_cells(main=True, west=True, east=True)
     await west.until_status(await west.send(phone="5511999998888", body="Hello again"), "READ")
     assert (await main.call("GET", "/api/v1/channel", key=new_key())).status == 401
+
+
+async def test_a_cell_that_does_not_answer(
+    urls: dict[str, str], postgres_server: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cell_module, "_PING_WITHIN", 0.5)
+    monkeypatch.setattr(pool, "_CANCEL_WITHIN", 0.1)
+    folder = parse_qs(urlsplit(urls["west"]).query)["host"][0]
+    async with running_proxy(Path(folder) / SOCKET, at=tmp_path / SOCKET) as proxy:
+        through = urls | {"west": urls["west"].replace(quote(folder), quote(str(tmp_path)))}
+        async with running_cells(through, postgres_server) as cells:
+            main, west, east = (cells.of[name] for name in ("main", "west", "east"))
+            new = await east.new_key(channel_id(east))
+            for one in cells.of.values():
+                await one.send(phone="5511999998888", body="Hello")
+            proxy.go_silent()
+            assert (await main.call("GET", "/readyz", key="")).status == 200
+            async with patience(lambda: "the cell west is up"):
+                while 'gatepost_cell_up{cell="west"} 0.0' not in await _metrics(main):
+                    await asyncio.sleep(0.02)
+            refused = await asyncio.gather(*(west.call("GET", "/api/v1/channel") for _ in range(20)))
+            refused.append(await west.call("POST", "/api/v1/message/send", {"phone": "5511999998888", "body": "Hello"}))
+            refused.append(await main.call("GET", "/api/v1/channel", key=new_key()))
+            assert {(one.status, one.json()["error"]["code"]) for one in refused} == {(503, "database_unavailable")}
+            for one, key in ((main, None), (east, None), (east, new)):
+                assert (await one.call("GET", "/api/v1/channel", key=key)).status == 200
+            proxy.resume()
+            await cells.until_cells(main=True, west=True, east=True)
+            await west.until_status(await west.send(phone="5511999998888", body="Hello again"), "READ")
+
+
+async def _metrics(gateway: Gateway) -> str:
+    return (await gateway.call("GET", "/metrics", key=TOKEN)).body.decode()
 
 
 async def test_the_first_cell_goes_down(cells: Cells) -> None:

@@ -171,7 +171,13 @@ class Stage(Gateway):
     """A database, a sandbox and a receiver with channels, and methods to use them. Most tests have one channel."""
 
     def __init__(
-        self, sandbox_url: str, db: Database, receiver: Receiver, client: Client, options: dict[str, Any]
+        self,
+        sandbox_url: str,
+        db: Database,
+        receiver: Receiver,
+        client: Client,
+        options: dict[str, Any],
+        first_number: int = int(NUMBER_ID),
     ) -> None:
         vault = Vault(base64.b64decode(SECRET_KEY))
         super().__init__(NOBODY, sandbox_url, db, vault, load(environ={}, overrides=options), client)
@@ -180,7 +186,14 @@ class Stage(Gateway):
         self.channel_id = UUID(int=0)
         self.channels: list[StageChannel] = []
         self.options = options
+        self._first_number = first_number
         self._nodes: list[Node] = []
+
+    def beside(self, db: Database, first_number: int) -> "Stage":
+        """Return a stage with the same parts and another database, whose channels have numbers from this one on."""
+        other = Stage(self.sandbox_url, db, self.receiver, self._client, self.options, first_number)
+        other.network_url = self.network_url
+        return other
 
     async def create_channel(self, **limits: float) -> None:
         """Create the channel that requests use unless they name another key."""
@@ -190,8 +203,8 @@ class Stage(Gateway):
     async def add_channel(self, path: str, **limits: float) -> StageChannel:
         """Create an account, a channel that is registered at the sandbox, a key, and an endpoint at the receiver."""
         now = datetime.now(UTC)
-        account_id, index = await self.new_account(), len(self.channels)
-        number_id, phone = str(int(NUMBER_ID) + index), str(15550001111 + 1111 * index)
+        account_id, number = await self.new_account(), self._first_number + len(self.channels)
+        number_id, phone = str(number), str(15550001111 + 1111 * (number - int(NUMBER_ID)))
         made = await channels.create_official(
             self.db,
             self.vault,

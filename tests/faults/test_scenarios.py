@@ -1,7 +1,8 @@
-"""The scenarios of `make faults`: one of them for some seconds, and the page that says what covers each case."""
+"""The scenarios of `make faults`: some of them for some seconds, and the page that says what covers each case."""
 
 import re
 
+import msgspec
 import pytest
 
 from faults.__main__ import SCENARIOS
@@ -11,12 +12,13 @@ from tests.test_suite import TESTS
 
 ROOT = TESTS.parent
 PAGE = (ROOT / "docs" / "explanation" / "faults.md").read_text()
-SHORT_FORM = ["cut-off"]  # what no other test does
+SHORT_FORM = [("cut-off", 4, 3.0), ("cell-killed", 6, 0.1)]  # what no other test does
 
 
-@pytest.mark.parametrize("name", SHORT_FORM)
-async def test_a_scenario_for_some_seconds(name: str) -> None:
-    outcome = await run_scenario(SCENARIOS[name], seed=1, seconds=3, rate=20)
+@pytest.mark.parametrize(("name", "channels", "seconds"), SHORT_FORM)
+async def test_a_scenario_for_some_seconds(name: str, channels: int, seconds: float) -> None:
+    scenario = msgspec.structs.replace(SCENARIOS[name], channels=channels)
+    outcome = await run_scenario(scenario, seed=1, seconds=seconds, rate=20)
     assert outcome.problems == {}
     assert outcome.faults >= 1
     assert outcome.accepted > 0
@@ -38,9 +40,5 @@ def test_the_page_names_only_what_exists() -> None:
     assert [file for file in files if not (ROOT / file).exists()] == []
     cells = [row.split("|")[3] for row in catalogue.splitlines() if re.match(r"\| \d+ \|", row)]
     named = set(re.findall(r"`([a-z-]+)`", " ".join(cells)))
-    assert named == set(SCENARIOS) - {
-        "stop-gateways",
-        "rolling-restart",
-        "kill-embedded",
-        "upgrade",
-    }  # cases of our own
+    of_our_own = {"stop-gateways", "rolling-restart", "kill-embedded", "upgrade", "cell-killed", "cell-silent"}
+    assert named == set(SCENARIOS) - of_our_own

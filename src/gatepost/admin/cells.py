@@ -8,13 +8,13 @@ from gatepost.store import cells as store
 from gatepost.store.pool import Database
 
 
-async def check_name(db: Database, name: str) -> None:
+async def check_name(db: Database, name: str, *, unnamed: bool = False) -> None:
     """Raise unless the database is the cell of this name. The first one may have no name yet, others have `add_cell`.
 
-    The database need not be migrated.
+    The database need not be migrated. With `unnamed`, any may have no name.
     """
     found = await store.read_cell_name(db)
-    if found is None and name != MAIN:
+    if found is None and name != MAIN and not unnamed:
         raise Conflict(
             f"The database of the cell {name} was not added to this gateway. If its address is right, run: "
             f"gatepost cell add {name}"

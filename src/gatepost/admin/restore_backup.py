@@ -23,6 +23,11 @@ from gatepost.store.backup.table_data import DatabaseContent
 from gatepost.store.media.objects import ObjectStorage
 
 _PIECE = 256 << 10
+_OTHER_KEY = (
+    "This backup was made with another secret key than that of the gateway, which all its cells use. Set "
+    "security.secret_key to both, separated by a comma, that of the gateway first; restore again; then run "
+    "'gatepost secret-key rotate'."
+)
 
 
 class RestoreRequest(msgspec.Struct, frozen=True):
@@ -35,6 +40,7 @@ class RestoreRequest(msgspec.Struct, frozen=True):
     replace: bool = False
     without_key: bool = False
     waiting: Waiting = "fail"
+    cell: str | None = None  # that the database must be
 
 
 async def restore_backup(
@@ -44,7 +50,7 @@ async def restore_backup(
     manifest = archive.manifest
     known_migrations(manifest.migrations)
     key = await asyncio.to_thread(_find_key, archive, wanted)
-    await check_target(dsn, replace=wanted.replace)
+    await check_target(dsn, replace=wanted.replace, cell=wanted.cell)
     if wanted.objects is not None:
         await _restore_files(archive, wanted.objects, progress)
     if key is not None:
@@ -63,6 +69,8 @@ def _find_key(archive: ArchiveReader, wanted: RestoreRequest) -> bytes | None:
     local = read_key(wanted.setting, wanted.folder)
     if local is not None and opens_check(Vault(local), manifest.key_check):
         return None
+    if local is not None and wanted.cell is not None:
+        raise Conflict(_OTHER_KEY)
     if not manifest.key or not wanted.passphrase:
         raise Conflict(_missing(manifest, wanted, local is not None))
     key = open_key(archive.sealed_key(), wanted.passphrase)
@@ -113,7 +121,7 @@ async def _restore_database(
                 raise Conflict(f"The backup is damaged: {part.table.name} has {rows} rows instead of {part.rows}.")
             done += part.size
             progress("Database", done, total)
-        return await load.finish(wanted.waiting)
+        return await load.finish(wanted.waiting, wanted.cell)
 
 
 def content_of(manifest: Manifest) -> DatabaseContent:

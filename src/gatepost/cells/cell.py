@@ -2,10 +2,12 @@
 
 unopened ── migrate, check the name and the secret key, start the parts ──► opened ── ping ──► up │ down
 
-A cell that cannot be opened is tried again: only its own accounts wait for it.
+A cell that cannot be opened is tried again: only its own accounts wait for it. A cell that is down gets no requests:
+they are refused at once, because each try to connect costs a millisecond, or seconds if there is no answer.
 """
 
 import asyncio
+import time
 
 import structlog
 
@@ -23,6 +25,7 @@ from gatepost.store.pool import DRIVER_ERRORS, Database
 
 log = structlog.get_logger("gatepost.cells")
 _AGAIN = 2.0  # seconds between two tries to open a cell, and between two pings
+_DOWN_AGAIN = 0.5  # seconds between two pings while the cell is down
 _PING_WITHIN = 5.0
 
 
@@ -50,7 +53,7 @@ class Cell:
         except (GatepostError, MigrationError, OSError, *DRIVER_ERRORS) as error:  # a timeout among them
             self._note(error)
         self.tried.set()
-        await asyncio.sleep(_AGAIN)
+        await asyncio.sleep(min(_AGAIN, _DOWN_AGAIN) if self.opened and not self.up else _AGAIN)
 
     async def _open(self, settings: Settings) -> None:
         self.refused = None
@@ -64,8 +67,18 @@ class Cell:
         self.opened = True
 
     async def _ping(self) -> None:
-        async with asyncio.timeout(_PING_WITHIN):
-            await ping(self.db.reserved("own"))
+        """Raise if the database does not answer, unless it has answered others meanwhile."""
+        began = time.monotonic()
+        for last in (False, True):
+            try:
+                async with asyncio.timeout(_PING_WITHIN):
+                    await ping(self.db.reserved("own"))
+                return
+            except (GatepostError, OSError, *DRIVER_ERRORS) as error:
+                if self.db.answered_at >= began:
+                    return
+                if last or isinstance(error, TimeoutError):
+                    raise  # another error may be that of one connection
 
     def _note(self, error: Exception | None) -> None:
         """Log when the cell begins or ceases to answer, and when the reason changes."""

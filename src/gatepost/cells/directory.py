@@ -1,9 +1,9 @@
 """Which cell has a credential. The cells themselves are the directory: each is asked, and answers are remembered.
 
 known, and not too old ─► its cell
-otherwise ──────────────► all cells are asked at once ─┬ one has it: that one, without waiting for the others
-                                                       ├ none has it, all answered: None
-                                                       └ none has it, a cell did not answer: 503
+otherwise ──────────────► all cells that are up are asked ─┬ one has it: that one, without waiting for the others
+                                                           ├ none has it, all answered: None
+                                                           └ none has it, a cell is down or did not answer: 503
 """
 
 import asyncio
@@ -74,7 +74,7 @@ class CellDirectory:
         return await self._ask(credential, first=False)
 
     async def _ask(self, credential: Credential, *, first: bool) -> list[Cell]:
-        tasks = {asyncio.create_task(self._has(cell, credential)): cell for cell in self._cells if cell.opened}
+        tasks = {asyncio.create_task(self._has(cell, credential)): cell for cell in self._cells if cell.up}
         found: list[Cell] = []
         pending, silent = set(tasks), len(tasks) < len(self._cells)
         give_up = time.monotonic() + LOOKUP_SECONDS

@@ -19,7 +19,7 @@ from gatepost.api.session_cookie import SessionCookie
 from gatepost.cells.cell import Cell
 from gatepost.cells.credential import SIGN_IN, Credential, Kind, read_credential, read_email
 from gatepost.cells.directory import CellDirectory
-from gatepost.model.errors import GatepostError, account_moving
+from gatepost.model.errors import GatepostError, account_moving, database_unavailable
 
 _bind = structlog.contextvars.bind_contextvars
 _WITHOUT_BODY = ("GET", "HEAD")
@@ -111,7 +111,10 @@ class CellFront:
         return answer
 
     async def _cell_of(self, credential: Credential) -> Cell | None:
-        return self._directory.peek(credential) or await self._directory.find(credential)
+        cell = self._directory.peek(credential) or await self._directory.find(credential)
+        if cell is not None and not cell.up:
+            raise database_unavailable()
+        return cell
 
     async def _sign_in(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Sign in where the e-mail address is. If it is in several cells, each is tried until one accepts."""

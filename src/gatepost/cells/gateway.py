@@ -101,11 +101,12 @@ class CellGateway:
 
 async def _checked(cell: Cell) -> ReadyChecks:
     """Return the checks of a cell. One that does not answer must not delay the answer about the others."""
-    if cell.opened and cell.up:
-        try:
-            return await asyncio.wait_for(cell.gatepost.readiness.own_checks(), _CHECK_WITHIN)
-        except TimeoutError:
-            pass
+    if cell.up:
+        checking = asyncio.create_task(cell.gatepost.readiness.own_checks())
+        done, _ = await asyncio.wait([checking], timeout=_CHECK_WITHIN)
+        if done:
+            return checking.result()
+        checking.cancel()  # without waiting: the database has to confirm it
     return ReadyChecks(database=False, writes=False, migrations=cell.opened, owner=False)
 
 

@@ -12,23 +12,25 @@ from gatepost.admin.make_backup import BackupRequest, make_backup, note_backup
 from gatepost.admin.unlock import make_check
 from gatepost.admin.vault import KEY_FILE, Vault, read_key
 from gatepost.api.contract.operations import BackupFile
-from gatepost.cli.cell_databases import refuse_cells
+from gatepost.cli.cell_databases import check_cell, only_cell
 from gatepost.cli.command import check_database, command, new_group
 from gatepost.cli.output import CommandResult
 from gatepost.cli.progress_bar import progress_bar
 from gatepost.database_lifecycle import reached
 from gatepost.model import times
+from gatepost.model.cell_names import MAIN
 from gatepost.model.errors import Conflict, NotFound, invalid_field
 from gatepost.settings import Settings
 from gatepost.store.backup.archive import Manifest
 from gatepost.store.embedded.lock import make_data_folder
-from gatepost.store.media.objects import ObjectStorage
+from gatepost.store.media.objects import ObjectStorage, media_place
 
 group = new_group()
 
 PassphraseFile = Annotated[
     Path | None, typer.Option(help="A file whose first line is the passphrase of the secret key in the backup.")
 ]
+OneCell = Annotated[str | None, typer.Option("--cell", help="The database of this cell, if there are several.")]
 WithoutMedia = Annotated[bool, typer.Option("--without-media", help="Leave the files of messages out.")]
 
 
@@ -39,12 +41,13 @@ def backup(
     *,
     without_media: WithoutMedia = False,
     passphrase_file: PassphraseFile = None,
+    cell: OneCell = None,
 ) -> CommandResult:
     """Write a backup of the database and the files, also while the gateway runs.
 
     The secret key is left out, unless a passphrase encrypts it. Keep a copy of it elsewhere.
     """
-    refuse_cells(settings, "Back up each of them with pg_dump, and the secret key and the files beside them.")
+    settings = only_cell(settings, cell)
     check_database(settings)
     if not file.absolute().parent.is_dir():
         raise NotFound(f"There is no folder {file.absolute().parent}.")
@@ -55,26 +58,28 @@ def backup(
         path=file.absolute(),
         version=__version__,
         now=datetime.now(UTC),
-        objects=None if without_media else media_of(settings),
+        objects=None if without_media else media_of(settings, cell),
         key=key if passphrase_file else None,
         check=make_check(Vault(key)) if key else None,
         passphrase=read_passphrase(passphrase_file),
     )
-    manifest = asyncio.run(_back_up(settings, wanted))
-    note_backup(settings.data_folder, manifest, wanted.path)
+    manifest = asyncio.run(_back_up(settings, wanted, cell))
+    if cell in (None, MAIN):
+        note_backup(settings.data_folder, manifest, wanted.path)
     return CommandResult(_describe(manifest, wanted.path), note=_note(settings, manifest))
 
 
-async def _back_up(settings: Settings, wanted: BackupRequest) -> Manifest:
+async def _back_up(settings: Settings, wanted: BackupRequest, cell: str | None) -> Manifest:
     with progress_bar() as progress:
         async with reached(settings) as dsn:
+            await check_cell(dsn, settings, cell)
             return await make_backup(dsn, wanted, progress)
 
 
-def media_of(settings: Settings) -> ObjectStorage:
-    """Return the storage of files that the gateway uses."""
+def media_of(settings: Settings, cell: str | None) -> ObjectStorage:
+    """Return the storage of files that the gateway uses, for one of its cells."""
     make_data_folder(settings.data_folder)
-    return ObjectStorage.open(settings.media.url, settings.data_folder / "media")
+    return ObjectStorage.open(*media_place(settings.media.url, settings.data_folder, cell or MAIN))
 
 
 def read_passphrase(path: Path | None) -> str:

@@ -8,7 +8,7 @@ import msgspec
 from gatepost.admin.cells import check_name
 from gatepost.database_lifecycle import opened, opened_migrated
 from gatepost.model.cell_names import MAIN
-from gatepost.model.errors import Conflict, GatepostError
+from gatepost.model.errors import Conflict, GatepostError, invalid_field
 from gatepost.settings import Settings
 from gatepost.store.embedded import DataFolderInUse, EmbeddedPostgresError
 from gatepost.store.migrate import MigrationError, migrate
@@ -59,11 +59,25 @@ async def opened_cell(name: str, url: str, settings: Settings) -> AsyncIterator[
         yield db
 
 
-def refuse_cells(settings: Settings, instead: str) -> None:
-    """Refuse a command that works on one database only, if the gateway has several."""
-    if settings.cells:
-        names = ", ".join((MAIN, *settings.cells))
-        raise Conflict(f"This command works with one database, and this gateway has several: {names}. {instead}")
+def only_cell(settings: Settings, cell: str | None) -> Settings:
+    """Return the settings with one of the databases only. If there are several, it must be named."""
+    names = (MAIN, *settings.cells)
+    if cell is None and settings.cells:
+        raise Conflict(f"This gateway has several databases. Name one of them with --cell: {', '.join(names)}.")
+    if cell not in (None, *names):
+        raise invalid_field("cell", f"must be one of: {', '.join(names)}")
+    if cell in (None, MAIN):
+        return msgspec.structs.replace(settings, cells={})
+    database = msgspec.structs.replace(settings.database, url=settings.cells[cell])
+    return msgspec.structs.replace(settings, cells={}, database=database)
+
+
+async def check_cell(dsn: str, settings: Settings, cell: str | None) -> None:
+    """Raise if the database has the name of another cell than this one. It may have none."""
+    if cell is None:
+        return
+    async with opened_migrated(dsn, settings, 1) as db:
+        await check_name(db, cell, unnamed=True)
 
 
 def describe(error: Exception) -> str:

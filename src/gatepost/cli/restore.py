@@ -10,8 +10,8 @@ import typer
 
 from gatepost.admin.restore_backup import RestoreRequest, restore_backup
 from gatepost.api.contract.operations import RestoredBackup
-from gatepost.cli.backup import PassphraseFile, WithoutMedia, media_of, read_passphrase
-from gatepost.cli.cell_databases import refuse_cells
+from gatepost.cli.backup import OneCell, PassphraseFile, WithoutMedia, media_of, read_passphrase
+from gatepost.cli.cell_databases import only_cell
 from gatepost.cli.command import command, new_group
 from gatepost.cli.output import CommandResult
 from gatepost.cli.progress_bar import progress_bar
@@ -47,9 +47,10 @@ def restore(
     passphrase_file: PassphraseFile = None,
     without_key: Annotated[bool, typer.Option("--without-key", help="Restore although the key is missing.")] = False,
     without_media: WithoutMedia = False,
+    cell: OneCell = None,
 ) -> CommandResult:
     """Restore a backup. The gateway must be stopped; nothing is changed before the whole file is verified."""
-    refuse_cells(settings, "Restore each of them with the tools of PostgreSQL.")
+    settings = only_cell(settings, cell)
     if waiting not in WAITING:
         raise invalid_field("waiting", f"must be one of: {', '.join(WAITING)}")
     if not file.is_file():
@@ -61,6 +62,7 @@ def restore(
         replace=replace,
         without_key=without_key,
         waiting=WAITING[waiting],
+        cell=cell,
     )
     manifest, loaded = asyncio.run(_restore(settings, file, wanted, stop=stop, media=not without_media))
     return CommandResult(_describe(file, manifest, loaded), note=_note(manifest, loaded, wanted))
@@ -75,7 +77,7 @@ async def _restore(
             await stop_gateway(settings.data_folder)
         try:
             async with reserved(settings) as dsn:
-                whole = msgspec.structs.replace(wanted, objects=media_of(settings) if media else None)
+                whole = msgspec.structs.replace(wanted, objects=media_of(settings, wanted.cell) if media else None)
                 loaded = await restore_backup(dsn, ArchiveReader(opened, manifest), whole, progress)
                 await asyncio.to_thread(hand_over_media, settings.data_folder)
         except DataFolderInUse:

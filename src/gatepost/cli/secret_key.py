@@ -1,24 +1,27 @@
 """`gatepost secret-key`: the key that encrypts stored secrets."""
 
 import asyncio
+from contextlib import AsyncExitStack
 from pathlib import Path
 
 from gatepost.admin.rotate_key import Rotation, begin_rotation, finish_rotation, reencrypt
 from gatepost.admin.unlock import open_vault, opens, replace_key
 from gatepost.admin.vault import KEY_BYTES, KEY_FILE, Vault, read_key
 from gatepost.api.contract.operations import ReplacedKey, RotatedKey
-from gatepost.cli.cell_databases import refuse_cells
+from gatepost.cli.cell_databases import FAILURES, describe, opened_cell
 from gatepost.cli.command import CommandSession, check_database, command, new_group
 from gatepost.cli.options import Yes
 from gatepost.cli.output import CommandResult, confirm
 from gatepost.cli.progress_bar import progress_bar
 from gatepost.database_lifecycle import opened_at, reached, reserved
 from gatepost.model import ids
+from gatepost.model.cell_names import MAIN
 from gatepost.model.errors import Conflict, NotFound
 from gatepost.settings import Settings
 from gatepost.store.backup.load import check_unused
 from gatepost.store.checks import StoredSecret, list_secrets, read_key_proof
 from gatepost.store.embedded import DataFolderInUse
+from gatepost.store.pool import Database
 
 group = new_group()
 
@@ -30,11 +33,10 @@ _ONE_KEY = (
 
 @command(group, "rotate")
 def rotate(settings: Settings) -> CommandResult:
-    """Change the key: encrypt everything with a new one. An interrupted rotation is continued.
+    """Change the key: encrypt everything with a new one, in all cells. An interrupted rotation is continued.
 
     With a key in a file, all gateways must be stopped. With keys in security.secret_key they can run.
     """
-    refuse_cells(settings, "All of them need the same key, and it cannot be changed in several.")
     keys = read_key(settings.security.secret_key, settings.data_folder)
     if keys is None:
         raise NotFound(f"There is no secret key: {settings.data_folder / KEY_FILE} is missing.")
@@ -51,17 +53,33 @@ def rotate(settings: Settings) -> CommandResult:
 async def _rotate(settings: Settings, keys: bytes) -> tuple[Rotation, Path | None]:
     in_file = not settings.security.secret_key
     try:
-        async with (reserved if in_file else reached)(settings) as dsn:
-            if in_file:
-                await check_unused(dsn)
-            async with opened_at(dsn, settings) as db:
-                open_vault(await read_key_proof(db), settings.security.secret_key, settings.data_folder)
-                vault = begin_rotation(settings.data_folder, keys) if in_file else Vault(keys)
-                with progress_bar() as progress:
-                    done = await reencrypt(db, vault, settings.qr.device_store, lambda step: progress(step, 0, 1))
+        async with (reserved if in_file else reached)(settings) as dsn, AsyncExitStack() as stack:
+            dsns = {MAIN: dsn, **settings.cells}
+            dbs = [await _opened(stack, name, one, settings, unused=in_file) for name, one in dsns.items()]
+            vault = begin_rotation(settings.data_folder, keys) if in_file else Vault(keys)
+            done = Rotation()
+            with progress_bar() as progress:
+                for db in dbs:
+                    own = await reencrypt(db, vault, settings.qr.device_store, lambda step: progress(step, 0, 1))
+                    done = Rotation(done.encrypted + own.encrypted, done.unreadable + own.unreadable)
             return done, finish_rotation(settings.data_folder, vault) if in_file else None
     except DataFolderInUse as error:
         raise Conflict(f"The gateway is running. Stop it, run this command again, and start it. {error}") from None
+
+
+async def _opened(stack: AsyncExitStack, name: str, dsn: str, settings: Settings, *, unused: bool) -> Database:
+    """Open one of the databases, all of them before the first is changed. Raise unless it has the secret key."""
+    try:
+        if unused:
+            await check_unused(dsn)
+        opening = opened_cell(name, dsn, settings) if settings.cells else opened_at(dsn, settings)
+        db = await stack.enter_async_context(opening)
+        open_vault(await read_key_proof(db), settings.security.secret_key, settings.data_folder)
+    except FAILURES as error:
+        if not settings.cells:
+            raise
+        raise Conflict(f"The cell {name} cannot be used: {describe(error)} Nothing was changed.") from error
+    return db
 
 
 def _after_rotation(previous: Path | None, done: Rotation) -> str:

@@ -6,6 +6,7 @@ if its use failed, if it has not been used for a minute, and now and then, becau
 have run many statements.
 """
 
+import math
 import time
 from typing import Any
 
@@ -22,6 +23,7 @@ class KeptConnections:
         self._pool = pool
         self._kept: list[tuple[Any, float]] = []  # with the time of the last use, the oldest first
         self._uses = 0
+        self.answered_at = -math.inf  # when a use last ended well, by the monotonic clock
         self._closed = False
 
     async def take(self, timeout: float) -> Any:
@@ -36,10 +38,10 @@ class KeptConnections:
     async def give_back(self, conn: Any) -> None:
         """Keep a connection whose use ended well."""
         self._uses += 1
+        self.answered_at = now = time.monotonic()
         if self._closed or self._uses % _USES == 0 or is_closed(conn) or conn.is_in_transaction():
             await self._pool.release(conn)
             return
-        now = time.monotonic()
         self._kept.append((conn, now))
         if self._kept[0][1] < now - _UNUSED:
             oldest, _ = self._kept.pop(0)

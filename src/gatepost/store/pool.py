@@ -8,7 +8,7 @@ range of ids, by which partitions are skipped at run time.
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any, Protocol, TypeAlias
 from uuid import UUID
 
@@ -46,6 +46,7 @@ UNFIT = (  # errors that one value causes, and that a retry does not change
 
 
 _PATIENCE = 5.0  # seconds to wait for a connection
+_CANCEL_WITHIN = 2.0  # seconds for the server to confirm that it cancelled a statement; else the connection is closed
 _CHUNK = 5_000  # rows that one statement deletes
 
 
@@ -103,6 +104,11 @@ class Database:
         )
         return cls(pool)
 
+    @property
+    def answered_at(self) -> float:
+        """When a use of any connection last ended well, by the monotonic clock."""
+        return self._kept.answered_at
+
     async def close(self) -> None:
         """Wait for running statements, but not forever."""
         try:
@@ -132,7 +138,8 @@ class Database:
                     closed = is_closed(conn)
                     if not closed and spoils_connection(error):
                         conn.terminate()
-                await self._pool.release(conn)
+                with suppress(TimeoutError):
+                    await self._pool.release(conn, timeout=_CANCEL_WITHIN)
                 raise
             await self._kept.give_back(conn)
         except (OSError, *DRIVER_ERRORS) as error:

@@ -87,8 +87,11 @@ class DatabaseLoad:
         )
         return int(done.rpartition(" ")[2])
 
-    async def finish(self, waiting: Waiting | None) -> LoadedDatabase:
-        """Migrate the copy, and end the leases. With `waiting`, settle the messages that were not sent."""
+    async def finish(self, waiting: Waiting | None, cell: str | None = None) -> LoadedDatabase:
+        """Migrate the copy, and end the leases. With `waiting`, settle the messages that were not sent.
+
+        Raise Conflict if it is the copy of another cell than this one; a copy without a name becomes this cell.
+        """
         for table in self._content.tables:
             if table.schema == "public":
                 await self._conn.execute(f"ALTER TABLE {_path(table)} ENABLE TRIGGER USER")
@@ -98,6 +101,8 @@ class DatabaseLoad:
         pending = [m for m in read_migrations(shipped()) if m.version not in self._content.migrations]
         for migration in pending:
             await apply(self._conn, migration)
+        if cell is not None:
+            await self._name(cell)
         await self._conn.execute(_HEADS)
         unknown = 0
         if waiting is not None:
@@ -106,6 +111,12 @@ class DatabaseLoad:
             if waiting != "send":
                 unknown = len(await self._conn.fetch(_WAITING, waiting == "fail"))
         return LoadedDatabase(len(pending), unknown)
+
+    async def _name(self, cell: str) -> None:
+        await self._conn.execute("INSERT INTO cell (id, name) VALUES (1, $1) ON CONFLICT (id) DO NOTHING", cell)
+        name = await self._conn.fetchval("SELECT name FROM cell WHERE id = 1")
+        if name != cell:
+            raise Conflict(f"This is a backup of the cell {name}, not of {cell}. Nothing was changed.")
 
 
 @asynccontextmanager
@@ -124,11 +135,15 @@ async def open_load(dsn: str, content: DatabaseContent, *, replace: bool) -> Asy
             await _check_alone(conn)
 
 
-async def check_target(dsn: str, *, replace: bool) -> None:
-    """Raise Conflict if a copy must not be written into this database."""
+async def check_target(dsn: str, *, replace: bool, cell: str | None = None) -> None:
+    """Raise Conflict if a copy must not be written into this database, or if it is another cell than this one."""
     async with _connected(dsn) as conn:
         await _check_alone(conn)
         await _check_target(conn, replace=replace)
+        if cell is not None and await conn.fetchval("SELECT to_regclass('public.cell')") is not None:
+            found = await conn.fetchval("SELECT name FROM cell WHERE id = 1")
+            if found not in (None, cell):
+                raise Conflict(f"The database at the address of the cell {cell} is the cell {found}.")
 
 
 async def check_unused(dsn: str) -> None:
