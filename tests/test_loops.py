@@ -22,6 +22,7 @@ TASKS = {  # started by hand, and why that is enough
     "admin.sign_in.FailureLog.put": "one entry; an error is logged",
     "api.events._ending_with": "one request",
     "api.stream_response.StreamResponse._send_parts": "one response",
+    "cells.gateway._checked": "the checks of one cell, cancelled when they take too long",
     "cells.directory.CellDirectory._ask": "one look-up in one cell; with a limit of time",
     "cells.gateway.CellGateway._first_try": "one try to open each cell; with a limit of time",
     "cli.serve._stoppable": "the server itself; the process ends with it",
