@@ -1,4 +1,4 @@
-"""One of several databases is killed, or does not answer; the accounts of the others must not notice it."""
+"""One of several databases is killed, or does not answer; or an account moves from one to another."""
 
 import asyncio
 import signal
@@ -7,13 +7,16 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from functools import partial
 from typing import Any
+from uuid import UUID
 
 import psutil
 
 from faults.run import Cell, Run, spread
 from faults.scenario import Scenario
+from gatepost.admin.account_move import AccountMove, MovedAccount, MovePlace
 from gatepost.model.account import new_key
 from gatepost.store.embedded.postmaster import find_postmaster
+from gatepost.store.media.objects import ObjectStorage, media_place
 from tests.faults.stage import Node
 
 _OK = (200, "")
@@ -72,6 +75,39 @@ async def _lose(run: Run, cell: Cell, outage: Outage, nodes: list[Node], ended: 
     assert len(run.load.refusals_of(others)) == refused, f"other cells refused while {cell.name} was away"
 
 
+async def move_accounts(run: Run) -> None:
+    """An account moves to another cell while the third one is killed, and back when it runs again."""
+    await run.start(2)
+    paused, stopped = list[float](), list[float]()
+    while run.goes_on or not paused:
+        home, away, third = run.random.sample(run.cells, 3)
+        channel = run.random.choice(home.stage.channels)
+        began = time.time()
+        async with killed(third):
+            there = await _move(run, channel.account_id, home, away)
+            await run.pause(0.5, 2.0)
+        await run.resumed(time.time(), {one.id for one in third.stage.channels} | {channel.id})
+        run.outage(began, third)
+        back = await _move(run, channel.account_id, away, home)
+        paused += [there.paused_seconds, back.paused_seconds]
+        stopped += [there.sending_paused_seconds, back.sending_paused_seconds]
+        await run.pause(0.5, 1.0)
+    run.figures["moves"] = len(paused)
+    run.figures["requests of a moving account paused"] = spread(paused)
+    run.figures["its sending paused"] = spread(stopped)
+
+
+async def _move(run: Run, account_id: UUID, source: Cell, target: Cell) -> MovedAccount:
+    def place(cell: Cell) -> MovePlace:
+        objects = ObjectStorage.open(*media_place("", run.stage.settings.data_folder, cell.name))
+        return MovePlace(cell.name, cell.place.url, cell.stage.db, objects)
+
+    ends = place(source), place(target)
+    days = run.stage.settings.retention.partition_days
+    move = AccountMove(account_id, *ends, partition_days=days, shared_devices=False, progress=lambda *_: None)
+    return await move.run()
+
+
 async def _ask(run: Run, nodes: Iterable[Node], keys: Iterable[str]) -> set[tuple[int, str]]:
     """Send a request with each of the keys to each of the gateways; return the statuses and codes."""
     asked = [run.stage.call("GET", f"{node.url}/api/v1/channel", key=key) for key in keys for node in nodes]
@@ -110,7 +146,9 @@ def _signal(cell: Cell, number: int) -> None:
 
 
 OTHERS = "the other cells refuse nothing, the lost one acknowledges nothing and loses nothing"
+MOVED = "a moved account loses nothing, sends nothing twice and keeps its order; the killed cell loses nothing"
 SCENARIOS = (
     Scenario(name="cell-killed", invariant=OTHERS, play=partial(lose_cells, outage=killed), channels=30, cells=NAMES),
+    Scenario(name="cell-moves", invariant=MOVED, play=move_accounts, channels=30, cells=NAMES),
     Scenario(name="cell-silent", invariant=OTHERS, play=partial(lose_cells, outage=silent), channels=30, cells=NAMES),
 )

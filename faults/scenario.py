@@ -218,7 +218,7 @@ def _kind(scenario: Scenario) -> Callable[[Path, Scenario], AbstractAsyncContext
 
 @asynccontextmanager
 async def _server(folder: Path, _: Scenario) -> AsyncIterator[Place]:
-    server = EmbeddedPostgres(folder)
+    server = EmbeddedPostgres(folder, logical=True)
     try:
         url = await server.start()
         await migrate(url)
@@ -245,7 +245,7 @@ async def _embedded(folder: Path, scenario: Scenario) -> AsyncIterator[Place]:
 async def _previous(folder: Path, scenario: Scenario) -> AsyncIterator[Place]:
     """Start a gateway of the version before, with the schema of its time; then migrate the database, as an upgrade."""
     program = PreviousProgram(previous_revision(), folder / "previous")
-    server = EmbeddedPostgres(folder)
+    server = EmbeddedPostgres(folder, logical=True)
     try:
         url = await server.start()
         await migrate(url, program.migrations)

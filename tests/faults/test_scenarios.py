@@ -40,5 +40,13 @@ def test_the_page_names_only_what_exists() -> None:
     assert [file for file in files if not (ROOT / file).exists()] == []
     cells = [row.split("|")[3] for row in catalogue.splitlines() if re.match(r"\| \d+ \|", row)]
     named = set(re.findall(r"`([a-z-]+)`", " ".join(cells)))
-    of_our_own = {"stop-gateways", "rolling-restart", "kill-embedded", "upgrade", "cell-killed", "cell-silent"}
+    of_our_own = {
+        "stop-gateways",
+        "rolling-restart",
+        "kill-embedded",
+        "upgrade",
+        "cell-killed",
+        "cell-silent",
+        "cell-moves",
+    }
     assert named == set(SCENARIOS) - of_our_own
