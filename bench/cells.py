@@ -42,6 +42,8 @@ UP, REFUSING, UNNOTICED, SILENT = "all up", "one refuses", "one silent, not yet 
 _ROUNDS = 4  # alternating, so that other load on the machine affects all measurements equally
 _RATE = 40.0  # requests a second to each cell
 _NEW_KEYS = 8.0  # a second, of each healthy cell
+_WARM_UP = 2.0  # seconds
+_SETTLE = 3.0  # seconds within which a cell that refuses connections is noticed
 _NOTICE = 8.0  # seconds within which a cell that does not answer is noticed
 
 
@@ -80,16 +82,16 @@ async def measure_cells(folder: Path, seconds: float, tell: Tell) -> CellsFindin
         config.write_text(config.read_text() + "\n".join(["[cells]", *lines, ""]))
         gateway = await stack.enter_async_context(running_gateway(folder, config))
         client = await stack.enter_async_context(new_client())
-        count = round(_ROUNDS * _NEW_KEYS * (3 * seconds + _NOTICE)) + 10
+        count = round(_NEW_KEYS * (_WARM_UP + _ROUNDS * (3 * seconds + _SETTLE + _NOTICE)))
         down, *healthy = [await _make_tenant(gateway, config, url, count) for url in (west[1], gateway.dsn, east[1])]
         load = _Load(client, gateway.port, down, healthy)
-        await load.run(UP, 2.0)
+        await load.run(UP, _WARM_UP)
         load.clear()
         for number in range(_ROUNDS):
             tell(f"cells: round {number + 1} of {_ROUNDS}")
             await load.run(UP, seconds)
             await west[0].stop()
-            await load.run("", 3.0)
+            await load.run("", _SETTLE)
             await load.run(REFUSING, seconds)
             await west[0].start()
             await load.until_up()
