@@ -58,7 +58,8 @@ async def test_the_gateway_is_no_superuser_and_owns_what_it_uses(database_url: s
         """SELECT rolname, rolsuper, rolcreaterole, rolcreatedb, rolreplication, rolbypassrls
            FROM pg_roles WHERE rolname = current_user""",
     )
-    assert tuple(role) == ("gatepost_gateway", False, False, False, False, False)
+    # The server of the tests may replicate, for cells.
+    assert tuple(role) == ("gatepost_gateway", False, False, False, True, False)
     others = await rows(
         database_url,
         """SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace
@@ -101,3 +102,14 @@ async def test_a_server_that_an_older_version_left_running_learns_the_roles(data
     finally:
         await second.stop()
         await server.stop()
+
+
+async def test_the_gateway_may_replicate_only_with_cells(data: Path) -> None:
+    for logical in (False, True, False):
+        server = EmbeddedPostgres(data, logical=logical)
+        try:
+            url = await server.start()
+            [role] = await rows(url, "SELECT rolreplication FROM pg_roles WHERE rolname = current_user")
+            assert role["rolreplication"] is logical
+        finally:
+            await server.stop()

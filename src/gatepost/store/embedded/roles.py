@@ -54,13 +54,17 @@ async def _make_roles(conn: "Connection[Record]") -> None:
     for role in ROLES:
         if role not in found:
             await conn.execute(f"CREATE ROLE {role} LOGIN")
-    if await conn.fetchval(
-        "SELECT current_setting('wal_level') = 'logical' AND NOT rolreplication FROM pg_roles WHERE rolname = $1",
-        GATEWAY_ROLE,
-    ):
-        await conn.execute(f"ALTER ROLE {GATEWAY_ROLE} REPLICATION")
+    await _settle_replication(conn)
     if not await conn.fetchval("SELECT pg_has_role($1, $2, 'USAGE')", GATEWAY_ROLE, DEVICE_ROLE):
         await conn.execute(f"GRANT {DEVICE_ROLE} TO {GATEWAY_ROLE}")
+
+
+async def _settle_replication(conn: "Connection[Record]") -> None:
+    """Let the gateway replicate if there are cells, and only then: the server runs with wal_level = logical."""
+    wanted = await conn.fetchval("SHOW wal_level") == "logical"
+    has = await conn.fetchval("SELECT rolreplication FROM pg_roles WHERE rolname = $1", GATEWAY_ROLE)
+    if wanted != has:
+        await conn.execute(f"ALTER ROLE {GATEWAY_ROLE} {'' if wanted else 'NO'}REPLICATION")
 
 
 async def _hand_over_database(conn: "Connection[Record]") -> None:
