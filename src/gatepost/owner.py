@@ -272,7 +272,9 @@ class Owner:
     async def _begin_one(self, channel_id: UUID, owned: OwnedChannel, worker: Worker) -> None:
         async with self._starts:
             try:
-                if not self._stopping and owned.alive():
+                if not owned.alive():  # the process was suspended; a renewal could make it valid without any tasks
+                    self._drop(channel_id, owned, "its lease ended before it was started")
+                elif not self._stopping:
                     await owned.begin(worker, self._starts.settle)
             except Exception:
                 self._drop(channel_id, owned, "it could not be started", avoid=True)

@@ -206,6 +206,19 @@ async def test_a_sweep_leaves_channels_alone_whose_settings_are_being_read(proce
     assert (process.owner.owned, process.failures) == (CHANNELS, [])
 
 
+async def test_a_process_that_was_suspended_before_it_started_channels_gives_them_back(process: Process) -> None:
+    process.settings_are_read.clear()
+    claim = asyncio.create_task(process.owner.claim())
+    await process.until_owned(CHANNELS)
+    process.clock.advance(3600)
+    process.settings_are_read.set()
+    await claim
+    await process.owner.renew()  # their leases are valid again, but nothing was started
+    await process.until_owned(0)
+    await process.owner.claim()
+    await process.until_owned(CHANNELS)
+
+
 async def test_channels_whose_settings_cannot_be_read_are_given_back_at_once(process: Process) -> None:
     process.settings_fail = True
     with pytest.raises(type(database_unavailable())):
