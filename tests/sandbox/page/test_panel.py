@@ -276,6 +276,14 @@ async def test_every_part_is_accessible_and_fits_a_small_screen(viewer: Viewer, 
         assert await viewer.accessibility_problems() == [], part
 
 
+async def test_another_color_scheme_is_applied_at_once_with_reduced_motion(viewer: Viewer, sandbox: Driver) -> None:
+    await viewer.open("#/panel/faults")
+    await expect(viewer.button("Answers get lost for a minute")).to_be_visible()
+    await viewer.page.emulate_media(color_scheme="dark", reduced_motion="reduce")
+    moving = "getComputedStyle(document.body).color, document.getAnimations().length"
+    assert await viewer.page.evaluate(moving) == 0
+
+
 async def test_the_panel_is_used_by_keyboard(viewer: Viewer, sandbox: Driver) -> None:
     await viewer.open("#/panel/faults")
     await expect(viewer.button("Answers get lost for a minute")).to_be_visible()
