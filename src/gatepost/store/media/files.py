@@ -185,7 +185,7 @@ async def mark_ready(
     change = f"""UPDATE media SET state = 'ready', size = $3, sha256 = $4, next_at = NULL, error = NULL
                 WHERE channel_id = $1 AND id = $2 AND {_WAITS} RETURNING 1"""
     event = {"change": "media_ready"}
-    return await _settle(db, lease, channel, media, (change, size, sha256), event, found, now)
+    return await _settle(db, lease, channel, media, change, (size, sha256), event, found, now)
 
 
 async def mark_failed(
@@ -195,7 +195,7 @@ async def mark_failed(
     change = f"""UPDATE media SET state = 'failed', error = $3, attempts = attempts + 1, next_at = NULL
                 WHERE channel_id = $1 AND id = $2 AND {_WAITS} RETURNING 1"""
     event, found = {"change": "media_failed", "reason": reason}, {"id": ids.format_id("med", media.id)}
-    return await _settle(db, lease, channel, media, (change, reason), event, found, now)
+    return await _settle(db, lease, channel, media, change, (reason,), event, found, now)
 
 
 async def mark_full(
@@ -209,7 +209,7 @@ async def mark_full(
         return False
     event = {"change": "media_waiting", "reason": reason}
     found = {"id": ids.format_id("med", media.id)}
-    return await _settle(db, lease, channel, media, (change, reason, next_at), event, found, now)
+    return await _settle(db, lease, channel, media, change, (reason, next_at), event, found, now)
 
 
 async def mark_retry(db: Database, lease: Lease, media: MediaRow, reason: str, next_at: datetime) -> None:
@@ -230,15 +230,15 @@ async def _settle(
     lease: Lease,
     channel: ChannelRef,
     media: MediaRow,
-    change: tuple[Any, ...],
+    change: str,
+    arguments: tuple[Any, ...],
     event: dict[str, Any],
     found: dict[str, Any],
     now: datetime,
 ) -> bool:
-    sql, *arguments = change
     async with db.transaction() as conn:
         transaction = await lock_channel(conn, channel, lease.channel_id, now, lease.epoch)
-        if await conn.fetchval(sql, media.channel_id, media.id, *arguments) is None:
+        if await conn.fetchval(change, media.channel_id, media.id, *arguments) is None:
             return False
         message = await _message(conn, media)
         if message is not None:
