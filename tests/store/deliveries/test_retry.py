@@ -10,11 +10,12 @@ import pytest
 from gatepost.model import ids
 from gatepost.model.delivery import DELIVERED, DROPPED, EXHAUSTED, PENDING, show_delivery_id
 from gatepost.services.deliveries import check_retry, retry_many
-from gatepost.store.deliveries.record import RetryRow
+from gatepost.store.deliveries.record import OrphanedRetry, RetryRow, record_attempts
 from gatepost.store.deliveries.retry import ATTEMPTS_MAX, Key, RequestedRetry, is_infinite, requeue, retry_deliveries
 from gatepost.store.partitions import make_partitions
 from gatepost.store.pool import Database
 from tests.outbound.stage import NOW, Stage
+from tests.patience import patience
 from tests.store import delivery_rows
 from tests.store.query_plans import Plan, explained_database, fill
 
@@ -67,6 +68,17 @@ async def test_a_scheduled_retry_is_due_now(stage: Stage) -> None:
     assert await retry(stage, (hook, event)) == {(hook, event): None}
     assert (await one_of(stage, "delivery_retries"))["next_at"] == NOW
     assert (await one_of(stage, "deliveries"))["begun"] == 3
+
+
+async def test_a_retry_that_is_gone_locks_no_row_of_another_channel(stage: Stage) -> None:
+    await stage.take_over()
+    hook, event, following = uuid4(), ids.new_id(NOW), UUID(int=stage.channel_id.int + 1)
+    await delivery_rows.add_retry(stage.db, following, hook, event, LATER)  # the next one in the order of keys
+    async with stage.db.transaction() as conn:
+        await conn.execute("SELECT 1 FROM delivery_retries WHERE channel_id = $1 FOR UPDATE", following)
+        async with patience(lambda: "no wait for the lock on the other channel's row"):
+            await record_attempts(stage.db, stage.lease, [OrphanedRetry(hook, event)], NOW)
+    assert list(await delivery_rows.retries(stage.db, following)) == [event]
 
 
 async def test_a_delivery_without_an_attempt_is_due_already(stage: Stage) -> None:

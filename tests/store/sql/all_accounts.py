@@ -1,7 +1,5 @@
 """Statements that may read or write the rows of all accounts of a database, and why."""
 
-_FIRST = "reads the first retry at or after a key, and compares it with the key (deliveries/queue.py)"
-
 # Modules whose statements are for a whole database, or for the server.
 WHOLE_DATABASE = {
     "backup.": "a backup is of everything",
@@ -30,13 +28,6 @@ ALL_ACCOUNTS = {
     "checks.list_secrets: endpoints": "whether the secret key fits, at the start",
     "checks.list_unowned: channel_heads": "`gatepost doctor`",
     "deliveries.queue.count_retries: delivery_retries": "a metric",
-    "deliveries.queue.read_pending: delivery_retries": _FIRST,
-    "deliveries.queue.read_retries: delivery_retries": _FIRST,
-    "deliveries.record._delete_retries: delivery_retries": _FIRST,
-    "deliveries.record.schedule_first: delivery_retries": _FIRST,
-    "deliveries.recover._events: delivery_retries": _FIRST,
-    "deliveries.retry._read: delivery_retries": _FIRST,
-    "deliveries.retry.make_retries_due: delivery_retries": _FIRST,
     "deliveries.recover.delete_old_recoveries: recoveries": "retention",
     "deliveries.retry.forget_lost_retries: delivery_retries": "retention",
     "deliveries.retry.forget_lost_retries: endpoints": "retention",

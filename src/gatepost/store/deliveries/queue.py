@@ -8,6 +8,7 @@ from uuid import UUID
 import msgspec
 
 from gatepost.model import ids
+from gatepost.model.dates import LAST_ID
 from gatepost.model.delivery import DeliveryState
 from gatepost.model.endpoint import HealthCounters
 from gatepost.model.event import SYSTEM
@@ -37,20 +38,24 @@ class DueDelivery(msgspec.Struct, frozen=True):
 _NO_CONVERSATION = f"'{ids.ZERO}'"
 
 
-# Both look a row up by all columns of one index, and by nothing that another index could serve: on an empty table every
-# index looks alike, and a plan that was made then would later read all retries of the endpoint.
+# Both look a row up by a range of all columns of one index, and by nothing that another index could serve: on an empty
+# table every index looks alike, and a plan that was made then would later read all retries of the endpoint. The range
+# ends with the key, so that no row of another channel is read, or locked.
 def first_of_conversation(endpoint: str, conversation: str) -> str:
-    """SQL for the first retry at or after the start of a conversation: compare its key with the one asked for."""
+    """SQL for the first retry of a conversation."""
     return f"""SELECT *, ctid AS place FROM delivery_retries WHERE conversation_id IS NOT NULL
      AND (channel_id, endpoint_id, conversation_id, event_id)
-         >= (:channel_id, {endpoint}, {conversation}, {_NO_CONVERSATION})
+         >= (:channel_id, {endpoint}, {conversation}, '{ids.ZERO}')
+     AND (channel_id, endpoint_id, conversation_id, event_id)
+         <= (:channel_id, {endpoint}, {conversation}, '{LAST_ID}')
    ORDER BY channel_id, endpoint_id, conversation_id, event_id LIMIT 1"""
 
 
 def retry_by_key(endpoint: str, event: str) -> str:
-    """SQL for the first retry at or after a key: compare its key with the one asked for."""
+    """SQL for the retry with a key."""
     return f"""SELECT *, ctid AS place FROM delivery_retries
      WHERE (channel_id, endpoint_id, event_id) >= (:channel_id, {endpoint}, {event})
+       AND (channel_id, endpoint_id, event_id) <= (:channel_id, {endpoint}, {event})
    ORDER BY channel_id, endpoint_id, event_id LIMIT 1"""
 
 
@@ -61,8 +66,7 @@ _PENDING = """SELECT d.event_id, d.attempts, d.begun, e.body, e.type, e.conversa
      AND d.attempts = 0 AND d.next_at IS NULL ORDER BY d.event_id LIMIT :limit"""
 _KEY = f"COALESCE(e.conversation_id, {_NO_CONVERSATION})"
 _BLOCKED = f""", COALESCE((
-   SELECT (f.channel_id, f.endpoint_id, f.conversation_id) = (:channel_id, :endpoint_id, {_KEY})
-   FROM ({first_of_conversation(":endpoint_id", _KEY)}) f), false) AS blocked"""
+   SELECT true FROM ({first_of_conversation(":endpoint_id", _KEY)}) f), false) AS blocked"""
 
 
 async def read_pending(

@@ -179,8 +179,7 @@ async def save_retries(conn: "Connection[Any]", channel_id: UUID, retries: Seque
 
 
 _DELETE_RETRY = f"""DELETE FROM delivery_retries WHERE ctid = (
-       SELECT place FROM ({retry_by_key(":endpoint_id", ":event_id")} FOR UPDATE) f
-       WHERE (f.channel_id, f.endpoint_id, f.event_id) = (:channel_id, :endpoint_id, :event_id))
+       SELECT place FROM ({retry_by_key(":endpoint_id", ":event_id")} FOR UPDATE) f)
    RETURNING endpoint_id, conversation_id"""
 
 
@@ -201,9 +200,7 @@ async def _delete_retries(
 _SCHEDULE_FIRST = f"""UPDATE delivery_retries r SET next_at = :now
    FROM unnest(:endpoints::uuid[], :conversations::uuid[]) AS k (endpoint_id, conversation_id),
         LATERAL ({first_of_conversation("k.endpoint_id", "k.conversation_id")}) first
-   WHERE r.ctid = first.place AND r.channel_id = :channel_id
-     AND (first.channel_id, first.endpoint_id, first.conversation_id) = (:channel_id, k.endpoint_id, k.conversation_id)
-     AND first.next_at {{condition}}"""
+   WHERE r.ctid = first.place AND r.channel_id = :channel_id AND first.next_at {{condition}}"""
 
 
 async def schedule_first(

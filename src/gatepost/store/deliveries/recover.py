@@ -198,8 +198,7 @@ _EVENTS = f"""SELECT e.id, e.type, e.conversation_id, d.state, r.next_at AS due_
        WHERE channel_id = :channel_id AND id > :position AND id < :end_id ORDER BY id LIMIT :limit) e
    LEFT JOIN LATERAL (SELECT state FROM deliveries
        WHERE channel_id = :channel_id AND endpoint_id = :endpoint_id AND event_id = e.id LIMIT 1) d ON true
-   LEFT JOIN LATERAL ({retry_by_key(":endpoint_id", "e.id")}) r
-       ON (r.channel_id, r.endpoint_id, r.event_id) = (:channel_id, :endpoint_id, e.id)
+   LEFT JOIN LATERAL ({retry_by_key(":endpoint_id", "e.id")}) r ON true
    ORDER BY e.id"""
 
 

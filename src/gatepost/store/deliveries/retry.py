@@ -118,8 +118,7 @@ _CANDIDATES = f"""SELECT k.endpoint_id, k.event_id, d.state, d.attempts, e.conve
        WHERE channel_id = :channel_id AND id = k.event_id AND id BETWEEN :first AND :last LIMIT 1) e
    LEFT JOIN LATERAL (SELECT state, reason, ordered, cursor FROM endpoints
        WHERE channel_id = :channel_id AND id = k.endpoint_id LIMIT 1) p ON true
-   LEFT JOIN LATERAL ({retry_by_key("k.endpoint_id", "k.event_id")}) r
-       ON (r.channel_id, r.endpoint_id, r.event_id) = (:channel_id, k.endpoint_id, k.event_id)"""
+   LEFT JOIN LATERAL ({retry_by_key("k.endpoint_id", "k.event_id")}) r ON true"""
 
 
 async def _read(conn: "Connection[Any]", channel_id: UUID, keys: Sequence[Key]) -> list[RetryCandidate]:
@@ -196,9 +195,7 @@ _DELIVERIES_DUE = """UPDATE deliveries SET begun = begun + 1, next_at = :now
 _RETRIES_DUE = f"""UPDATE delivery_retries r SET next_at = k.at
    FROM unnest(:events::uuid[], :times::timestamptz[]) AS k (event_id, at),
         LATERAL ({retry_by_key(":endpoint_id", "k.event_id")}) f
-   WHERE r.ctid = f.place AND r.channel_id = :channel_id
-     AND (f.channel_id, f.endpoint_id, f.event_id) = (:channel_id, :endpoint_id, k.event_id)
-     AND f.next_at < 'infinity'"""
+   WHERE r.ctid = f.place AND r.channel_id = :channel_id AND f.next_at < 'infinity'"""
 
 
 async def make_retries_due(db: Database, lease: Lease, endpoint_id: UUID, now: datetime, *, limit: int) -> int:
