@@ -35,8 +35,6 @@ ALL_ACCOUNTS = {
     "devices._hand_over: *": "roles of the server",
     "devices._make_role: *": "roles of the server",
     "devices._noted: channel_links": "housekeeping: devices of deleted channels",
-    "devices._noted: forgotten_devices": "housekeeping: devices of deleted channels",
-    "devices.forget_devices: forgotten_devices": "housekeeping: devices of deleted channels",
     "drafts.expire_drafts: drafts": "the sweep for drafts that expire",
     "drafts.forget_drafts: drafts": "retention",
     "endpoints.find_endpoint: endpoints": "an id that the operator gives to a command",

@@ -11,8 +11,8 @@ SELECT relname::text,
              FROM pg_index WHERE indrelid = c.oid AND indisunique AND indpred IS NULL)
 FROM pg_class c WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p') AND NOT relispartition"""
 _ROOTS = {"accounts", "channels", "users"}  # their own ids are what the others name
-# Of the process that links phones: it creates the table itself.
-_DEVICES = Table(frozenset({"device", "kind", "id", "value"}), (), True)
+# Of the process that links phones, which creates the table itself. A device is of one channel.
+_DEVICES = Table(frozenset({"device", "kind", "id", "value"}), (frozenset({"device"}),), True)
 
 
 async def read_tables(url: str) -> dict[str, Table]:

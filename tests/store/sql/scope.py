@@ -5,6 +5,9 @@ A row of a table is *given* if the caller named its channel or account, or it wa
 - a column that holds an owner (`channel_id`, …), or all columns of a unique key, equal values that are given;
 - parameters, constants, and the rows of subqueries, CTEs and functions are given: what these read is checked itself.
 
+So a statement has to do with the accounts that are named, and with no other. Whether the caller may see a row that is
+found by a unique key alone is another question, which the tests of each resource answer.
+
 A comparison counts if every row has to fulfil it: inside of AND, in each branch of OR, and in the condition of an outer
 join only for the table that is joined.
 """
@@ -17,7 +20,7 @@ from pglast import parse_sql
 from pglast.enums import A_Expr_Kind, BoolExprType, BoolTestType, JoinType, SubLinkType
 
 ast: Any = nodes  # by its types, every part of a node may be missing
-OWNER_COLUMNS = {"account_id", "channel_id", "user_id", "key_id", "endpoint_id", "device"}
+OWNER_COLUMNS = {"account_id", "channel_id", "user_id", "key_id"}
 Given: TypeAlias = Callable[[Any], bool]
 _EQUAL_KINDS = {A_Expr_Kind.AEXPR_OP, A_Expr_Kind.AEXPR_OP_ANY, A_Expr_Kind.AEXPR_IN, A_Expr_Kind.AEXPR_NOT_DISTINCT}
 _QUERIES = (ast.SelectStmt, ast.InsertStmt, ast.UpdateStmt, ast.DeleteStmt, ast.MergeStmt)
