@@ -34,6 +34,7 @@ WAKE_AIM = 5.0  # seconds until the last of them is sent
 IDLE_CPU_AIM, IDLE_BYTES_AIM = 0.02, 2048  # of a core, and for each channel
 _BUSY_RATE = 100  # messages per second, over all channels
 _IDLE_SECONDS = 20.0
+_SETTLE = 30.0  # seconds for the work of a start, such as the day's first look at each channel
 _AFTER_END = 35.0  # seconds in which messages are counted: longer than a lease
 _PATIENCE = 240.0
 
@@ -142,7 +143,7 @@ async def _idle(folder: Path, tell: Tell) -> tuple[float, float]:
         async with _opened(gateway) as db:
             await _copy_channels(db, tenant, IDLE)
     async with running_gateway(folder, config) as gateway:
-        await asyncio.sleep(5)
+        await asyncio.sleep(_SETTLE)
         tell(f"owners: {IDLE} idle channels for {_IDLE_SECONDS:g} s")
         before = gateway.cpu()
         await asyncio.sleep(_IDLE_SECONDS)

@@ -365,7 +365,7 @@ async def test_every_table_is_in_one_list(database_url: str) -> None:
     for table, column in tables.STREAMED.items():
         assert column in found[table]["key"], table
         assert not found[table]["refers"], table
-    assert not [table for table, row in found.items() if row["generated"]]
+    assert [table for table, row in found.items() if row["generated"]] == ["channel_heads"]  # it is not streamed
     assert set(tables.LOCKED) <= set(tables.DECISIVE)
 
 

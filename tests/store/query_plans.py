@@ -52,6 +52,12 @@ class Plan(msgspec.Struct, frozen=True):
         return int(sum(n["Actual Rows"] * n["Actual Loops"] for n in self.nodes() if is_partition(n)))
 
     @property
+    def rows_scanned(self) -> int:
+        """How many rows of tables were read, wanted or not."""
+        scans = [node for node in self.nodes() if "Relation Name" in node]
+        return int(sum((n["Actual Rows"] + n.get("Rows Removed by Filter", 0)) * n["Actual Loops"] for n in scans))
+
+    @property
     def rows_filtered(self) -> int:
         return sum(n.get("Rows Removed by Filter", 0) * n["Actual Loops"] for n in self.nodes())
 

@@ -37,7 +37,7 @@ async def count_cell(db: Database) -> CellCounts:
     row = await db.fetchrow(
         """SELECT (SELECT count(*) FROM accounts), (SELECT count(*) FROM channels),
                   COALESCE(extract(epoch FROM now() - (SELECT min(work_at) FROM channel_heads
-                                                       WHERE work_at < now())), 0)::float8,
+                                                       WHERE has_work AND work_at < now())), 0)::float8,
                   (SELECT max(version) FROM schema_migrations)"""
     )
     return CellCounts(*row)

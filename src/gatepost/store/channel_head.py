@@ -214,7 +214,7 @@ async def find_unowned_channels(db: Database, now: datetime, limit: int, *, avoi
     """Return channels that have work and no owner, except some, those waiting longest first."""
     rows = await db.fetch(
         """SELECT channel_id FROM channel_heads
-           WHERE work_at <= $1 AND (owner IS NULL OR expires_at < now()) AND channel_id <> ALL ($3::uuid[])
+           WHERE has_work AND work_at <= $1 AND (owner IS NULL OR expires_at < now()) AND channel_id <> ALL ($3::uuid[])
            ORDER BY work_at LIMIT $2""",
         now + _EARLY,
         limit,

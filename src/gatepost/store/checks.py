@@ -38,7 +38,7 @@ async def list_unowned(db: Database, seconds: float, limit: int) -> list[Unowned
     """Return channels whose work is overdue by so many seconds and that have no owner, those waiting longest first."""
     rows = await db.fetch(
         """SELECT channel_id, work_at FROM channel_heads
-           WHERE work_at < now() - make_interval(secs => $1) AND (owner IS NULL OR expires_at < now())
+           WHERE has_work AND work_at < now() - make_interval(secs => $1) AND (owner IS NULL OR expires_at < now())
            ORDER BY work_at LIMIT $2""",
         seconds,
         limit,

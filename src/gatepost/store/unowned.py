@@ -19,7 +19,7 @@ async def count_unowned(db: Database, now: datetime, limit: int) -> UnownedChann
     row = await db.fetchrow(
         """SELECT count(*) AS count, min(work_at) AS first FROM (
              SELECT work_at FROM channel_heads
-             WHERE work_at <= :now AND (owner IS NULL OR expires_at < now()) ORDER BY work_at LIMIT :limit
+             WHERE has_work AND work_at <= :now AND (owner IS NULL OR expires_at < now()) ORDER BY work_at LIMIT :limit
            ) AS unowned""",
         now=now,
         limit=limit,

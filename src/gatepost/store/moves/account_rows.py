@@ -11,10 +11,11 @@ _CHUNK = 5_000  # rows that one statement deletes
 
 
 async def columns_of(conn: RawConnection, table: str) -> list[str]:
-    """Return the columns of a table."""
+    """Return the columns of a table that can be written."""
     rows = await conn.fetch(
         """SELECT attname FROM pg_attribute
-           WHERE attrelid = $1::text::regclass AND attnum > 0 AND NOT attisdropped ORDER BY attnum""",
+           WHERE attrelid = $1::text::regclass AND attnum > 0 AND NOT attisdropped AND attgenerated = ''
+           ORDER BY attnum""",
         table,
     )
     return [row["attname"] for row in rows]

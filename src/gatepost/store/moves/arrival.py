@@ -15,7 +15,7 @@ import msgspec
 
 from gatepost.model.errors import Conflict
 from gatepost.store.backup.table_data import connect_for_copy
-from gatepost.store.moves.account_rows import RawConnection
+from gatepost.store.moves.account_rows import RawConnection, columns_of
 from gatepost.store.moves.change_stream import UNCHANGED, Gathered, Relation, RowState
 from gatepost.store.moves.departure import OutgoingMove, lsn_text
 
@@ -187,9 +187,10 @@ async def arriving(conn: RawConnection, cell: str) -> AsyncIterator[None]:
 
 async def write_heads(conn: RawConnection, account_id: UUID, heads: str) -> None:
     """Write the heads of the channels that arrived, without owners, and note the arrival."""
+    columns = ", ".join(await columns_of(conn, "channel_heads"))
     await conn.execute(
-        """INSERT INTO channel_heads
-           SELECT h.* FROM jsonb_populate_recordset(NULL::channel_heads, $1::jsonb) h
+        f"""INSERT INTO channel_heads ({columns})
+           SELECT {columns} FROM jsonb_populate_recordset(NULL::channel_heads, $1::jsonb) h
            WHERE h.channel_id IN (SELECT id FROM channels WHERE account_id = $2)""",
         heads,
         account_id,

@@ -292,8 +292,10 @@ async def fence(conn: RawConnection, move: OutgoingMove, owner: UUID) -> bool:
 async def undo_fence(conn: RawConnection, move: OutgoingMove) -> None:
     """Give the heads of the channels back: the account goes on here."""
     async with conn.transaction():
+        columns = await columns_of(conn, "channel_heads")
+        values = ", ".join(f"h.{column}" for column in columns)
         await conn.execute(
-            """INSERT INTO channel_heads SELECT h.* FROM account_moves m,
+            f"""INSERT INTO channel_heads ({", ".join(columns)}) SELECT {values} FROM account_moves m,
                       jsonb_populate_recordset(NULL::channel_heads, m.heads) h
                WHERE m.account_id = $1 AND m.state = 'fenced' AND h.channel_id IN (SELECT id FROM channels)""",
             move.account_id,
