@@ -2,8 +2,11 @@
 
 import asyncio
 import contextlib
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 
-_AT_ONCE = 16  # channels that read their queues at the same time
+_SENDERS = 16  # channels that read their queues at the same time
+_OTHERS = 4  # channels whose other tasks begin at the same time: senders must not wait behind them
 _SETTLE, _SETTLE_MAX = 1.0, 5.0  # seconds that tasks other than sending wait after the last of many, and in all
 
 
@@ -11,30 +14,41 @@ class ChannelStarts:
     """A few places for channels that begin."""
 
     def __init__(self) -> None:
-        self._places = asyncio.Semaphore(_AT_ONCE)
+        self._senders = asyncio.Semaphore(_SENDERS)
+        self._others = asyncio.Semaphore(_OTHERS)
         self._crowded_until = 0.0
         self._ended = asyncio.Event()
 
-    async def __aenter__(self) -> None:
-        await self._places.acquire()
+    @asynccontextmanager
+    async def place(self) -> AsyncIterator[Callable[[], Awaitable[None]]]:
+        """Wait for a place among the senders. Yield what exchanges it for one among the other tasks."""
+        held: asyncio.Semaphore | None = self._senders
+        await self._senders.acquire()
 
-    async def __aexit__(self, *_: object) -> None:
-        self._places.release()
+        async def settle() -> None:
+            nonlocal held
+            crowded, held = self._senders.locked(), None
+            self._senders.release()
+            await self._until_settled(crowded=crowded)
+            await self._others.acquire()
+            held = self._others
+
+        try:
+            yield settle
+        finally:
+            if held is not None:
+                held.release()
 
     def end(self) -> None:
-        """Let nobody wait in `settle` any more."""
+        """Let nobody wait for senders any more."""
         self._ended.set()
 
-    async def settle(self) -> None:
-        """Leave the place to others while many wait for one."""
+    async def _until_settled(self, *, crowded: bool) -> None:
+        """Wait while many senders begin."""
         loop = asyncio.get_running_loop()
-        if self._places.locked():
+        if crowded:
             self._crowded_until = loop.time() + _SETTLE
         give_up = loop.time() + _SETTLE_MAX
-        self._places.release()
-        try:
-            while (left := min(give_up, self._crowded_until) - loop.time()) > 0 and not self._ended.is_set():
-                with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(self._ended.wait(), left)
-        finally:
-            await self._places.acquire()
+        while (left := min(give_up, self._crowded_until) - loop.time()) > 0 and not self._ended.is_set():
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._ended.wait(), left)

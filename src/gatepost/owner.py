@@ -270,12 +270,12 @@ class Owner:
             del self._beginning[channel_id]
 
     async def _begin_one(self, channel_id: UUID, owned: OwnedChannel, worker: Worker) -> None:
-        async with self._starts:
+        async with self._starts.place() as settle:
             try:
                 if not owned.alive():  # the process was suspended; a renewal could make it valid without any tasks
                     self._drop(channel_id, owned, "its lease ended before it was started")
                 elif not self._stopping:
-                    await owned.begin(worker, self._starts.settle)
+                    await owned.begin(worker, settle)
             except Exception:
                 self._drop(channel_id, owned, "it could not be started", avoid=True)
                 raise
