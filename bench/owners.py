@@ -115,9 +115,14 @@ async def _end(folder: Path, number: signal.Signals, tell: Tell) -> Delays:
             await asyncio.sleep(_AFTER_END)
             moved = [row["channel_id"] for row in await db.fetch(leases) if row["epoch"] != before[row["channel_id"]]]
             waits = await db.fetch(
-                "SELECT id, sending_at FROM messages WHERE channel_id = ANY ($1::uuid[]) AND sending_at > $2", moved, at
+                """SELECT id, sending_at, attempt FROM messages
+                   WHERE channel_id = ANY ($1::uuid[]) AND sending_at > $2""",
+                moved,
+                at,
             )
-    return _delays([row["sending_at"].timestamp() - _created(row["id"]) for row in waits])
+    once = [row for row in waits if row["attempt"] == 1]  # the others were in flight: they wait for a late status first
+    tell(f"owners: {len(waits) - len(once)} messages of these channels were sent again")
+    return _delays([row["sending_at"].timestamp() - _created(row["id"]) for row in once])
 
 
 async def _until_shared(db: Database, tell: Tell) -> None:
