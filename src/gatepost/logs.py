@@ -43,7 +43,7 @@ def configure_logs(level: str, format_: str, process: int | None = None) -> None
     structlog.configure(
         processors=[*processors, renderer],
         wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelNamesMapping()[level.upper()]),
-        logger_factory=structlog.PrintLoggerFactory(cast(TextIO, LossyStandardError())),
+        logger_factory=structlog.WriteLoggerFactory(cast(TextIO, LossyStandardError())),
         cache_logger_on_first_use=True,
     )
 

@@ -88,7 +88,8 @@ async def read_feed(stage: Stage, key: str | None = None) -> list[dict[str, Any]
 
 def check(records: RunRecords, accepted_ids: dict[str, str], in_doubt: Iterable[str]) -> None:
     """Check that nothing is lost, doubled or out of order, and that every event was delivered as it is."""
-    assert compare(records, accepted_ids, in_doubt).problems() == {}
+    problems = compare(records, accepted_ids, in_doubt).problems()
+    assert not problems, problems
 
 
 def repeated(records: RunRecords) -> Counter[str]:
