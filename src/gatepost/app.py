@@ -10,7 +10,7 @@ import contextlib
 from collections.abc import Callable, Hashable, Sequence
 from datetime import timedelta
 from functools import partial
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import msgspec
 import structlog
@@ -43,6 +43,7 @@ from gatepost.console.dashboard import Dashboard
 from gatepost.housekeeping import Housekeeper
 from gatepost.inbound.receive import UpdateReceiver
 from gatepost.lease_listener import LeaseListener
+from gatepost.limit_exchange import LimitExchange
 from gatepost.loop_watchdog import LoopWatchdog
 from gatepost.mcp.tool_call import McpContext
 from gatepost.mcp.transport import McpServer
@@ -66,6 +67,7 @@ from gatepost.settings import Settings
 from gatepost.store.account_changes import AccountChange
 from gatepost.store.channel_notifier import ChannelNotifier
 from gatepost.store.channels import ChannelConfig, get_config
+from gatepost.store.limit_counts import LimitCounts
 from gatepost.store.media.objects import ObjectStorage, media_place
 from gatepost.store.pool import Database
 from gatepost.store.presence import Presence
@@ -86,6 +88,8 @@ class ProcessPlace(msgspec.Struct, frozen=True):
     rates: SharedDues  # of keys, in all processes
     ask_others: AskOthers
     count: Callable[[str, Hashable, bool], None]  # tells the others what a limit has counted
+    gateway: UUID  # the id of all of them
+    number: int  # from 1
 
 
 class Gatepost:
@@ -128,6 +132,10 @@ class Gatepost:
         self.supervisor = Supervisor()
         self._networks = NetworkFactory(settings, self.vault, dsn, self._guard, self.supervisor.start)
         self._notifier = ChannelNotifier(self._db, dsn, self)
+        self._exchange: LimitExchange | None = None
+        if limits is None:  # otherwise the process has cells, and the first one exchanges them
+            gateway, number = (place.gateway, place.number) if place else (uuid4(), 1)
+            self._exchange = LimitExchange(self._own_db, shared, gateway, first=number == 1)
         self._acceptor = Acceptor(
             accept_db,
             clock,
@@ -187,6 +195,8 @@ class Gatepost:
         start("channels of account streams", self._account_streams.look_step, longest_wait=2.0)
         if self._role != "api":
             self._make_owner()
+        if self._exchange is not None:
+            start("exchange of limits", self._exchange.step, longest_wait=5.0)
         start("notifications", self._notifier.listen, longest_wait=5.0)
 
     def end_streams(self) -> None:
@@ -254,6 +264,11 @@ class Gatepost:
     def on_account_change(self, change: AccountChange | None) -> None:
         """Tell the open pages of an account what has changed."""
         self._account_streams.report(change)
+
+    def on_limit_counts(self, counts: LimitCounts) -> None:
+        """Count what another gateway has counted."""
+        if self._exchange is not None:
+            self._exchange.receive(counts)
 
     # -- the API ------------------------------------------------------------------------------------------------------
 

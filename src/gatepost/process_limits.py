@@ -27,9 +27,17 @@ class ProcessLimits:
         self.costly = CostlyRequests(api.costly_per_key, api.costly)
         self.callback_memory = BodyMemory(settings.server.callback_memory)
         self._shared = self.wrong.limits | self.sign_ins.limits
-        if count is not None:
-            for name, limit in self._shared.items():
-                limit.share(partial(count, name))
+        self._counts = [count] if count is not None else []
+        for name, limit in self._shared.items():
+            limit.share(partial(self._count, name))
+
+    def share(self, count: Count) -> None:
+        """Call a function with what a limit of all processes has counted in this one."""
+        self._counts.append(count)
+
+    def _count(self, limit: str, actor: Hashable, given_back: bool) -> None:
+        for count in self._counts:
+            count(limit, actor, given_back)
 
     def note_elsewhere(self, limit: str, actor: Hashable, given_back: bool) -> None:
         """Note what a limit of all processes has counted in another one."""

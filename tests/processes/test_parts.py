@@ -244,7 +244,7 @@ async def test_a_process_that_ends_again_and_again_is_given_up(monkeypatch: pyte
     listener = ProcessListener(ready=lambda _: None, ended=ended, asked=lambda *_: None, counted=lambda *_: None)
     port = SharedPort(SETTINGS.server, 2)
     slot = ProcessSlot(
-        1, port.socket_of(1), Begin(SETTINGS, "all", "", uuid4(), 0, 2, 0, shared_dues.create()), listener
+        1, port.socket_of(1), Begin(SETTINGS, "all", "", uuid4(), 0, 2, 0, shared_dues.create(), uuid4()), listener
     )
     with pytest.raises(ProcessFailed, match=r"^Process 1 ended 6 times in a row right after its start, with exit"):
         await asyncio.wait_for(slot.keep(patient=lambda: True), 90)

@@ -15,6 +15,7 @@ from gatepost.store.account_changes import AccountChange
 from gatepost.store.channel_notifier import ChannelNotifier
 from gatepost.store.checks import ping
 from gatepost.store.idempotency import forget_idempotency_keys
+from gatepost.store.limit_counts import LimitCounts
 from gatepost.store.messages.status import forget_parked_statuses
 from gatepost.store.pool import Database
 from gatepost.store.presence import Presence
@@ -87,6 +88,9 @@ class Heard(msgspec.Struct):
 
     def on_account_change(self, change: AccountChange | None) -> None:
         assert change is None
+
+    def on_limit_counts(self, counts: LimitCounts) -> None:
+        raise AssertionError(counts)
 
 
 async def test_a_ring_is_heard_by_every_node_once_for_many(db: Database, database_url: str) -> None:

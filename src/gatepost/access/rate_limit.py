@@ -25,6 +25,7 @@ class RateLimit:
         self._policy = (b"ratelimit-policy", b'"api";q=%d;w=%d' % (burst, self._window))
         self._headers: dict[int, Headers] = {}
         self._due: dict[UUID, float] | SharedDues = {} if shared is None else shared  # by principal
+        self._taken: dict[UUID, int] = {}  # requests that other nodes do not know
 
     def take(self, principal: Principal) -> Headers:
         """Count a request, and return the headers that say what is left."""
@@ -40,8 +41,20 @@ class RateLimit:
         if len(self._due) > _MAX_RATED and isinstance(self._due, dict):
             self._due = {key: at for key, at in self._due.items() if at > now}
         self._due[principal.id] = due
+        self._taken[principal.id] = self._taken.get(principal.id, 0) + 1
         used = int((due - now) * self._rate + _ROUND_UP)
         return self._headers.get(used) or self._format(used)
+
+    def collect(self, seconds: float) -> dict[UUID, int]:
+        """Return who sent more requests since the last time than the rate allows in so many seconds, and how many."""
+        taken, self._taken = self._taken, {}
+        return {principal: count for principal, count in taken.items() if count > self._rate * seconds}
+
+    def note(self, principal: UUID, count: int) -> None:
+        """Count requests that other nodes have accepted."""
+        now = time.monotonic()
+        due = max(self._due.get(principal, 0.0), now) + count / self._rate
+        self._due[principal] = min(due, now + 2 * self._burst / self._rate)
 
     def _format(self, used: int) -> Headers:
         """Return how many requests are left, and in how many seconds all of them. Cached: most answers are the same."""

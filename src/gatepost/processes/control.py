@@ -37,6 +37,7 @@ class Begin(msgspec.Struct, frozen=True, tag=True):
     processes: int
     listener: int  # the file descriptor of its socket
     rates: int  # the file descriptor of the rates of keys
+    gateway: UUID  # the id of all processes
 
 
 class Measure(msgspec.Struct, frozen=True, tag=True):

@@ -109,7 +109,7 @@ async def serve_process(end: socket.socket) -> None:
     link = SupervisorLink(control)
     metrics = ProcessMetrics(__version__, begin.role)
     rates = SharedDues(begin.rates)
-    place = ProcessPlace(begin.owner, rates, link.ask_others, link.count)
+    place = ProcessPlace(begin.owner, rates, link.ask_others, link.count, begin.gateway, begin.number)
     listener = socket.socket(fileno=begin.listener)
     loops: list[Loop] = []
     async with opened_clock(settings) as clock, opened_migrated(begin.database, settings) as db:

@@ -5,7 +5,7 @@ import signal
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, closing
 from functools import partial
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import structlog
 
@@ -49,7 +49,7 @@ async def serve_processes(
         async with database as (dsn, db):
             if not settings.cells:
                 await unlock(db, settings.security.secret_key, settings.data_folder)
-            begin = Begin(one, role, dsn, _NOBODY, 0, port.processes, 0, shared_dues.create())
+            begin = Begin(one, role, dsn, _NOBODY, 0, port.processes, 0, shared_dues.create(), uuid4())
             async with AsyncExitStack() as stack:
                 others = [opened_migrated(address, settings, 1) for address in settings.cells.values()]
                 cells = [db, *[await stack.enter_async_context(other) for other in others]]

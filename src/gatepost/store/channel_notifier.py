@@ -1,5 +1,6 @@
 """Notifications between nodes: "these channels have news". They are hints; the sweep finds everything without them.
-Also those about people (`presence.py`) and about changes of accounts (`account_changes.py`), which statements send.
+Also those about people (`presence.py`), changes of accounts (`account_changes.py`) and limits (`limit_counts.py`),
+which other modules send.
 
 They are collected for a moment and sent outside of transactions, because NOTIFY inside one serializes commits.
 """
@@ -15,8 +16,9 @@ import asyncpg
 
 from gatepost.background import attempt
 from gatepost.model.errors import Unavailable, database_unavailable
-from gatepost.store import account_changes, presence
+from gatepost.store import account_changes, limit_counts, presence
 from gatepost.store.account_changes import AccountChange, read_change
+from gatepost.store.limit_counts import LimitCounts, read_counts
 from gatepost.store.pool import DRIVER_ERRORS, Database
 from gatepost.store.presence import Presence, read_presence
 
@@ -44,6 +46,9 @@ class NotificationListener(Protocol):
 
     def on_account_change(self, change: AccountChange | None) -> None:
         """Called when an account has changed; None: notifications may have been lost, of any account."""
+
+    def on_limit_counts(self, counts: LimitCounts) -> None:
+        """Called when the limits of a gateway have counted something."""
 
 
 class ChannelNotifier:
@@ -98,6 +103,7 @@ class ChannelNotifier:
                 await conn.add_listener(_REQUESTS, self._read_requests)
                 await conn.add_listener(presence.NOTIFICATION, self._read_presence)
                 await conn.add_listener(account_changes.NOTIFICATION, self._read_account_change)
+                await conn.add_listener(limit_counts.NOTIFICATION, self._read_limit_counts)
                 self._listener.on_account_change(None)
                 await lost.wait()
             finally:
@@ -122,6 +128,11 @@ class ChannelNotifier:
         change = read_change(str(payload))
         if change is not None:
             self._listener.on_account_change(change)
+
+    def _read_limit_counts(self, _conn: Any, _pid: int, _channel: str, payload: Any) -> None:
+        counts = read_counts(str(payload))
+        if counts is not None:
+            self._listener.on_limit_counts(counts)
 
 
 def _read_ids(payload: Any) -> list[UUID]:
