@@ -46,7 +46,7 @@ async def test_what_was_counted_is_sent_once_and_fits(db: Database, database_url
     await conn.add_listener(NOTIFICATION, lambda *args: received.append(str(args[-1])))
     one, limits = exchange(db, uuid4())
     requests = {uuid4(): number for number in range(1, 251)}
-    longest, too_long = "\U0001f600" * 300, "a" * 301
+    longest, too_long = "\U0001f600" * 299 + "ab", "\x01" * 200  # as JSON: 1,200 bytes, and 1,202
     actions = [LimitedAction("sign-ins by e-mail, minute", actor, False) for actor in [longest] * 20 + [too_long]]
     await send_counts(db, uuid4(), requests, actions)
     for _ in range(400):  # more than is sent at once

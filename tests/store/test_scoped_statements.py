@@ -110,6 +110,11 @@ def overlooked(module: Module, everything: str) -> list[str]:
 @for_each(
     ("sql", "unscoped"),
     [
+        (
+            """MERGE INTO contacts c USING labels l ON c.channel_id = l.channel_id AND c.channel_id = $1
+               WHEN MATCHED THEN DELETE""",
+            {"contacts", "labels"},
+        ),
         ("SELECT 1 FROM messages WHERE id = $1", {"messages"}),
         ("SELECT 1 FROM messages WHERE channel_id > $1", {"messages"}),
         ("SELECT 1 FROM messages WHERE channel_id <> $1", {"messages"}),

@@ -38,9 +38,7 @@ class RateLimit:
                 retry_after=wait,
                 limit=LimitState("api", self._burst, self._window, 0, int(due - now) + 1),
             )
-        if len(self._due) > _MAX_RATED and isinstance(self._due, dict):
-            self._due = {key: at for key, at in self._due.items() if at > now}
-        self._due[principal.id] = due
+        self._store(principal.id, due, now)
         self._taken[principal.id] = self._taken.get(principal.id, 0) + 1
         used = int((due - now) * self._rate + _ROUND_UP)
         return self._headers.get(used) or self._format(used)
@@ -54,7 +52,12 @@ class RateLimit:
         """Count requests that other nodes have accepted."""
         now = time.monotonic()
         due = max(self._due.get(principal, 0.0), now) + count / self._rate
-        self._due[principal] = min(due, now + 2 * self._burst / self._rate)
+        self._store(principal, min(due, now + 2 * self._burst / self._rate), now)
+
+    def _store(self, principal: UUID, due: float, now: float) -> None:
+        if len(self._due) > _MAX_RATED and isinstance(self._due, dict):
+            self._due = {key: at for key, at in self._due.items() if at > now}
+        self._due[principal] = due
 
     def _format(self, used: int) -> Headers:
         """Return how many requests are left, and in how many seconds all of them. Cached: most answers are the same."""

@@ -9,7 +9,7 @@ from gatepost.store.pool import Database
 
 NOTIFICATION = "gatepost_limits"
 _REQUESTS, _ACTIONS = 100, 6  # in one notification: its payload may have 8,000 bytes
-_ACTOR = 300  # characters; nobody has a longer address
+_ACTOR = 1_200  # bytes as JSON; nobody has a longer address
 
 
 class LimitedAction(msgspec.Struct, frozen=True, array_like=True):
@@ -33,7 +33,7 @@ async def send_counts(
     db: Database, gateway: UUID, requests: Mapping[UUID, int], actions: Sequence[LimitedAction]
 ) -> None:
     """Send counts to all nodes."""
-    keys, short = list(requests.items()), [one for one in actions if len(one.actor) <= _ACTOR]
+    keys, short = list(requests.items()), [one for one in actions if len(msgspec.json.encode(one.actor)) <= _ACTOR]
     parts = [LimitCounts(gateway, dict(keys[at : at + _REQUESTS])) for at in range(0, len(keys), _REQUESTS)]
     parts += [LimitCounts(gateway, {}, short[at : at + _ACTIONS], at) for at in range(0, len(short), _ACTIONS)]
     if parts:

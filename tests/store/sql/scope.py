@@ -85,7 +85,8 @@ class _Check:
     def _query(self, node: Any, ctes: Mapping[str, Any], outer: _Scopes) -> None:
         ctes = self._with(node, ctes, outer)
         if isinstance(node, ast.MergeStmt):
-            raise NotImplementedError("MERGE")
+            self._found |= {one.relname for one in _walk(node, into_queries=True) if isinstance(one, ast.RangeVar)}
+            return  # its conditions are not read: each table has to be listed
         if isinstance(node, ast.SelectStmt) and node.larg is not None:
             self._query(node.larg, ctes, outer)
             self._query(node.rarg, ctes, outer)
