@@ -389,7 +389,7 @@ async def test_a_name_without_an_address_is_unresolved() -> None:
 
 async def test_the_least_recently_used_client_is_dropped_with_its_connections() -> None:
     guard = Guard(LOOPBACK, names(["127.0.0.1"]))
-    async with receiving(says(OK)) as one, receiving(says(OK)) as two, posting(guard, clients=1) as poster:
+    async with receiving(says(OK)) as one, receiving(says(OK)) as two, posting(guard, places=1) as poster:
         assert (await poster.post(f"http://one.example:{one.port}/", {}, b"{}")).status == 200
         assert one.closed == 0
         assert (await poster.post(f"http://two.example:{two.port}/", {}, b"{}")).status == 200
@@ -405,7 +405,7 @@ async def test_a_post_in_flight_outlives_its_client() -> None:
         writer.write(OK)
 
     guard = Guard(LOOPBACK, names(["127.0.0.1"]))
-    async with receiving(wait_then_answer) as slow, receiving(says(OK)) as other, posting(guard, clients=1) as poster:
+    async with receiving(wait_then_answer) as slow, receiving(says(OK)) as other, posting(guard, places=1) as poster:
         post = asyncio.create_task(poster.post(f"http://slow.example:{slow.port}/", {}, b"{}"))
         await until(lambda: len(slow.requests) == 1)
         assert (await poster.post(f"http://other.example:{other.port}/", {}, b"{}")).status == 200

@@ -53,6 +53,8 @@ class CheckedUrl(msgspec.Struct, frozen=True):
     port: int
     addresses: tuple[str, ...]
     literal: bool
+    authority: str  # of the Host header
+    resource: str  # path and query
 
     @property
     def address(self) -> str:
@@ -145,7 +147,7 @@ class Guard:
             found = ResolvedName((host,), REUSE_SECONDS) if literal else await self._resolve(host, port, channel)
         except UrlRefused as error:
             return error
-        target = CheckedUrl(parsed, parsed.scheme, parsed.host_str or host, port, found.addresses, literal)
+        target = _checked(parsed, host, port, found.addresses)
         self._remember(url, target, found.seconds)
         return target
 
@@ -175,6 +177,13 @@ class Guard:
         if len(self._known) >= REMEMBERED:
             del self._known[next(iter(self._known))]
         self._known[url] = (self._clock() + min(seconds, REUSE_SECONDS), target)
+
+
+def _checked(url: Url, host: str, port: int, addresses: tuple[str, ...]) -> CheckedUrl:
+    shown = url.host_str or host
+    authority = shown if url.port is None else f"{shown}:{url.port}"
+    resource = url.path if url.query_string is None else f"{url.path}?{url.query_string}"
+    return CheckedUrl(url, url.scheme, shown, port, addresses, url.domain is None, authority, resource)
 
 
 def _read_allow(allow: Sequence[str]) -> tuple[list[IPv4Network | IPv6Network], frozenset[str]]:

@@ -19,7 +19,7 @@ from gatepost.model.file import FetchedFile, FetchFailure, mime_type
 from gatepost.model.limits import format_size
 from gatepost.networks.base import CallFailed, NetworkError
 from gatepost.webhooks.guard import ForbiddenUrl, Guard, UnresolvedUrl, UrlRefused
-from gatepost.webhooks.http_post import explain_failure, pinned_client
+from gatepost.webhooks.pinned_client import explain_failure, pinned_client
 
 UNTYPED = "application/octet-stream"
 _MESSAGES = {

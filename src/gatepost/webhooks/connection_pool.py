@@ -1,0 +1,198 @@
+"""Connections to checked addresses: kept while they are idle, at most 64 for each of the places used last.
+
+    acquire ─► an idle connection of the place, or a new one: TCP, then TLS with the name of the URL
+    release ─► idle, unless the response ended the connection or its place was dropped
+
+A place is (scheme, host, port, address): a connection is used for the name that it was made for, and goes to the
+address that the guard has checked. Nothing is resolved here.
+"""
+
+import asyncio
+import os
+import socket
+import ssl
+from collections import OrderedDict
+from collections.abc import Sequence
+
+from gatepost.compute import compute
+from gatepost.webhooks.guard import CheckedUrl
+from gatepost.webhooks.http_connection import ExchangeFailed, HttpConnection
+from gatepost.webhooks.retry import Failure
+
+IDLE_PER_PLACE = 64
+_SHUTDOWN_SECONDS = 1.0  # in which the other side may confirm the end of a TLS connection
+
+PlaceKey = tuple[str, str, int, str]
+
+
+class ConnectFailed(Exception):
+    """No connection could be made: nothing was sent."""
+
+    def __init__(self, kind: Failure, reason: str) -> None:
+        super().__init__(reason)
+        self.kind: Failure = kind
+        self.reason = reason
+
+
+class _Place:
+    """The connections of one place."""
+
+    def __init__(self) -> None:
+        self.idle: list[HttpConnection] = []
+        self.busy: set[HttpConnection] = set()
+        self.opening: set[asyncio.Task[HttpConnection]] = set()
+        self.dropped = self.stopped = False
+
+    def lost(self, connection: HttpConnection) -> None:
+        if connection in self.idle:
+            self.idle.remove(connection)
+
+    def drop(self) -> None:
+        """Close the idle connections, and the others when their exchange has ended."""
+        self.dropped = True
+        idle, self.idle = self.idle, []
+        for connection in idle:
+            connection.close()
+
+    def stop(self) -> None:
+        """Close all connections; exchanges fail at once."""
+        self.stopped = True
+        self.drop()
+        for connection in self.busy:
+            connection.fail(ExchangeFailed("stopped"))
+        for task in self.opening:
+            task.cancel()
+
+
+class ConnectionPool:
+    """The connections of one process to customers' endpoints."""
+
+    def __init__(self, connect_deadline: float, places: int, roots: Sequence[bytes]) -> None:
+        self._connect_deadline = connect_deadline
+        self._most_places = places
+        self._roots = tuple(roots)
+        self._places: OrderedDict[PlaceKey, _Place] = OrderedDict()
+        self._tls: asyncio.Task[ssl.SSLContext] | None = None
+
+    async def acquire(self, target: CheckedUrl, address: str, seconds: float) -> tuple["_Place", HttpConnection]:
+        """Return a connection to a checked address. Raise ConnectFailed, after at most so many seconds."""
+        place = self._place((target.scheme, target.host, target.port, address))
+        idle = place.idle
+        while idle:
+            connection = idle.pop()
+            if connection.reusable:
+                break
+        else:
+            connection = await self._open_in(place, target, address, seconds)
+        place.busy.add(connection)
+        return place, connection
+
+    def release(self, place: _Place, connection: HttpConnection) -> None:
+        """Keep a connection whose exchange has ended, if it may take another request."""
+        place.busy.discard(connection)
+        if connection.reusable and not place.dropped and len(place.idle) < IDLE_PER_PLACE:
+            connection.rest()
+            place.idle.append(connection)
+        else:
+            connection.abort()
+
+    def close(self) -> None:
+        """Close idle connections; exchanges fail at once."""
+        while self._places:
+            self._places.popitem()[1].stop()
+
+    def _place(self, key: PlaceKey) -> _Place:
+        place = self._places.get(key)
+        if place is None:
+            place = self._places[key] = _Place()
+            if len(self._places) > self._most_places:
+                self._places.popitem(last=False)[1].drop()
+        else:
+            self._places.move_to_end(key)
+        return place
+
+    async def _open_in(self, place: _Place, target: CheckedUrl, address: str, seconds: float) -> HttpConnection:
+        task = asyncio.create_task(self._open(place, target, address, min(seconds, self._connect_deadline)))
+        place.opening.add(task)
+        task.add_done_callback(place.opening.discard)
+        try:
+            return await task
+        except asyncio.CancelledError:
+            if task.done() and not task.cancelled() and task.exception() is None:
+                task.result().abort()  # it was opened at the moment of the cancellation
+            current = asyncio.current_task()
+            if place.stopped and current is not None and not current.cancelling():
+                raise ExchangeFailed("stopped") from None
+            raise
+
+    async def _open(self, place: _Place, target: CheckedUrl, address: str, seconds: float) -> HttpConnection:
+        try:
+            async with asyncio.timeout(max(seconds, 0.001)):
+                tls = await self._tls_context() if target.scheme == "https" else None
+                connected = await _connect(address, target.port)
+                return await _start(place, connected, tls, target.host)
+        except TimeoutError:
+            raise ConnectFailed("timeout", "The endpoint could not be connected to in time.") from None
+
+    async def _tls_context(self) -> ssl.SSLContext:
+        """Return the settings of TLS. Reading the certificates of the system takes a while, so it is done once."""
+        if self._tls is None or (self._tls.done() and (self._tls.cancelled() or self._tls.exception())):
+            self._tls = asyncio.create_task(compute(_tls_context, self._roots))
+        return await asyncio.shield(self._tls)
+
+
+async def _connect(address: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    connected = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        connected.setblocking(False)
+        await asyncio.get_running_loop().sock_connect(connected, (address, port))
+    except OSError as error:
+        connected.close()
+        raise ConnectFailed("connect", f"The endpoint could not be connected to: {_reason(error)}.") from None
+    except BaseException:
+        connected.close()
+        raise
+    return connected
+
+
+async def _start(place: _Place, connected: socket.socket, tls: ssl.SSLContext | None, host: str) -> HttpConnection:
+    """Start HTTP on a connected socket; the loop closes it if that fails."""
+    loop = asyncio.get_running_loop()
+    try:
+        _, connection = await loop.create_connection(
+            lambda: HttpConnection(loop, place.lost),
+            sock=connected,
+            ssl=tls,
+            server_hostname=host.strip("[]").removesuffix(".") if tls else None,
+            ssl_shutdown_timeout=_SHUTDOWN_SECONDS if tls else None,
+        )
+    except (OSError, ValueError) as error:
+        connected.close()
+        raise ConnectFailed("tls", f"No secure connection could be made: {_reason(error)}.") from None
+    except BaseException:
+        connected.close()
+        raise
+    return connection
+
+
+def _reason(error: Exception) -> str:
+    """Return a reason without the address, which may be a secret of the operator's network."""
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return error.verify_message.rstrip(".")
+    if isinstance(error, ssl.SSLError):
+        return (error.reason or "TLS failed").replace("_", " ").lower()
+    if isinstance(error, OSError) and error.errno:
+        return os.strerror(error.errno)
+    return "the connection was closed" if isinstance(error, ConnectionError) else "the host name is invalid"
+
+
+def _tls_context(roots: Sequence[bytes]) -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.hostname_checks_common_name = False
+    context.set_alpn_protocols(["http/1.1"])
+    context.load_default_certs()
+    for root in roots:
+        context.load_verify_locations(cadata=root.decode())
+    return context
