@@ -133,6 +133,8 @@ class ConnectionPool:
                 return await _start(place, connected, tls, target.host)
         except TimeoutError:
             raise ConnectFailed("timeout", "The endpoint could not be connected to in time.") from None
+        except (OSError, ValueError) as error:
+            raise ConnectFailed("tls", f"No secure connection could be made: {_reason(error)}.") from None
 
     async def _tls_context(self) -> ssl.SSLContext:
         """Return the settings of TLS. Reading the certificates of the system takes a while, so it is done once."""
@@ -167,9 +169,6 @@ async def _start(place: _Place, connected: socket.socket, tls: ssl.SSLContext | 
             server_hostname=host.strip("[]").removesuffix(".") if tls else None,
             ssl_shutdown_timeout=_SHUTDOWN_SECONDS if tls else None,
         )
-    except (OSError, ValueError) as error:
-        connected.close()
-        raise ConnectFailed("tls", f"No secure connection could be made: {_reason(error)}.") from None
     except BaseException:
         connected.close()
         raise
