@@ -61,7 +61,7 @@ async def test_a_send_that_waited_for_a_join_lands_with_the_joined(stage: Stage)
         people = ContactResolver(transaction)
         send = asyncio.create_task(stage.accept("1110000"))
         await blocked(stage)
-        await people.same("2220000", "1110000")
+        await people.same(("2220000", "1110000"))
     id_ = await send
     assert await read_aliases(stage) == {"2220000": {"1110000"}}
     assert (await stage.message(id_)).contact_id == (await contact_of(stage, "2220000"))["id"]
@@ -75,7 +75,7 @@ async def test_a_send_to_a_number_that_became_an_alias_meanwhile_makes_no_second
     async with channel_transaction(stage.db, stage.ref, stage.channel_id, stage.clock.now()) as transaction:
         send = asyncio.create_task(stage.accept("1110000"))
         await blocked(stage)
-        await ContactResolver(transaction).same("2220000", "1110000")
+        await ContactResolver(transaction).same(("2220000", "1110000"))
     await send
     assert await read_aliases(stage) == {"2220000": {"1110000"}}
 

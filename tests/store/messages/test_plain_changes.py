@@ -153,7 +153,7 @@ async def test_a_contact_that_goes_while_a_batch_waits_gets_no_message(stage: St
 
 async def gone(transaction: ChannelTransaction, how: str) -> None:
     if how == "merged":
-        await ContactResolver(transaction).same(BOB, ANA)
+        await ContactResolver(transaction).same((BOB, ANA))
         return
     conn, channel_id = transaction.conn, transaction.channel_id
     await conn.execute("DELETE FROM contacts WHERE channel_id = $1 AND phone = $2", channel_id, ANA)

@@ -256,6 +256,48 @@ async def test_a_message_that_is_not_found_leaves_its_channel_to_the_general_pat
     assert len(await one.rows("parked_statuses")) == 1
 
 
+@pytest.mark.parametrize("alias", ["551199998888", PHONE])
+async def test_a_known_alias_needs_nothing_more(db: Database, alias: str) -> None:
+    (stage,) = await make_stages(db, 1)
+    first = await stage.accept(PHONE)
+    second = await stage.accept("551199998888")  # another form of the same number
+    messages = [first, second]
+    await mark_sending(db, stage.lease, [Intent(id_, 1, False) for id_ in messages], NOW)
+    aliases = [alias, None] if alias != PHONE else [None, alias]
+    batch = ChannelProgress(stage.ref, [sent(id_) for id_ in messages], stage.lease.epoch, aliases)
+    before = await stage.rows("contact_aliases"), await stage.rows("contacts")
+    assert await write_progress(db, {stage.channel_id: batch}, NOW, wait=True) == {stage.channel_id: [State.SENT] * 2}
+    assert (await stage.rows("contact_aliases"), await stage.rows("contacts")) == before
+
+
+async def test_a_new_alias_leaves_its_channel_to_the_general_path(db: Database) -> None:
+    one, two = await make_stages(db, 2)
+    first, second = await sending(one), await sending(two)
+    batch = {
+        one.channel_id: ChannelProgress(one.ref, [sent(first)], one.lease.epoch, ["4915100001"]),
+        two.channel_id: ChannelProgress(two.ref, [sent(second)], two.lease.epoch, [None]),
+    }
+    assert await write_progress(db, batch, NOW, wait=False) == {two.channel_id: [State.SENT]}
+    result = msgspec.structs.replace(sent(first), alias="4915100001")
+    assert await mark_results(db, one.lease, one.ref, [result], NOW) == [State.SENT]
+    assert "4915100001" in {row["alias"] for row in await one.rows("contact_aliases")}
+
+
+async def test_several_new_aliases_are_saved_at_once(db: Database) -> None:
+    (stage,) = await make_stages(db, 1)
+    phones = ["4915100001", "4915100002", "4915100003"]
+    found = [await stage.accept(phone) for phone in phones]
+    await mark_sending(db, stage.lease, [Intent(id_, 1, False) for id_ in found], NOW)
+    aliases = ["4915100009", "4915100001", "4915100008"]  # new, of another contact: the same person, new
+    results = [msgspec.structs.replace(sent(id_), alias=alias) for id_, alias in zip(found, aliases, strict=True)]
+    assert await mark_results(db, stage.lease, stage.ref, results, NOW) == [State.SENT] * 3
+    rows = await stage.rows("messages", "ORDER BY id")
+    assert [row["contact_id"] == rows[0]["contact_id"] for row in rows] == [True, True, False]
+    owners = {row["alias"]: row["contact_id"] for row in await stage.rows("contact_aliases")}
+    assert owners["4915100009"] == owners["4915100002"] == rows[0]["contact_id"]
+    assert owners["4915100008"] == rows[2]["contact_id"]
+
+
 # -- races ------------------------------------------------------------------------------------------------------------
 
 

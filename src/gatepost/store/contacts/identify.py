@@ -60,9 +60,9 @@ class ContactResolver:
         """Ensure that each person has exactly one contact."""
         await self._meet(identities(persons))
 
-    async def same(self, written: str, asked: str) -> None:
-        """Treat two forms of one number as one person, under the form that the network uses."""
-        await self._meet([Identity((written, asked))])
+    async def same(self, *forms: tuple[str, str]) -> None:
+        """Treat two forms of a number as one person, under the first, which the network uses."""
+        await self._meet([Identity(both) for both in forms])
 
     def of(self, person: Person) -> KnownContact:
         """Return the contact of a person of the batch."""

@@ -10,7 +10,8 @@ is left out as a whole, with nothing written, if
 
 - its head is locked (only where several channels are written: a transaction never waits for a second head),
 - its owner has changed, or a status waits for one of its messages to be known (`parked_statuses`),
-- one of the messages is not found.
+- one of the messages is not found, or a recipient's number, as the network writes it, is not an address of the
+  message's contact yet.
 
 The heads are locked by a statement of their own, so that the other one sees everything that was committed before. A
 single statement would have to follow rows that changed while it waited for a lock, and that crashes PostgreSQL 18 if
@@ -67,6 +68,7 @@ class ChannelProgress(msgspec.Struct, frozen=True):
     channel: ChannelRef
     reports: Sequence[ProgressReport]
     epoch: int | None = None
+    aliases: Sequence[str | None] = ()  # of each result: the recipient's number as the network writes it, if it differs
 
 
 async def write_progress(
@@ -119,13 +121,14 @@ def _by_key(reports: Sequence[ProgressReport]) -> list[tuple[str, int]]:
     return sorted((report.message_id.hex, place) for place, report in enumerate(reports) if report.message_id)
 
 
-_COLUMNS = ("epochs", "starts", "templates", "counts", "ids", "states", "network_ids", "fields", "pricings")
+_COLUMNS = ("epochs", "starts", "templates", "counts", "ids", "states", "network_ids", "aliases", "fields", "pricings")
 
 
 def _columns(batch: ChannelProgress, order: Sequence[tuple[str, int]], now: datetime) -> dict[str, Any]:
     """Return the values of one channel. Lists are joined: an element of an array costs more than its text."""
     reports = [batch.reports[place] for _, place in order]
     detailed = any(report.details for report in reports)
+    aliased = any(batch.aliases)
     return {
         "epochs": batch.epoch,
         "starts": ids.new_id(now),
@@ -134,6 +137,7 @@ def _columns(batch: ChannelProgress, order: Sequence[tuple[str, int]], now: date
         "ids": SEPARATOR.join([id_ for id_, _ in order]),
         "states": SEPARATOR.join([_DIGIT[report.state] for report in reports]),
         "network_ids": SEPARATOR.join([report.network_id or "" for report in reports]),
+        "aliases": SEPARATOR.join([batch.aliases[place] or "" for _, place in order]) if aliased else "",
         "fields": SEPARATOR.join([_fields(report.details) for report in reports]) if detailed else "",
         "pricings": SEPARATOR.join([_pricing(report.details) for report in reports]) if detailed else "",
     }
@@ -197,9 +201,10 @@ def _event_id(n: str) -> str:
 _SQL = f"""WITH head AS MATERIALIZED (
            SELECT k.*, h.seq, replace(GREATEST(h.last_event_id, k.start)::text, '-', '') AS last_event
            FROM unnest(:channel_ids::uuid[], :epochs::bigint[], :starts::uuid[], :templates::text[], :counts::int[],
-                       :ids::text[], :states::text[], :network_ids::text[], :fields::text[], :pricings::text[])
-                WITH ORDINALITY AS k (channel_id, epoch, start, template, count, ids, states, network_ids, fields,
-                                      pricings, number)
+                       :ids::text[], :states::text[], :network_ids::text[], :aliases::text[], :fields::text[],
+                       :pricings::text[])
+                WITH ORDINALITY AS k (channel_id, epoch, start, template, count, ids, states, network_ids, aliases,
+                                      fields, pricings, number)
            CROSS JOIN LATERAL (
                SELECT seq, last_event_id FROM channel_heads
                WHERE channel_id = k.channel_id AND (k.epoch IS NULL OR epoch = k.epoch) LIMIT 1) h
@@ -211,16 +216,18 @@ _SQL = f"""WITH head AS MATERIALIZED (
                   i.place, i.id AS hex, i.state::smallint AS state, i.network_id, i.fields, i.pricing, m.*
            FROM head CROSS JOIN LATERAL unnest(
                string_to_array(head.ids, chr(30)), string_to_array(head.states, chr(30)),
-               string_to_array(head.network_ids, chr(30)), string_to_array(head.fields, chr(30), ''),
-               string_to_array(head.pricings, chr(30), '')
-           ) WITH ORDINALITY AS i (id, state, network_id, fields, pricing, place)
+               string_to_array(head.network_ids, chr(30)), string_to_array(head.aliases, chr(30), ''),
+               string_to_array(head.fields, chr(30), ''), string_to_array(head.pricings, chr(30), '')
+           ) WITH ORDINALITY AS i (id, state, network_id, alias, fields, pricing, place)
            CROSS JOIN LATERAL (
                SELECT m.id, m.contact_id, m.phone, m.client_ref, m.state AS current, m.network_id IS NULL AS unnamed
                FROM messages m
                WHERE m.channel_id = head.channel_id AND m.id = i.id::uuid AND m.id BETWEEN :first AND :last
                  AND NOT m.incoming
                FOR NO KEY UPDATE) m
-           WHERE length(i.id) = 32
+           WHERE length(i.id) = 32 AND (i.alias IS NULL OR m.contact_id = COALESCE(
+               (SELECT id FROM contacts WHERE channel_id = head.channel_id AND phone = i.alias LIMIT 1),
+               (SELECT contact_id FROM contact_aliases WHERE channel_id = head.channel_id AND alias = i.alias LIMIT 1)))
        ), step AS MATERIALIZED (
            SELECT *, state > before AND current >= 0 AS moves,
                   count(*) FILTER (WHERE state > before AND current >= 0) OVER (PARTITION BY channel_id ORDER BY place)

@@ -187,9 +187,13 @@ class SendResult(msgspec.Struct, frozen=True):
 
 
 def _is_plain(result: SendResult) -> bool:
-    """Return whether a message was sent, and nothing more is to be saved than that."""
-    more = result.alias or result.send_at or result.unopened or result.waits
+    """Return whether a message was sent, and nothing more is to be saved than that, unless its alias is new."""
+    more = result.send_at or result.unopened or result.waits
     return result.state is State.SENT and not more and is_progress(result)
+
+
+def _progress(lease: Lease, channel: ChannelRef, results: Sequence[SendResult]) -> ChannelProgress:
+    return ChannelProgress(channel, results, lease.epoch, [result.alias for result in results])
 
 
 async def mark_results(
@@ -197,7 +201,7 @@ async def mark_results(
 ) -> list[State]:
     """Save the results of a channel with their events. Return the state of each message after that."""
     if all(map(_is_plain, results)):
-        batch = {lease.channel_id: ChannelProgress(channel, results, lease.epoch)}
+        batch = {lease.channel_id: _progress(lease, channel, results)}
         written = await write_progress(db, batch, now, wait=True)
         if written:
             return written[lease.channel_id]
@@ -212,7 +216,7 @@ async def mark_results_together(
     for lease, (_, results) in batches.items():
         if all(map(_is_plain, results)):
             leases.setdefault(lease.channel_id, lease)  # an outdated lease of the same channel is left out too
-    plain = {id_: ChannelProgress(*batches[lease], lease.epoch) for id_, lease in leases.items()}
+    plain = {id_: _progress(lease, *batches[lease]) for id_, lease in leases.items()}
     written = await write_progress(db, plain, now, wait=False) if plain else {}
     return {leases[channel_id]: states for channel_id, states in written.items()}
 
@@ -302,8 +306,7 @@ async def unschedule(conn: "Connection[Any]", channel_id: UUID, done: Sequence[t
 async def _save_aliases(people: ContactResolver, results: Sequence[SendResult], current: Mapping[UUID, Any]) -> bool:
     """Save a recipient's number as the network writes it, so that an answer finds the same contact."""
     aliases = sorted({(r.alias, current[r.message_id]["phone"]) for r in results if r.alias})
-    for alias, phone in aliases:
-        await people.same(alias, phone)
+    await people.same(*aliases)
     people.emit_changes()
     return bool(aliases)
 
