@@ -12,7 +12,7 @@ channel_task
 networks │ store
 sandbox │ client                                  (only cli uses them; they import nothing of ours)
 background
-model │ clock │ compute │ metrics │ metrics_totals
+model │ clock │ compute │ grouped_lookup │ metrics │ metrics_totals
 
 A line may import lines below it, never above, and names on one line never import each other.
 """
@@ -39,7 +39,7 @@ LINES = (
     ("networks", "store"),
     ("sandbox", "client"),
     ("background",),
-    ("model", "clock", "compute", "metrics", "metrics_totals", "tracing"),
+    ("model", "clock", "compute", "grouped_lookup", "metrics", "metrics_totals", "tracing"),
 )
 HEIGHT = {name: len(LINES) - i for i, line in enumerate(LINES) for name in line}
 APP = {

@@ -16,7 +16,7 @@ ELSEWHERE = ("sandbox", "client", "cli")
 TASKS = {  # started by hand, and why that is enough
     "background.Loop.__init__": "the mechanism itself",
     "background.attempt_within": "the last statement of a process",
-    "access.grouped_lookup.GroupedLookup.find": "one look-up; each waiter gets its error",
+    "grouped_lookup.GroupedLookup.find": "one look-up; each waiter gets its error",
     "access.timed_cache.TimedCache.get": "one look-up; each waiter gets its error",
     "admin.row_pipe.pipe_rows": "one table; whoever waits for it gets its error",
     "admin.sign_in.FailureLog.put": "one entry; an error is logged",

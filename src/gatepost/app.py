@@ -40,6 +40,7 @@ from gatepost.clock import Clock, DatabaseClock
 from gatepost.clock_sync import follow_database, keep_following
 from gatepost.console.built_files import load_files
 from gatepost.console.dashboard import Dashboard
+from gatepost.grouped_lookup import GroupedLookup
 from gatepost.housekeeping import Housekeeper
 from gatepost.inbound.receive import UpdateReceiver
 from gatepost.lease_listener import LeaseListener
@@ -66,7 +67,7 @@ from gatepost.services.presence_board import PresenceBoard
 from gatepost.settings import Settings
 from gatepost.store.account_changes import AccountChange
 from gatepost.store.channel_notifier import ChannelNotifier
-from gatepost.store.channels import ChannelConfig, get_config
+from gatepost.store.channels import ChannelConfig, get_configs
 from gatepost.store.limit_counts import LimitCounts
 from gatepost.store.media.objects import ObjectStorage, media_place
 from gatepost.store.pool import Database
@@ -147,6 +148,7 @@ class Gatepost:
             self._metrics.committed,
             self._tracer,
         )
+        self._callback_channels = GroupedLookup(partial(get_configs, self._receive_db))
         self._receiver = UpdateReceiver(
             self._receive_db,
             clock,
@@ -343,7 +345,7 @@ class Gatepost:
         check_link(self._guard, link)
 
     async def _callback_config(self, channel_id: UUID) -> CallbackConfig | None:
-        config = await get_config(self._receive_db, channel_id)
+        config = await self._callback_channels.find(channel_id)
         reader = self._networks.callback_reader(config) if config else None
         return CallbackConfig(channel_id, config.ref, reader) if config and reader else None
 

@@ -14,6 +14,7 @@ from gatepost.admin.vault import Vault
 from gatepost.background import log_failure
 from gatepost.channel_task import ChannelContext, ChannelTask
 from gatepost.clock import Clock
+from gatepost.grouped_lookup import GroupedLookup
 from gatepost.inbound.link_keeper import LinkKeeper
 from gatepost.inbound.media_fetch import MediaFetchContext, MediaFetchTask
 from gatepost.inbound.receive import UpdateReceiver
@@ -41,10 +42,13 @@ from gatepost.services.stale_watch import StaleWatch
 from gatepost.services.template_watch import TemplateWatch
 from gatepost.services.templates import TemplateService
 from gatepost.settings import Settings
-from gatepost.store.channels import ChannelConfig, get_config, get_configs, save_connection
+from gatepost.store.channels import ChannelConfig, get_configs, save_connection
+from gatepost.store.deliveries.recover import open_recoveries
 from gatepost.store.endpoints import Endpoint
+from gatepost.store.media.files import next_waiting
 from gatepost.store.media.objects import ObjectStorage
 from gatepost.store.pool import Database
+from gatepost.store.search.index import find_unindexed
 from gatepost.tracing import Tracer
 from gatepost.webhooks.delivery_context import ChannelDelivery, DeliveryContext
 from gatepost.webhooks.delivery_request import DeliveryCredentials, SigningKey
@@ -71,6 +75,16 @@ class WorkerParts(msgspec.Struct, frozen=True):
     tracer: Tracer | None
 
 
+class ChannelReads:
+    """What tasks read when they are woken: those of channels that are woken together with one statement."""
+
+    def __init__(self, db: Database) -> None:
+        self.config = GroupedLookup(partial(get_configs, db)).find
+        self.next_file = GroupedLookup(partial(next_waiting, db)).find
+        self.unindexed = GroupedLookup(partial(find_unindexed, db)).find
+        self.recoveries = GroupedLookup(partial(open_recoveries, db)).find
+
+
 class ChannelWorkers:
     """Creates the worker of each owned channel, with the parts that all of them share."""
 
@@ -79,6 +93,7 @@ class ChannelWorkers:
         self.keepers: dict[UUID, LinkKeeper] = {}
         db, clock, settings = parts.db, parts.clock, parts.settings
         sending, webhooks, files = settings.sending, settings.webhooks, settings.media
+        self.reads = ChannelReads(db)
         self.recorder = SendRecorder(db, clock, sending.linger, parts.metrics)
         self.senders = SendersNow()
         self.rules = SendRules(
@@ -160,7 +175,7 @@ class ChannelWorker:
         self._secrets = config.secrets
         network = parts.networks.open(config)
         self.keeper = self._make_keeper(config) if self._kind.linked else None
-        self._media = MediaFetchTask(context, shared.fetching, network)
+        self._media = MediaFetchTask(context, shared.fetching, network, shared.reads.next_file)
         self._watches = self._make_watches(config)
         self.sender = ChannelSender(
             SenderState(
@@ -178,9 +193,10 @@ class ChannelWorker:
                 backoff=Backoff(limited=config.connection == "limited"),
             )
         )
-        index = SearchIndexTask(context, count=parts.metrics.set_aside)
+        index = SearchIndexTask(context, count=parts.metrics.set_aside, find=shared.reads.unindexed)
+        recovery = RecoveryTask(context, shared.reads.recoveries)
         link = [self.keeper] if self.keeper else []
-        self.others: Sequence[ChannelTask] = [*link, *self._watches, self._media, index, RecoveryTask(context)]
+        self.others: Sequence[ChannelTask] = [*link, *self._watches, self._media, index, recovery]
 
     def _make_keeper(self, config: ChannelConfig) -> LinkKeeper:
         find = partial(self._parts.networks.driver, config)  # the driver is started only when a link is requested
@@ -207,7 +223,7 @@ class ChannelWorker:
             await check_health(self._parts.db, config, business, self._parts.clock.now())
 
     async def _config(self) -> ChannelConfig | None:
-        return await get_config(self._parts.db, self._context.lease.channel_id)
+        return await self._shared.reads.config(self._context.lease.channel_id)
 
     def _limits(self, config: ChannelConfig) -> NumberLimits:
         return self._parts.networks.limits(config, self.keeper.row if self.keeper else None, self._parts.clock.now())

@@ -8,6 +8,7 @@ end   ─► deliverers ─► sender ─► other tasks: no new work starts, an
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
+from functools import partial
 from typing import Protocol
 from uuid import UUID
 
@@ -16,6 +17,7 @@ import structlog
 from gatepost.background import attempt, log_failure
 from gatepost.channel_task import ChannelTask
 from gatepost.clock import Clock
+from gatepost.grouped_lookup import GroupedLookup
 from gatepost.model.errors import Unavailable
 from gatepost.outbound.channel_sender import ChannelSender
 from gatepost.store.channel_head import Lease, LogEnd
@@ -45,13 +47,21 @@ class Worker(Protocol):
 class OwnedChannel:
     """A channel that this process owns."""
 
-    def __init__(self, db: Database, clock: Clock, lease: Lease, valid_until: float) -> None:
+    def __init__(
+        self,
+        db: Database,
+        clock: Clock,
+        lease: Lease,
+        valid_until: float,
+        find_endpoints: Callable[[UUID], Awaitable[list[Endpoint] | None]] | None = None,
+    ) -> None:
         self.lease = lease
         self.valid_until = valid_until
         self.seen: LogEnd | None = None
         self.busy_at = clock.monotonic()
         self._db = db
         self._clock = clock
+        self._find_endpoints = find_endpoints or GroupedLookup(partial(list_delivering, db)).find
         self._worker: Worker | None = None
         self._deliverers: dict[UUID, EndpointDeliverer] = {}
         self._saved: dict[UUID, DeliveryCursor] = {}
@@ -174,7 +184,7 @@ class OwnedChannel:
         assert worker is not None  # a channel is not refreshed before it begins
         await worker.tune()
         changes = {id_: deliverer.changes for id_, deliverer in self._deliverers.items()}
-        targets = {target.id: target for target in await list_delivering(self._db, self.lease.channel_id)}
+        targets = {target.id: target for target in await self._find_endpoints(self.lease.channel_id) or ()}
         for id_, deliverer in list(self._deliverers.items()):
             if id_ not in targets or deliverer.ended:
                 await deliverer.stop()

@@ -23,6 +23,7 @@ from gatepost.channel_claims import AT_ONCE, ChannelClaims
 from gatepost.channel_starts import ChannelStarts
 from gatepost.channel_turns import ChannelTurns
 from gatepost.clock import Clock
+from gatepost.grouped_lookup import GroupedLookup
 from gatepost.lease_listener import LeaseListener
 from gatepost.lease_renewal import LeaseRenewal
 from gatepost.model.errors import Unavailable, database_unavailable
@@ -30,13 +31,8 @@ from gatepost.model.lease_share import excess_of
 from gatepost.owned_channel import OwnedChannel, Worker
 from gatepost.settings import LeaseSettings
 from gatepost.stalled_sessions import STALLED, look_for_stalls
-from gatepost.store.channel_head import (
-    Lease,
-    LogEnd,
-    read_log_ends,
-    release_all,
-    release_channel,
-)
+from gatepost.store.channel_head import Lease, LogEnd, read_log_ends, release_all, release_channel
+from gatepost.store.endpoints import list_delivering
 from gatepost.store.owners import remove_owner
 from gatepost.store.pool import Database
 
@@ -74,6 +70,7 @@ class Owner:
         self._beginning: dict[UUID, asyncio.Task[bool]] = {}
         self._leaving: set[UUID] = set()
         self._wake = asyncio.Event()
+        self._find_endpoints = GroupedLookup(partial(list_delivering, db)).find
         self._claims = ChannelClaims(db, clock, self.id, settings.ttl)
         self._starts = ChannelStarts()
         self._turns = ChannelTurns()
@@ -245,7 +242,8 @@ class Owner:
         for lease in leases:
             self._listener.claimed(lease)
             until = asked_at + self._renewal.lasting
-            made[lease.channel_id] = self._owned[lease.channel_id] = OwnedChannel(self._db, self._clock, lease, until)
+            owned = OwnedChannel(self._db, self._clock, lease, until, self._find_endpoints)
+            made[lease.channel_id] = self._owned[lease.channel_id] = owned
         try:
             workers = await self._make_workers(list(made.values())) if made else {}
         except Exception:

@@ -136,8 +136,10 @@ class _Meanwhile(Database):
         self._happens = list(happens)
 
     @asynccontextmanager
-    async def connection(self, *, wakes: UUID | None = None, sending: bool = True) -> AsyncIterator[Any]:
-        async with self._db.connection(wakes=wakes, sending=sending) as conn:
+    async def connection(
+        self, *, wakes: UUID | None = None, sending: bool = True, tasks: bool = True
+    ) -> AsyncIterator[Any]:
+        async with self._db.connection(wakes=wakes, sending=sending, tasks=tasks) as conn:
             yield conn
         self._happens.pop(0)()
 

@@ -59,7 +59,7 @@ async def live_files(stage: Stage, lease: Lease, message_id: UUID, ids: list[UUI
     first, second, third = await waiting_media(db, channel_id, now, 3)
     assert {first.id, second.id, third.id} == set(ids)
     await mark_retry(db, lease, first, "busy", now + timedelta(minutes=1))
-    assert await next_waiting(db, channel_id) == now
+    assert await next_waiting(db, [channel_id]) == {channel_id: now}
     assert await mark_ready(db, lease, stage.ref, second, 7, "sum", now)
     assert await mark_failed(db, lease, stage.ref, third, "gone", now)
     await save_network_id(db, channel_id, second.id, "name", now)

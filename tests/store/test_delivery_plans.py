@@ -122,7 +122,7 @@ async def leave_lines(s: Scene) -> None:
 
 async def change_state(s: Scene) -> None:
     db, lease, health = s.stage.db, s.stage.lease, HealthCounters(NOW, 12, 1, None, 0, NOW)
-    (target,) = await list_delivering(db, s.stage.channel_id)
+    (target,) = (await list_delivering(db, [s.stage.channel_id]))[s.stage.channel_id]
     await save_cursors(db, lease, {ENDPOINT: DeliveryCursor(target.cursor, health, target.updated_at)})
     seen = [EndpointNotice(EndpointPaused, "It failed")]
     assert await save_state_change(

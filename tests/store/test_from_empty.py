@@ -191,7 +191,7 @@ async def recover(s: Scene) -> None:
     first = (await s.events(3, EXHAUSTED))[0]
     option = RecoveryFilter(first, UUID(int=(1 << 128) - 1), None, None)
     made = await add_recovery(s.db, s.channel_id, s.hook, option, NEVER, NOW)
-    assert await open_recoveries(s.db, s.channel_id) == [made.id]
+    assert await open_recoveries(s.db, [s.channel_id]) == {s.channel_id: [made.id]}
     assert await recover_next(s.db, s.stage.lease, made.id, NOW, chunk=20) == "done"
     await get_recovery(s.db, s.channel_id, s.hook, made.id)
     await list_recoveries(s.db, s.channel_id, s.hook, None, 20)
@@ -199,7 +199,7 @@ async def recover(s: Scene) -> None:
 
 async def change_endpoints(s: Scene) -> None:
     health = HealthCounters(NOW, 12, 1, None, 0, NOW)
-    target = next(t for t in await list_delivering(s.db, s.channel_id) if t.id == s.hook)
+    target = next(t for t in (await list_delivering(s.db, [s.channel_id]))[s.channel_id] if t.id == s.hook)
     await save_cursors(s.db, s.stage.lease, {s.hook: DeliveryCursor(target.cursor, health, target.updated_at)})
     told_of = [EndpointNotice(EndpointPaused, "It failed")]
     ref, lease = s.stage.ref, s.stage.lease

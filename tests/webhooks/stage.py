@@ -118,7 +118,8 @@ class Stage:
         """Read the endpoints again."""
         assert self.lease is not None
         asked = {id_: one.changes for id_, one in self.deliverers.items()}
-        targets = {target.id: target for target in await list_delivering(self.db, self.channel_id)}
+        listed = await list_delivering(self.db, [self.channel_id])
+        targets = {target.id: target for target in listed.get(self.channel_id, [])}
         self.deliverers = {id_: one for id_, one in self.deliverers.items() if id_ in targets}
         for id_, target in targets.items():
             if id_ in self.deliverers:

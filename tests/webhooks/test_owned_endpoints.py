@@ -124,7 +124,7 @@ async def test_saved_health_does_not_overwrite_a_change_by_a_user(stage: Stage) 
 async def test_a_row_that_was_read_before_our_own_write_is_not_adopted(stage: Stage) -> None:
     hook = await stage.add()
     await stage.take_over()
-    one, (target,) = stage.deliverers[hook], await list_delivering(stage.db, stage.channel_id)
+    one, (target,) = stage.deliverers[hook], (await list_delivering(stage.db, [stage.channel_id]))[stage.channel_id]
     old = msgspec.structs.replace(target, health=HealthCounters(stage.clock.now(), 7), updated_at=stage.clock.now())
     assert not one.change(old, one.changes - 1)
     assert one.progress.health.failures == 0

@@ -4,11 +4,11 @@ from datetime import datetime
 from functools import partial
 from uuid import UUID
 
-from gatepost.access.grouped_lookup import GroupedLookup
 from gatepost.access.rate_limit import Headers, RateLimit
 from gatepost.access.timed_cache import TimedCache
 from gatepost.access.wrong_credentials import WrongCredentials
 from gatepost.clock import Clock
+from gatepost.grouped_lookup import GroupedLookup
 from gatepost.model.account import KEY_PREFIX, Caller, check_access, check_key, check_scope, is_key, key_hash
 from gatepost.model.errors import NotAuthenticated
 from gatepost.store.keys import find_callers, record_key_uses

@@ -9,12 +9,12 @@ from uuid import UUID
 
 import msgspec
 
-from gatepost.access.grouped_lookup import GroupedLookup
 from gatepost.access.origin import check_origin
 from gatepost.access.rate_limit import Headers, RateLimit
 from gatepost.access.timed_cache import TimedCache
 from gatepost.access.wrong_credentials import WrongCredentials
 from gatepost.clock import Clock
+from gatepost.grouped_lookup import GroupedLookup
 from gatepost.model import ids
 from gatepost.model.errors import BadRequest, NotAuthenticated, NotFound
 from gatepost.model.session import (

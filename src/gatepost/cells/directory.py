@@ -12,9 +12,9 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from gatepost.access.grouped_lookup import GroupedLookup
 from gatepost.cells.cell import Cell
 from gatepost.cells.credential import Credential, Kind
+from gatepost.grouped_lookup import GroupedLookup
 from gatepost.model.errors import GatepostError, database_unavailable
 from gatepost.store import cells as store
 from gatepost.store.pool import DRIVER_ERRORS, Database

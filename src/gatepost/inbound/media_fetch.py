@@ -10,14 +10,16 @@ The owner of a channel does this. The next owner fetches again what was in progr
 
 import asyncio
 import hashlib
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from datetime import datetime, timedelta
+from functools import partial
 from uuid import UUID
 
 import msgspec
 import structlog
 
 from gatepost.channel_task import ChannelContext, ChannelTask
+from gatepost.grouped_lookup import GroupedLookup
 from gatepost.model.account import Plan
 from gatepost.model.errors import GatepostError, TooLarge, Unavailable
 from gatepost.model.limits import format_size
@@ -89,10 +91,17 @@ class MediaFetchTask(ChannelTask):
     name = "fetching of files"
     gather = 0.25  # every event of a channel wakes this task, and few bring a file
 
-    def __init__(self, context: ChannelContext, shared: MediaFetchContext, network: Network | None) -> None:
+    def __init__(
+        self,
+        context: ChannelContext,
+        shared: MediaFetchContext,
+        network: Network | None,
+        find: Callable[[UUID], Awaitable[datetime | None]] | None = None,
+    ) -> None:
         super().__init__(context)
         self._shared = shared
         self._network = network
+        self._find = find or GroupedLookup(partial(next_waiting, context.db)).find
 
     def adjust(self, network: Network | None) -> None:
         """Use another connection to the network; None: there is none at the moment."""
@@ -103,7 +112,9 @@ class MediaFetchTask(ChannelTask):
     async def work(self) -> float | None:
         if self._network is None:
             return None
-        self._next_work = await self.step(self._network)
+        self._next_work = await self._find(self._lease.channel_id)
+        if self._next_work is not None and self._next_work <= self._clock.now():
+            self._next_work = await self.step(self._network)
         if self._next_work is None:
             return None
         return max(0.0, (self._next_work - self._clock.now()).total_seconds())
@@ -115,7 +126,7 @@ class MediaFetchTask(ChannelTask):
             while True:
                 await self._start_due(in_flight, network)
                 if not in_flight:
-                    return await next_waiting(self._db, self._lease.channel_id)
+                    return await self._find(self._lease.channel_id)
                 done, _ = await asyncio.wait(in_flight, timeout=_LOOK_AGAIN, return_when=asyncio.FIRST_COMPLETED)
                 for task in done:
                     del in_flight[task]

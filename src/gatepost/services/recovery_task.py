@@ -1,8 +1,12 @@
 """The owner's work on recoveries of webhooks; see `store/deliveries/recover.py`."""
 
+from collections.abc import Awaitable, Callable
 from datetime import timedelta
+from functools import partial
+from uuid import UUID
 
-from gatepost.channel_task import ChannelTask
+from gatepost.channel_task import ChannelContext, ChannelTask
+from gatepost.grouped_lookup import GroupedLookup
 from gatepost.store.deliveries.recover import RecoveryStep, open_recoveries, recover_next
 
 _HELD = 1.0  # seconds before a recovery that cannot continue is checked again
@@ -16,9 +20,15 @@ class RecoveryTask(ChannelTask):
     first_wait = 5.0
     gather = 0.2
 
+    def __init__(
+        self, context: ChannelContext, find: Callable[[UUID], Awaitable[list[UUID] | None]] | None = None
+    ) -> None:
+        super().__init__(context)
+        self._find = find or GroupedLookup(partial(open_recoveries, context.db)).find
+
     async def step(self) -> list[RecoveryStep]:
         """Advance every open recovery by one chunk. Return the result of each."""
-        found = await open_recoveries(self._db, self._lease.channel_id)
+        found = await self._find(self._lease.channel_id) or []
         return [
             await recover_next(self._db, self._lease, recovery_id, self._clock.now())
             for recovery_id in found

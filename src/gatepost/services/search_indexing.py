@@ -5,14 +5,16 @@ pending messages (one snapshot) ─► contents, a bounded slice at a time ─�
                                                                                   └─ again ─► set aside: no words
 """
 
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from uuid import UUID
 
 import structlog
 
 from gatepost.channel_task import ChannelContext, ChannelTask
 from gatepost.compute import compute
+from gatepost.grouped_lookup import GroupedLookup
 from gatepost.model import ids
 from gatepost.model.search_words import words_of
 from gatepost.store.channel_head import Lease
@@ -43,12 +45,19 @@ class SearchIndexTask(ChannelTask):
     first_wait = 5.0
     gather = 0.5  # seconds: a burst of messages then fills whole blocks
 
-    def __init__(self, context: ChannelContext, *, count: Callable[[int], None] = lambda _: None) -> None:
+    def __init__(
+        self,
+        context: ChannelContext,
+        *,
+        count: Callable[[int], None] = lambda _: None,
+        find: Callable[[UUID], Awaitable[bool | None]] | None = None,
+    ) -> None:
         super().__init__(context)
         self._count = count
+        self._find = find or GroupedLookup(partial(store.find_unindexed, context.db)).find
 
     async def work(self) -> float | None:
-        more = True
+        more = await self._find(self._lease.channel_id)
         while more and self.going:
             try:
                 more = await index_more(self._db, self._lease)

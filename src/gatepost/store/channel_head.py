@@ -187,12 +187,13 @@ async def channel_transaction(
     *,
     epoch: int | None = None,
     sending: bool = True,
+    tasks: bool = True,
 ) -> AsyncIterator[ChannelTransaction]:
     """Make the body the channel's only writer, and write the events it has buffered with it.
 
-    With an epoch, raise StaleOwner unless it is still current. `sending`: the channel's sender is woken too.
+    With an epoch, raise StaleOwner unless it is still current. `sending` and `tasks` are as of `CommitListener`.
     """
-    async with db.transaction(wakes=channel_id, sending=sending) as conn:
+    async with db.transaction(wakes=channel_id, sending=sending, tasks=tasks) as conn:
         transaction = await lock_channel(conn, channel, channel_id, now, epoch)
         yield transaction
         if transaction.event_buffer.events:

@@ -146,12 +146,16 @@ async def list_endpoints(db: Database, channel_id: UUID) -> list[Endpoint]:
     return [_endpoint(row) for row in rows]
 
 
-async def list_delivering(db: Database, channel_id: UUID) -> list[Endpoint]:
-    """Return the endpoints of a channel that are active or paused."""
+async def list_delivering(db: Database, channel_ids: Sequence[UUID]) -> dict[UUID, list[Endpoint]]:
+    """Return the endpoints of channels that are active or paused."""
     rows = await db.fetch(
-        f"SELECT {_ALL_COLUMNS} FROM endpoints WHERE channel_id = $1 AND state <> 'disabled'", channel_id
+        f"SELECT {_ALL_COLUMNS} FROM endpoints WHERE channel_id = ANY ($1::uuid[]) AND state <> 'disabled'",
+        list(channel_ids),
     )
-    return [_endpoint(row) for row in rows]
+    found: dict[UUID, list[Endpoint]] = {}
+    for row in rows:
+        found.setdefault(row["channel_id"], []).append(_endpoint(row))
+    return found
 
 
 async def update_endpoint(

@@ -121,10 +121,12 @@ class Database:
         await self._pool.close()
 
     @asynccontextmanager
-    async def connection(self, *, wakes: UUID | None = None, sending: bool = True) -> AsyncIterator["Connection[Any]"]:
+    async def connection(
+        self, *, wakes: UUID | None = None, sending: bool = True, tasks: bool = True
+    ) -> AsyncIterator["Connection[Any]"]:
         """A connection without a transaction: for reads, and for single statements.
 
-        With `wakes`, the owner of that channel is woken afterwards; its sender only if `sending`.
+        With `wakes`, the owner of that channel is woken afterwards, as `CommitListener` describes.
         """
         await self._take_slot()
         conn: Connection[Any] | None = None
@@ -149,7 +151,7 @@ class Database:
         finally:
             self.slots.release(self._use)
         if wakes is not None:
-            self.notify(wakes, sending=sending)
+            self.notify(wakes, sending=sending, tasks=tasks)
 
     async def _take_slot(self) -> None:
         try:
@@ -158,9 +160,11 @@ class Database:
             raise Unavailable("All database connections are in use. Try again shortly.", retry_after=1) from None
 
     @asynccontextmanager
-    async def transaction(self, *, wakes: UUID | None = None, sending: bool = True) -> AsyncIterator["Connection[Any]"]:
-        """A connection inside one transaction: all or nothing. `wakes` and `sending` are as of `connection`."""
-        async with self.connection(wakes=wakes, sending=sending) as conn, conn.transaction():
+    async def transaction(
+        self, *, wakes: UUID | None = None, sending: bool = True, tasks: bool = True
+    ) -> AsyncIterator["Connection[Any]"]:
+        """A connection inside one transaction: all or nothing. The options are as of `connection`."""
+        async with self.connection(wakes=wakes, sending=sending, tasks=tasks) as conn, conn.transaction():
             yield conn
 
     async def fetch(self, sql: str, /, *arguments: Any, **named: Any) -> list[Any]:

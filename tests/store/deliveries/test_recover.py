@@ -212,7 +212,7 @@ async def test_five_thousand_events_are_recovered_once_under_kills(stage: Stage)
     recovery = await begin(stage, hook)
     arrived: Counter[UUID] = Counter()
     pieces = 0
-    while await open_recoveries(stage.db, stage.channel_id):
+    while await open_recoveries(stage.db, [stage.channel_id]):
         before = getattr(stage, "lease", None)
         task = recovering(stage, await own(stage))
         await task.step()
@@ -277,10 +277,10 @@ async def test_it_waits_for_a_disabled_endpoint_and_ends_with_a_deleted_one(stag
     recovery, lease = await begin(stage, hook), await own(stage)
     await delivery_rows.change(stage.db, "UPDATE endpoints SET state = 'disabled' WHERE id = $1", hook)
     assert await recover_next(stage.db, lease, recovery.id, NOW) == "off"
-    assert await open_recoveries(stage.db, stage.channel_id) == [recovery.id]
+    assert await open_recoveries(stage.db, [stage.channel_id]) == {stage.channel_id: [recovery.id]}
     await delivery_rows.change(stage.db, "DELETE FROM endpoints WHERE id = $1", hook)
     assert await recover_next(stage.db, lease, recovery.id, NOW) == "done"
-    assert await open_recoveries(stage.db, stage.channel_id) == []
+    assert await open_recoveries(stage.db, [stage.channel_id]) == {}
     assert await stage.rows("delivery_retries") == []
 
 
@@ -422,7 +422,7 @@ async def test_a_chunk_reads_only_its_rows(busy: tuple[Stage, list[Any]]) -> Non
     lease = await own(stage)
     plans.clear()
     assert await recover_next(stage.db, lease, recovery.id, NOW, chunk=100) == "more"
-    assert await open_recoveries(stage.db, stage.channel_id)
+    assert await open_recoveries(stage.db, [stage.channel_id])
     assert plans
     for plan in plans:
         assert plan.seq_scans() == [], plan.query

@@ -154,8 +154,7 @@ async def test_files_wait_in_the_order_of_their_time(database_url: str) -> None:
         assert [media.id for media in await waiting_media(db, channel_id, NOW, 1)] == [made["early"]]
         left = await waiting_media(db, channel_id, NOW, 10, [made["early"], made["now"]])
         assert [media.id for media in left] == [made["late"]]
-        assert await next_waiting(db, channel_id) == NOW - timedelta(seconds=60)
-        assert await next_waiting(db, uuid4()) is None
+        assert await next_waiting(db, [channel_id, uuid4()]) == {channel_id: NOW - timedelta(seconds=60)}
         assert await next_channel(db, ids.ZERO) == (channel_id, False)
         assert await next_channel(db, channel_id) == (other, False)
         assert await next_channel(db, other) is None

@@ -133,6 +133,24 @@ async def test_an_edited_message_is_found_by_its_new_words_only(stage: Stage) ->
     assert said[5] not in await find(stage, HistoryFilter(), read_query("before"))
 
 
+async def test_only_channels_with_something_to_index_are_found(stage: Stage) -> None:
+    other = await make_stage(stage.db)
+    both = [stage.channel_id, other.channel_id]
+    for one in (stage, other):
+        await one.take_over()
+    await say(stage, ["one"] * (search_index.BLOCK - 1))
+    assert await search_index.find_unindexed(stage.db, both) == {}
+    await say(stage, ["one"])
+    assert await search_index.find_unindexed(stage.db, both) == {stage.channel_id: True}
+    await index(stage)
+    await say(stage, ["one"])
+    assert await search_index.find_unindexed(stage.db, both) == {}
+    await hear_late(stage, ["tardy"])
+    assert await search_index.find_unindexed(stage.db, both) == {stage.channel_id: True}
+    await index(stage)
+    assert await search_index.find_unindexed(stage.db, both) == {}
+
+
 async def test_words_of_a_heavy_block_go_into_several(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(search_index, "HEAVIEST", 19 * 64)
     await stage.take_over()

@@ -140,12 +140,17 @@ async def list_recoveries(
     return [_recovery(row) for row in rows]
 
 
-async def open_recoveries(db: Database, channel_id: UUID) -> list[UUID]:
-    """Return the recoveries of a channel that are not done: at most one for each endpoint."""
+async def open_recoveries(db: Database, channel_ids: Sequence[UUID]) -> dict[UUID, list[UUID]]:
+    """Return the recoveries of channels that are not done: at most one for each endpoint."""
     rows = await db.fetch(
-        "SELECT id FROM recoveries WHERE channel_id = $1 AND ended_at IS NULL ORDER BY endpoint_id, id", channel_id
+        """SELECT channel_id, id FROM recoveries WHERE channel_id = ANY ($1::uuid[]) AND ended_at IS NULL
+           ORDER BY channel_id, endpoint_id, id""",
+        list(channel_ids),
     )
-    return [row["id"] for row in rows]
+    found: dict[UUID, list[UUID]] = {}
+    for row in rows:
+        found.setdefault(row["channel_id"], []).append(row["id"])
+    return found
 
 
 async def recover_next(

@@ -121,14 +121,16 @@ async def waiting_media(
     return [_media(row) for row in rows]
 
 
-async def next_waiting(db: Database, channel_id: UUID) -> datetime | None:
-    """Return when the next file of a channel is due to be fetched."""
-    at: datetime | None = await db.fetchval(
-        """SELECT next_at FROM media WHERE channel_id = $1 AND state = 'waiting' AND next_at IS NOT NULL
-           ORDER BY next_at LIMIT 1""",
-        channel_id,
+async def next_waiting(db: Database, channel_ids: Sequence[UUID]) -> dict[UUID, datetime]:
+    """Return when the next file of each channel is due to be fetched. Channels that have none are left out."""
+    rows = await db.fetch(
+        """SELECT k.channel_id, m.next_at FROM unnest($1::uuid[]) AS k (channel_id) CROSS JOIN LATERAL (
+               SELECT next_at FROM media
+               WHERE channel_id = k.channel_id AND state = 'waiting' AND next_at IS NOT NULL
+               ORDER BY next_at LIMIT 1) m""",
+        list(channel_ids),
     )
-    return at
+    return {row["channel_id"]: row["next_at"] for row in rows}
 
 
 async def next_channel(db: Database, after: UUID) -> tuple[UUID, bool] | None:

@@ -105,7 +105,7 @@ async def accept_messages(
     quota = quota_of(submissions, now)
     for _ in range(_TRIES):
         try:
-            async with db.transaction(wakes=channel_id) as conn:
+            async with db.transaction(wakes=channel_id, tasks=False) as conn:
                 groups = await _open(conn, {channel_id: submissions}, wait=True)
                 if not groups:
                     raise await no_head(conn, channel_id)
@@ -159,7 +159,7 @@ async def _accept_covered(
                 short.append(group)
         await _write(conn, groups, now)
     for group in groups:
-        db.notify(group.channel_id)
+        db.notify(group.channel_id, tasks=False)
     return groups, short
 
 

@@ -225,7 +225,8 @@ async def mark_any_results(
     db: Database, lease: Lease, channel: ChannelRef, results: Sequence[SendResult], now: datetime
 ) -> list[State]:
     """Save results of all kinds."""
-    async with channel_transaction(db, channel, lease.channel_id, now, epoch=lease.epoch, sending=False) as transaction:
+    woken = {"sending": False, "tasks": False}
+    async with channel_transaction(db, channel, lease.channel_id, now, epoch=lease.epoch, **woken) as transaction:
         conn = transaction.conn
         current = await _current(conn, lease.channel_id, results)
         if await _save_aliases(ContactResolver(transaction), results, current):

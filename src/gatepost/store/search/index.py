@@ -87,6 +87,23 @@ def places_of(messages: Iterable[set[str]]) -> dict[str, list[str]]:
 # -- reading -----------------------------------------------------------------------------------------------------------
 
 
+async def find_unindexed(db: Database, channel_ids: Sequence[UUID]) -> dict[UUID, bool]:
+    """Return those of the channels for which `read_pending` finds something to write."""
+    rows = await db.fetch(_UNINDEXED, list(channel_ids), ids.ZERO, BLOCK - 1, _EVENTS)
+    return {row["channel_id"]: True for row in rows}
+
+
+# A block of new messages; or, after the first block, a late message, or enough events to save the progress.
+_UNINDEXED = f"""SELECT k.channel_id FROM unnest($1::uuid[]) AS k (channel_id)
+    LEFT JOIN LATERAL (
+        SELECT closed, seen FROM search_progress WHERE channel_id = k.channel_id AND closed <> $2 LIMIT 1) p ON true
+    WHERE (SELECT id FROM messages WHERE channel_id = k.channel_id AND id > COALESCE(p.closed, $2)
+           ORDER BY id OFFSET $3 LIMIT 1) IS NOT NULL
+       OR (SELECT count(*) = $4 OR bool_or(type = '{MESSAGE}' AND message_id <= p.closed) FROM (
+               SELECT type, message_id FROM events WHERE channel_id = k.channel_id AND id > p.seen
+               ORDER BY id LIMIT $4) e)"""
+
+
 async def read_pending(db: Database, lease: Lease) -> PendingIndex:
     """Read what is to be indexed, in one snapshot: a message that changes later has a later event."""
     channel_id = lease.channel_id
