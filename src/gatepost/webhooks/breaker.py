@@ -46,12 +46,12 @@ class FailureWindow:
     def __init__(self) -> None:
         self._slots: deque[list[float]] = deque()
 
-    def add(self, now: datetime, *, ok: bool) -> None:
+    def add(self, now: datetime, *, ok: bool, count: int = 1) -> None:
         slot = now.timestamp() // _SLOT
         if not self._slots or self._slots[-1][0] != slot:
             self._slots.append([slot, 0, 0])
-        self._slots[-1][1] += 1
-        self._slots[-1][2] += not ok
+        self._slots[-1][1] += count
+        self._slots[-1][2] += 0 if ok else count
 
     def count(self, now: datetime) -> tuple[int, int]:
         """Return the numbers of finished and of failed POSTs."""

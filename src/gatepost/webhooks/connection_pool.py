@@ -34,18 +34,17 @@ class ConnectFailed(Exception):
         self.reason = reason
 
 
-class _Place:
+class Place:
     """The connections of one place."""
 
     def __init__(self) -> None:
-        self.idle: list[HttpConnection] = []
-        self.busy: set[HttpConnection] = set()
-        self.opening: set[asyncio.Task[HttpConnection]] = set()
+        self.idle: list[PooledConnection] = []
+        self.busy: set[PooledConnection] = set()
+        self.opening: set[asyncio.Task[PooledConnection]] = set()
         self.dropped = self.stopped = False
 
     def lost(self, connection: HttpConnection) -> None:
-        if connection in self.idle:
-            self.idle.remove(connection)
+        self.idle = [one for one in self.idle if one is not connection]
 
     def drop(self) -> None:
         """Close the idle connections, and the others when their exchange has ended."""
@@ -64,6 +63,16 @@ class _Place:
             task.cancel()
 
 
+class PooledConnection(HttpConnection):
+    """A connection, and its place."""
+
+    __slots__ = ("place",)
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, place: Place) -> None:
+        super().__init__(loop, place.lost)
+        self.place = place
+
+
 class ConnectionPool:
     """The connections of one process to customers' endpoints."""
 
@@ -71,24 +80,31 @@ class ConnectionPool:
         self._connect_deadline = connect_deadline
         self._most_places = places
         self._roots = tuple(roots)
-        self._places: OrderedDict[PlaceKey, _Place] = OrderedDict()
+        self._places: OrderedDict[PlaceKey, Place] = OrderedDict()
         self._tls: asyncio.Task[ssl.SSLContext] | None = None
 
-    async def acquire(self, target: CheckedUrl, address: str, seconds: float) -> tuple["_Place", HttpConnection]:
-        """Return a connection to a checked address. Raise ConnectFailed, after at most so many seconds."""
-        place = self._place((target.scheme, target.host, target.port, address))
-        idle = place.idle
+    def take(self, target: CheckedUrl, address: str) -> PooledConnection | None:
+        """Return an idle connection to a checked address, if there is one."""
+        idle = self._place(target, address).idle
         while idle:
             connection = idle.pop()
             if connection.reusable:
-                break
-        else:
-            connection = await self._open_in(place, target, address, seconds)
-        place.busy.add(connection)
-        return place, connection
+                connection.place.busy.add(connection)
+                return connection
+        return None
 
-    def release(self, place: _Place, connection: HttpConnection) -> None:
+    async def acquire(self, target: CheckedUrl, address: str, seconds: float) -> PooledConnection:
+        """Return an idle connection or a new one. Raise ConnectFailed, after at most so many seconds."""
+        connection = self.take(target, address)
+        if connection is None:
+            place = self._place(target, address)
+            connection = await self._open_in(place, target, address, seconds)
+            place.busy.add(connection)
+        return connection
+
+    def release(self, connection: PooledConnection) -> None:
         """Keep a connection whose exchange has ended, if it may take another request."""
+        place = connection.place
         place.busy.discard(connection)
         if connection.reusable and not place.dropped and len(place.idle) < IDLE_PER_PLACE:
             connection.rest()
@@ -101,17 +117,18 @@ class ConnectionPool:
         while self._places:
             self._places.popitem()[1].stop()
 
-    def _place(self, key: PlaceKey) -> _Place:
+    def _place(self, target: CheckedUrl, address: str) -> Place:
+        key = (target.scheme, target.host, target.port, address)
         place = self._places.get(key)
         if place is None:
-            place = self._places[key] = _Place()
+            place = self._places[key] = Place()
             if len(self._places) > self._most_places:
                 self._places.popitem(last=False)[1].drop()
         else:
             self._places.move_to_end(key)
         return place
 
-    async def _open_in(self, place: _Place, target: CheckedUrl, address: str, seconds: float) -> HttpConnection:
+    async def _open_in(self, place: Place, target: CheckedUrl, address: str, seconds: float) -> PooledConnection:
         task = asyncio.create_task(self._open(place, target, address, min(seconds, self._connect_deadline)))
         place.opening.add(task)
         task.add_done_callback(place.opening.discard)
@@ -125,7 +142,7 @@ class ConnectionPool:
                 raise ExchangeFailed("stopped") from None
             raise
 
-    async def _open(self, place: _Place, target: CheckedUrl, address: str, seconds: float) -> HttpConnection:
+    async def _open(self, place: Place, target: CheckedUrl, address: str, seconds: float) -> PooledConnection:
         try:
             async with asyncio.timeout(max(seconds, 0.001)):
                 tls = await self._tls_context() if target.scheme == "https" else None
@@ -145,25 +162,25 @@ class ConnectionPool:
 
 async def _connect(address: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
-    connected = socket.socket(family, socket.SOCK_STREAM)
     try:
-        connected.setblocking(False)
-        await asyncio.get_running_loop().sock_connect(connected, (address, port))
+        connected = socket.socket(family, socket.SOCK_STREAM)
+        try:
+            connected.setblocking(False)
+            await asyncio.get_running_loop().sock_connect(connected, (address, port))
+        except BaseException:
+            connected.close()
+            raise
     except OSError as error:
-        connected.close()
         raise ConnectFailed("connect", f"The endpoint could not be connected to: {_reason(error)}.") from None
-    except BaseException:
-        connected.close()
-        raise
     return connected
 
 
-async def _start(place: _Place, connected: socket.socket, tls: ssl.SSLContext | None, host: str) -> HttpConnection:
+async def _start(place: Place, connected: socket.socket, tls: ssl.SSLContext | None, host: str) -> PooledConnection:
     """Start HTTP on a connected socket; the loop closes it if that fails."""
     loop = asyncio.get_running_loop()
     try:
         _, connection = await loop.create_connection(
-            lambda: HttpConnection(loop, place.lost),
+            lambda: PooledConnection(loop, place),
             sock=connected,
             ssl=tls,
             server_hostname=host.strip("[]").removesuffix(".") if tls else None,

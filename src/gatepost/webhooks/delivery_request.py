@@ -11,15 +11,15 @@ import structlog
 from gatepost.clock import Clock
 from gatepost.model import ids
 from gatepost.model.delivery import DeliveryState, masked
-from gatepost.model.event import ChannelRef
 from gatepost.model.signing import Key
 from gatepost.store.deliveries.attempt_record import AttemptRecord
 from gatepost.store.deliveries.queue import DueDelivery
 from gatepost.store.endpoints import Endpoint
 from gatepost.webhooks.event_batch import build_body
-from gatepost.webhooks.http_post import Poster, PostResult
+from gatepost.webhooks.guard import ForbiddenUrl
+from gatepost.webhooks.http_post import Poster, PostResult, header_lines
 from gatepost.webhooks.retry import DELIVERED, AttemptOutcome, RetryDecision, decide_retry, is_delivered
-from gatepost.webhooks.signature import fixed_headers, signature_headers
+from gatepost.webhooks.signature import SIGNATURE_NAMES, Signer, fixed_headers, signature_values
 
 log = structlog.get_logger("gatepost.webhooks")
 KEPT_OF_SUCCESS = 1024  # bytes of a successful response that the log keeps
@@ -35,6 +35,9 @@ _OUTCOMES = {
     "exhausted": "delivery given up",
     "gone": "delivery given up: the endpoint is gone",
 }
+_DELIVERED = (DELIVERED,)
+_SIGNATURE_LINES = "".join(f"{name}: %s\r\n" for name in SIGNATURE_NAMES)
+_SIGNATURE_LOGGED = ",".join(f'"{name}":"%s"' for name in SIGNATURE_NAMES)
 _encode = msgspec.json.Encoder().encode
 
 
@@ -50,11 +53,6 @@ class DeliveryCredentials(msgspec.Struct, frozen=True):
 
     secrets: Sequence[SigningKey]
     headers: Mapping[str, str]
-
-
-def live_keys(secrets: Sequence[SigningKey], at: datetime) -> list[Key]:
-    """Return the keys that sign at this time."""
-    return [secret.key for secret in secrets if secret.until is None or at < secret.until]
 
 
 class DeliveryUnit(msgspec.Struct, frozen=True):
@@ -114,20 +112,30 @@ class EndpointRequests:
         self._clock = clock
         self._channel_id = channel_id
         self._target = target
-        self._secrets = credentials.secrets
+        self._signers = [(Signer(secret.key), secret.until) for secret in credentials.secrets]
         self._fixed = fixed_headers(credentials.headers)
+        self._lines = _prepared(self._fixed)
         self._logged = _encode(masked(self._fixed)).decode()[:-1]  # without the closing brace: the signature follows
 
     async def send(self, unit: DeliveryUnit) -> DeliveryResult:
         """Post a unit, and decide what follows."""
         target, at = self._target, self._clock.now()
         body = build_body(target.options, unit.items)
-        signature = signature_headers(live_keys(self._secrets, at), body.id, int(at.timestamp()), body.body)
-        headers = {**self._fixed, **signature}
-        response = await self._poster.post(target.url, headers, body.body, self._channel_id)
+        signers = [signer for signer, until in self._signers if until is None or at < until]
+        signature = signature_values(signers, body.id, int(at.timestamp()), body.body)
+        # Both without escapes: an id, a time and base64 contain nothing to escape.
+        logged = f"{self._logged},{_SIGNATURE_LOGGED % signature}}}"
+        if self._lines is None:  # a header that cannot be sent
+            response = await self._poster.post(target.url, self._fixed, body.body, self._channel_id)
+        else:
+            lines = self._lines + (_SIGNATURE_LINES % signature).encode()
+            response = await self._poster.send(target.url, lines, body.body, self._channel_id)
         ok = is_delivered(response.status, response.error_kind)
-        decisions = (DELIVERED,) * len(unit.items) if ok else self._decide(unit, response)
-        return DeliveryResult(target, unit, at, self._as_logged(signature), response, ok, decisions)
+        if ok:
+            decisions = _DELIVERED if len(unit.items) == 1 else (DELIVERED,) * len(unit.items)
+        else:
+            decisions = self._decide(unit, response)
+        return DeliveryResult(target, unit, at, logged, response, ok, decisions)
 
     def _decide(self, unit: DeliveryUnit, response: PostResult) -> tuple[RetryDecision, ...]:
         """Decide on a failed unit. Its events share one random number, so that their retries stay together."""
@@ -135,10 +143,13 @@ class EndpointRequests:
         now, jitter = self._clock.now(), random.random()
         return tuple(decide_retry(item.tries + 1, outcome, now, jitter) for item in unit.items)
 
-    def _as_logged(self, signature: Mapping[str, str]) -> str:
-        """Return the headers as the log shows them: JSON. An id, a time and base64 contain nothing to escape."""
-        signed = ",".join([f'"{name}":"{value}"' for name, value in signature.items()])
-        return f"{self._logged},{signed}}}"
+
+def _prepared(headers: Mapping[str, str]) -> bytes | None:
+    """Return the lines of headers; None if one of them cannot be sent."""
+    try:
+        return header_lines(headers)
+    except ForbiddenUrl:
+        return None
 
 
 def attempt_records(sent: DeliveryResult) -> list[AttemptRecord]:
@@ -187,13 +198,13 @@ def _kept_body(body: bytes, decision: RetryDecision) -> bytes | None:
 
 def first_attempt_lags(sent: DeliveryResult) -> list[float]:
     """Return, for each event whose first attempt this was, the seconds since it happened."""
-    at = sent.at.timestamp() * 1000
-    return [(at - ids.milliseconds_of(item.event_id)) / 1000 for item in sent.unit.items if not item.attempts]
+    at = sent.at.timestamp()
+    return [at - ids.milliseconds_of(item.event_id) / 1000 for item in sent.unit.items if not item.attempts]
 
 
-def log_outcome(sent: DeliveryResult, channel: ChannelRef) -> None:
+def log_outcome(sent: DeliveryResult, fields: Mapping[str, str]) -> None:
     """Log how a POST ended, without the URL and the words of the receiver: both may contain secrets."""
-    fate, fields = sent.decisions[0].fate, {"channel": channel.id, "endpoint": sent.target.id.hex}
+    fate = sent.decisions[0].fate
     note = log.warning if fate in ("exhausted", "gone") else log.debug
     note(_OUTCOMES[fate], **fields, events=len(sent.unit.items), status=sent.response.status)
 

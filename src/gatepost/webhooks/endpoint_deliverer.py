@@ -63,6 +63,7 @@ class EndpointDeliverer(ChannelTask):
         super().__init__(ChannelContext(context.db, context.clock, delivery.lease, delivery.channel, delivery.alive))
         self._delivery, self._context, self._pool = delivery, context, context.pool
         self.target, self._requests = target, self._prepare(target)
+        self._logged = {"channel": delivery.channel.id, "endpoint": target.id.hex}
         self._buffer = DeliveryBuffer(target.cursor, target.options)
         self._reader = DeliveryReader(delivery, target, self._buffer, self._wakeup)
         self._health = EndpointHealth(delivery, target)
@@ -309,8 +310,14 @@ class EndpointDeliverer(ChannelTask):
         return sent
 
     async def _apply_group(self, group: Sequence[Succeeded]) -> None:
+        healthy = self._health.record_successes(len(group), self._clock.now())
         for flight, sent in group:
-            await self._apply(sent)
+            if not healthy:
+                await self._apply(sent)
+            else:
+                self._buffer.release(sent.unit.items)
+                if self.target.options.ordered:
+                    await self._continue_conversations(sent)
             self._remove(flight)
         self._start_next()
 
@@ -323,9 +330,8 @@ class EndpointDeliverer(ChannelTask):
             if sent.exhausted:
                 self._health.count_exhausted(sent.exhausted)
                 self._wakeup.set()
-        if not (sent.ok and self._health.record_success(self._clock.now())):
-            await self._make_retries_due(sent)
-            await self._record_health(sent)
+        await self._make_retries_due(sent)
+        await self._record_health(sent)
         if self.target.options.ordered:
             await self._continue_conversations(sent)
 
@@ -334,7 +340,7 @@ class EndpointDeliverer(ChannelTask):
         self._context.metrics.attempt(sent.decisions[0].fate, sent.response.latency_ms / 1000)
         for seconds in first_attempt_lags(sent):
             self._context.metrics.lag(seconds)
-        log_outcome(sent, self._channel)
+        log_outcome(sent, self._logged)
         if self._context.tracer is not None:
             trace_delivery(self._context.tracer, sent, self._clock.now())
 

@@ -130,11 +130,11 @@ class EndpointHealth:
             await self._write(lambda: save_probe(self._context.db, self._delivery.lease, self._endpoint_id, counters))
         return decision.state != previous
 
-    def record_success(self, now: datetime) -> bool:
-        """Count a success of a healthy endpoint, which needs no write; False if the endpoint is not healthy."""
+    def record_successes(self, count: int, now: datetime) -> bool:
+        """Count successes of a healthy endpoint, which needs no write; False if the endpoint is not healthy."""
         if self.state != ACTIVE or self.counters.failures or self.reactivated:
             return False
-        self._window.add(now, ok=True)
+        self._window.add(now, ok=True, count=count)
         self.counters = HealthCounters(succeeded_at=now)
         return True
 

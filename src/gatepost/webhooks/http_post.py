@@ -16,7 +16,7 @@ from time import perf_counter
 import msgspec
 
 from gatepost.model.delivery import CONNECTION_HEADERS
-from gatepost.webhooks.connection_pool import ConnectFailed, ConnectionPool
+from gatepost.webhooks.connection_pool import ConnectFailed, ConnectionPool, PooledConnection
 from gatepost.webhooks.guard import CheckedUrl, ForbiddenUrl, Guard, UnresolvedUrl
 from gatepost.webhooks.http_connection import BODY_LIMIT, HEADERS_LIMIT, ExchangeFailed, Headers
 from gatepost.webhooks.retry import Failure
@@ -79,13 +79,20 @@ class Poster:
         start = perf_counter()
         try:
             target = self._guard.recall(url) or await self._check(url, channel)
-            return await self._try_addresses(target, lines, body, start)
+            connection = self._pool.take(target, target.addresses[0]) or await self._connect(target, start)
+            try:
+                got = await connection.request(_request(target, lines, body), self._left(start))
+            finally:
+                self._pool.release(connection)
         except ForbiddenUrl as error:
             return _failed(start, "forbidden", error.reason)
         except UnresolvedUrl as error:
             return _failed(start, "unresolved", error.reason)
+        except ConnectFailed as error:
+            return _failed(start, error.kind, error.reason)
         except ExchangeFailed as error:
             return _failed(start, *self._explain(error))
+        return PostResult(got.status, got.headers, got.body, got.truncated, _since(start))
 
     async def close(self) -> None:
         """Close idle connections; POSTs in flight fail at once."""
@@ -98,29 +105,19 @@ class Poster:
         except TimeoutError:
             raise UnresolvedUrl("The host name could not be resolved in time.") from None
 
-    async def _try_addresses(self, target: CheckedUrl, lines: bytes, body: bytes, start: float) -> PostResult:
-        head = f"POST {target.resource} HTTP/1.1\r\nhost: {target.authority}\r\naccept: */*\r\n"
-        data = b"%b%bcontent-length: %d\r\n\r\n%b" % (head.encode(), lines, len(body), body)
-        for address in target.addresses[:ADDRESSES_TRIED]:
+    async def _connect(self, target: CheckedUrl, start: float) -> PooledConnection:
+        """Return a connection to the first checked address that can be connected to."""
+        *others, last = target.addresses[:ADDRESSES_TRIED]
+        for address in others:
             try:
-                return await self._exchange(target, address, data, start)
-            except ConnectFailed as error:
-                result = _failed(start, error.kind, error.reason)
-                if perf_counter() - start >= self._deadline:
-                    break
-        return result
+                return await self._pool.acquire(target, address, self._left(start))
+            except ConnectFailed:
+                if self._left(start) <= 0:
+                    raise
+        return await self._pool.acquire(target, last, self._left(start))
 
-    async def _exchange(self, target: CheckedUrl, address: str, data: bytes, start: float) -> PostResult:
-        pool = self._pool
-        place, connection = await pool.acquire(target, address, self._deadline - (perf_counter() - start))
-        try:
-            got = await connection.request(data, self._deadline - (perf_counter() - start))
-        except BaseException:
-            connection.abort()
-            raise
-        finally:
-            pool.release(place, connection)
-        return PostResult(got.status, got.headers, got.body, got.truncated, _since(start))
+    def _left(self, start: float) -> float:
+        return self._deadline - (perf_counter() - start)
 
     def _explain(self, error: ExchangeFailed) -> tuple[Failure, str]:
         if error.kind == "stopped":
@@ -128,6 +125,11 @@ class Poster:
         if error.kind == "timeout":
             return "timeout", f"The endpoint did not finish its answer within {self._deadline:g} s."
         return "protocol", f"The endpoint broke off or did not answer in HTTP: {error.reason}."
+
+
+def _request(target: CheckedUrl, lines: bytes, body: bytes) -> bytes:
+    head = f"POST {target.resource} HTTP/1.1\r\nhost: {target.authority}\r\naccept: */*\r\n"
+    return b"%b%bcontent-length: %d\r\n\r\n%b" % (head.encode(), lines, len(body), body)
 
 
 def _failed(start: float, kind: Failure, message: str) -> PostResult:

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from gatepost.model.signing import Key, decode_secret
 
 USER_AGENT = "Gatepost"
+SIGNATURE_NAMES = ("webhook-id", "webhook-timestamp", "webhook-signature")
 
 
 def signed_text(event_id: str, timestamp: int | str, body: bytes) -> bytes:
@@ -17,16 +18,36 @@ def signed_text(event_id: str, timestamp: int | str, body: bytes) -> bytes:
     return b"%b.%b.%b" % (event_id.encode(errors="replace"), str(timestamp).encode(), body)
 
 
-def signature_headers(secrets: Sequence[Key | str], event_id: str, timestamp: int, body: bytes) -> dict[str, str]:
-    """Return the three headers that let a receiver verify `body`; decode the secrets once and pass the keys."""
-    if not secrets:
+class Signer:
+    """Signs with one key; what depends on the key alone is computed once."""
+
+    def __init__(self, secret: Key | str) -> None:
+        key = decode_secret(secret) if isinstance(secret, str) else secret
+        self._shared = hmac.new(key, digestmod="sha256") if isinstance(key, bytes) else None
+        self._private = None if isinstance(key, bytes) else key
+
+    def sign(self, text: bytes) -> str:
+        if self._private is not None:
+            return "v1a," + _show(self._private.sign(text))
+        assert self._shared is not None
+        mac = self._shared.copy()
+        mac.update(text)
+        return "v1," + _show(mac.digest())
+
+
+def signature_values(signers: Sequence[Signer], event_id: str, timestamp: int, body: bytes) -> tuple[str, str, str]:
+    """Return the values of `SIGNATURE_NAMES`: three headers that let a receiver verify `body`."""
+    if not signers:
         raise ValueError("A webhook is never sent unsigned: at least one secret is needed.")
-    text = signed_text(event_id, timestamp, body)
-    return {
-        "webhook-id": event_id,
-        "webhook-timestamp": str(timestamp),
-        "webhook-signature": " ".join([_signature(secret, text) for secret in secrets]),
-    }
+    stamp = str(timestamp)
+    text = signed_text(event_id, stamp, body)
+    return event_id, stamp, " ".join([signer.sign(text) for signer in signers])
+
+
+def signature_headers(secrets: Sequence[Key | str], event_id: str, timestamp: int, body: bytes) -> dict[str, str]:
+    """Return the three headers that let a receiver verify `body`."""
+    values = signature_values([Signer(secret) for secret in secrets], event_id, timestamp, body)
+    return dict(zip(SIGNATURE_NAMES, values, strict=True))
 
 
 def delivery_headers(
@@ -39,13 +60,6 @@ def delivery_headers(
 def fixed_headers(custom: Mapping[str, str]) -> dict[str, str]:
     """Return the headers that are the same in each delivery to an endpoint: ours, and the customer's own."""
     return {"content-type": "application/json", "user-agent": USER_AGENT, **custom}
-
-
-def _signature(secret: Key | str, text: bytes) -> str:
-    key = decode_secret(secret) if isinstance(secret, str) else secret
-    if isinstance(key, bytes):
-        return "v1," + _show(hmac.digest(key, text, "sha256"))
-    return "v1a," + _show(key.sign(text))
 
 
 def _show(raw: bytes) -> str:

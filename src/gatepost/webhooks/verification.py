@@ -14,10 +14,9 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from gatepost.model.signing import Check
-from gatepost.webhooks.signature import signed_text
+from gatepost.webhooks.signature import SIGNATURE_NAMES, signed_text
 
 TOLERANCE = 300  # seconds that a timestamp may differ from the current time
-_NAMES = ("webhook-id", "webhook-timestamp", "webhook-signature")
 SIGNATURES_MAX = 10  # an endpoint has no more live secrets
 
 
@@ -43,7 +42,7 @@ def verify(
 ) -> VerificationResult:
     """Verify a delivery as a receiver does; an expired key is not valid."""
     given = {name.lower(): value.strip() for name, value in headers.items()}
-    for name in _NAMES:
+    for name in SIGNATURE_NAMES:
         if not given.get(name):
             return VerificationResult(False, f"The header {name} is missing.")
     stamp = given["webhook-timestamp"]
