@@ -1,12 +1,12 @@
 """One POST: build the body, sign it, send it through the guard, and decide what follows for each event in it."""
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from uuid import UUID
 
 import msgspec
-import structlog
+from structlog.typing import FilteringBoundLogger
 
 from gatepost.clock import Clock
 from gatepost.model import ids
@@ -21,7 +21,6 @@ from gatepost.webhooks.http_post import Poster, PostResult, header_lines
 from gatepost.webhooks.retry import DELIVERED, AttemptOutcome, RetryDecision, decide_retry, is_delivered
 from gatepost.webhooks.signature import SIGNATURE_NAMES, Signer, fixed_headers, signature_values
 
-log = structlog.get_logger("gatepost.webhooks")
 KEPT_OF_SUCCESS = 1024  # bytes of a successful response that the log keeps
 _STATES = {
     "delivered": DeliveryState.DELIVERED,
@@ -196,17 +195,19 @@ def _kept_body(body: bytes, decision: RetryDecision) -> bytes | None:
     return (body[:KEPT_OF_SUCCESS] if decision.fate == "delivered" else body) or None
 
 
-def first_attempt_lags(sent: DeliveryResult) -> list[float]:
-    """Return, for each event whose first attempt this was, the seconds since it happened."""
+def note_lags(sent: DeliveryResult, note: Callable[[float], None]) -> None:
+    """Note, for each event whose first attempt this was, the seconds since it happened."""
     at = sent.at.timestamp()
-    return [at - ids.milliseconds_of(item.event_id) / 1000 for item in sent.unit.items if not item.attempts]
+    for item in sent.unit.items:
+        if not item.attempts:
+            note(at - ids.milliseconds_of(item.event_id) / 1000)
 
 
-def log_outcome(sent: DeliveryResult, fields: Mapping[str, str]) -> None:
+def log_outcome(log: FilteringBoundLogger, sent: DeliveryResult) -> None:
     """Log how a POST ended, without the URL and the words of the receiver: both may contain secrets."""
     fate = sent.decisions[0].fate
     note = log.warning if fate in ("exhausted", "gone") else log.debug
-    note(_OUTCOMES[fate], **fields, events=len(sent.unit.items), status=sent.response.status)
+    note(_OUTCOMES[fate], events=len(sent.unit.items), status=sent.response.status)
 
 
 def _retry_after(response: PostResult) -> str | None:

@@ -32,8 +32,8 @@ from gatepost.webhooks.delivery_request import (
     EndpointRequests,
     InFlightDelivery,
     attempt_records,
-    first_attempt_lags,
     log_outcome,
+    note_lags,
 )
 from gatepost.webhooks.delivery_trace import trace_delivery
 from gatepost.webhooks.endpoint_health import EndpointHealth
@@ -63,7 +63,7 @@ class EndpointDeliverer(ChannelTask):
         super().__init__(ChannelContext(context.db, context.clock, delivery.lease, delivery.channel, delivery.alive))
         self._delivery, self._context, self._pool = delivery, context, context.pool
         self.target, self._requests = target, self._prepare(target)
-        self._logged = {"channel": delivery.channel.id, "endpoint": target.id.hex}
+        self._log = log.bind(channel=delivery.channel.id, endpoint=target.id.hex)
         self._buffer = DeliveryBuffer(target.cursor, target.options)
         self._reader = DeliveryReader(delivery, target, self._buffer, self._wakeup)
         self._health = EndpointHealth(delivery, target)
@@ -338,9 +338,8 @@ class EndpointDeliverer(ChannelTask):
     def _measure(self, sent: DeliveryResult) -> None:
         self._concurrency.adjust(ok=sent.ok)
         self._context.metrics.attempt(sent.decisions[0].fate, sent.response.latency_ms / 1000)
-        for seconds in first_attempt_lags(sent):
-            self._context.metrics.lag(seconds)
-        log_outcome(sent, self._logged)
+        note_lags(sent, self._context.metrics.lag)
+        log_outcome(self._log, sent)
         if self._context.tracer is not None:
             trace_delivery(self._context.tracer, sent, self._clock.now())
 
