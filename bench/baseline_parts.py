@@ -2,8 +2,9 @@
 
     direct   the gateway's own accept commit, batch after batch
     rows     the rows of complete messages, in plain tables: 9 group commits per batch of messages
-    posts    POSTs by the gateway's HTTP client
+    posts    POSTs by an HTTP client (pyreqwest)
     hooks    the same with an event and the headers of a webhook, with a constant number in flight
+    own      the same by the gateway's own client for webhooks
 
 Runs in its own process: `python -m bench.baseline_parts`.
 """
@@ -31,6 +32,8 @@ from gatepost.outbound.send_answer import send_answer
 from gatepost.store.messages.accept import Submission, accept_messages
 from gatepost.store.messages.accept_plain import NotPlain, accept_plain
 from gatepost.store.pool import Database
+from gatepost.webhooks.guard import Guard
+from gatepost.webhooks.http_post import Poster, header_lines
 
 Turn = Callable[[], Awaitable[int]]
 
@@ -153,8 +156,7 @@ async def hooks(options: argparse.Namespace) -> Turn:
     """Return a turn that posts events. Each worker always has one POST in flight."""
     client = ClientBuilder().http1_only().no_proxy().build()
     url, body = f"http://127.0.0.1:{options.port}/hook", sample_body()
-    headers = {"content-type": "application/json", "user-agent": "Gatepost", "webhook-timestamp": "1763200000"}
-    headers |= {"webhook-id": "evt_" + "0" * 32, "webhook-signature": "v1," + "x" * 44}
+    headers = _hook_headers()
 
     async def work() -> int:
         for _ in range(_EACH):
@@ -168,9 +170,30 @@ async def hooks(options: argparse.Namespace) -> Turn:
     return turn
 
 
+async def own(options: argparse.Namespace) -> Turn:
+    """Return a turn that posts events as the gateway does, without reading, signing and recording them."""
+    poster, url, body = Poster(Guard(["127.0.0.1"])), f"http://127.0.0.1:{options.port}/hook", sample_body()
+    lines = header_lines(_hook_headers())
+
+    async def work() -> int:
+        for _ in range(_EACH):
+            await poster.send(url, lines, body)
+        return _EACH
+
+    async def turn() -> int:
+        return sum(await asyncio.gather(*[work() for _ in range(options.batch)]))
+
+    return turn
+
+
+def _hook_headers() -> dict[str, str]:
+    headers = {"content-type": "application/json", "user-agent": "Gatepost", "webhook-timestamp": "1763200000"}
+    return headers | {"webhook-id": "evt_" + "0" * 32, "webhook-signature": "v1," + "x" * 44}
+
+
 async def repeat(options: argparse.Namespace) -> None:
     """Repeat turns for the given time, and report their number."""
-    turn = await {"direct": direct, "rows": rows, "posts": posts, "hooks": hooks}[options.kind](options)
+    turn = await {"direct": direct, "rows": rows, "posts": posts, "hooks": hooks, "own": own}[options.kind](options)
     warm = time.perf_counter() + options.warm_up
     while time.perf_counter() < warm:
         await turn()
@@ -184,7 +207,7 @@ async def repeat(options: argparse.Namespace) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--kind", choices=("direct", "rows", "posts", "hooks"), required=True)
+    parser.add_argument("--kind", choices=("direct", "rows", "posts", "hooks", "own"), required=True)
     parser.add_argument("--dsn", default="")
     parser.add_argument("--channel", default="")
     parser.add_argument("--account", default="")

@@ -330,7 +330,11 @@ def _hostile(found: HostileFindings) -> Section:
 def _webhooks(found: WebhookFindings) -> Section:
     floor = found.floor
     alone = floor.micros(floor.cpu)
-    rows: list[list[Cell]] = [["HTTP client alone (floor)", round(floor.rate), None, round(alone), None, None, None]]
+    own = found.own
+    rows: list[list[Cell]] = [
+        ["HTTP client alone (floor)", round(floor.rate), None, round(alone), None, None, None],
+        ["the gateway's client alone", round(own.rate), None, round(own.micros(own.cpu)), None, None, None],
+    ]
     for name, sent in (("one event in a POST", found.plain), (f"{BATCH} events in a POST", found.batched)):
         cost = sent.micros(sent.gateway_cpu + sent.postgres_cpu)
         rows.append(

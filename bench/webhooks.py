@@ -4,8 +4,8 @@
 
 `bench.event_writer` writes the events: no message is accepted, sent or received. The result includes all that the
 gateway and PostgreSQL do for a delivery: reading it, signing, the POST, and the log of the attempt. For the lag, see
-`bench/lag.py`. The baseline is the gateway's HTTP client alone, which posts an event with the headers of a webhook to
-the same receiver, with as many POSTs in flight as the gateway.
+`bench/lag.py`. The baseline is an HTTP client alone (pyreqwest), which posts an event with the headers of a webhook to
+the same receiver, with as many POSTs in flight as the gateway. The gateway's own client alone is shown as well.
 """
 
 from typing import Any
@@ -48,6 +48,7 @@ class Delivered(msgspec.Struct, frozen=True, kw_only=True):
 
 class WebhookFindings(msgspec.Struct, frozen=True):
     floor: Sample
+    own: Sample  # the gateway's own client alone
     plain: Delivered
     batched: Delivered
     load: float  # events per second while the lag was measured
@@ -56,19 +57,21 @@ class WebhookFindings(msgspec.Struct, frozen=True):
 
 async def measure_webhooks(seconds: float, tell: Tell) -> WebhookFindings:
     """Measure the rates, each on a new database and with the baseline before and after, then the lag."""
-    floors = [await _floor(seconds, tell)]
+    floors, own = [await _floor("hooks", seconds, tell)], [await _floor("own", seconds, tell)]
     plain = await _deliver(_EVENTS, 1, tell)
-    floors.append(await _floor(seconds, tell))
+    floors.append(await _floor("hooks", seconds, tell))
+    own.append(await _floor("own", seconds, tell))
     batched = await _deliver(_BATCHED_EVENTS, BATCH, tell)
     load = plain.rate / 2
-    return WebhookFindings(measure.merge(floors), plain, batched, load, await measure_lags(load, 2 * seconds, tell))
+    lags = await measure_lags(load, 2 * seconds, tell)
+    return WebhookFindings(measure.merge(floors), measure.merge(own), plain, batched, load, lags)
 
 
-async def _floor(seconds: float, tell: Tell) -> Sample:
-    tell("webhooks: floor, the HTTP client alone")
+async def _floor(kind: str, seconds: float, tell: Tell) -> Sample:
+    tell("webhooks: the gateway's client alone" if kind == "own" else "webhooks: floor, the HTTP client alone")
     async with running("bench.receiver") as receiver:
         port = (await receiver.receive())["port"]
-        wished = ["--kind", "hooks", "--port", str(port), "--batch", str(_IN_FLIGHT), "--seconds", str(seconds)]
+        wished = ["--kind", kind, "--port", str(port), "--batch", str(_IN_FLIGHT), "--seconds", str(seconds)]
         async with running("bench.baseline_parts", *wished) as driver:
             return await measure.sample(driver, lambda: Cpu(0.0, 0.0), seconds)
 

@@ -64,6 +64,25 @@ async def test_a_connection_that_the_endpoint_closed_is_not_used_again() -> None
         assert receiver.opened == 3
 
 
+async def test_an_endpoint_that_switches_protocols_has_answered() -> None:
+    switch = b"HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n"
+    async with receiving(says(switch)) as receiver, posting() as poster:
+        for _ in range(2):
+            assert (await poster.post(receiver.url, {}, b"{}")).status == 101
+        assert receiver.opened == 2
+
+
+async def test_an_endpoint_that_closes_each_connection_is_not_waited_for() -> None:
+    def close(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.transport.abort()
+
+    server = await asyncio.start_server(close, "127.0.0.1", 0)
+    async with server, posting(deadline=3600) as poster:
+        for _ in range(20):
+            result = await poster.post(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/", {}, b"{}")
+            assert (result.status, result.error_kind) == (None, "protocol")
+
+
 @pytest.mark.parametrize(("lines", "kind"), [(99, None), (100, "protocol")])
 async def test_a_response_has_at_most_a_hundred_headers(lines: int, kind: str | None) -> None:
     answer = b"HTTP/1.1 200 OK\r\n" + b"x-a: b\r\n" * lines + b"content-length: 0\r\n\r\n"
@@ -153,6 +172,9 @@ class Wire(asyncio.Transport):
 
     abort = close
 
+    def get_write_buffer_size(self) -> int:
+        return 0
+
 
 def connected() -> tuple[Time, Wire, HttpConnection]:
     clock, wire = Time(), Wire()
@@ -166,6 +188,13 @@ async def answer(connection: HttpConnection, seconds: float = 15.0) -> None:
     connection.data_received(OK)
     await waiter
     connection.rest()
+
+
+async def test_a_connection_that_is_lost_before_its_first_request_fails_it_at_once() -> None:
+    _, _, connection = connected()
+    connection.connection_lost(None)
+    with pytest.raises(ExchangeFailed):
+        await connection.request(b"", 3600)
 
 
 async def test_an_idle_connection_is_closed_after_four_seconds() -> None:

@@ -22,6 +22,7 @@ _RESPONSE_MAX = 1024 * 1024  # bytes on the connection; a body in chunks of one 
 IDLE_SECONDS = 4.0
 _EARLY = 0.002  # seconds that a timer may be early: the clock of the event loop counts milliseconds
 _NO_BODY = (204, 304)
+_BROKEN_OFF = "the connection was closed before the response was complete"
 
 Headers = tuple[tuple[str, str], ...]
 
@@ -58,6 +59,7 @@ class HttpConnection(asyncio.Protocol):
         "_idle_since",
         "_interim",
         "_loop",
+        "_lost",
         "_on_lost",
         "_parser",
         "_received",
@@ -77,7 +79,7 @@ class HttpConnection(asyncio.Protocol):
         self._waiter: asyncio.Future[HttpResponse] | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._deadline = self._idle_since = self._wake_time = 0.0
-        self.reusable = False
+        self.reusable = self._lost = False
         self._begin()
 
     def _begin(self) -> None:
@@ -96,6 +98,9 @@ class HttpConnection(asyncio.Protocol):
         self.reusable = False
         self._deadline = loop.time() + seconds
         self._waiter = waiter = loop.create_future()
+        if self._lost:  # before its first request
+            self.fail(ExchangeFailed("protocol", _BROKEN_OFF))
+            return waiter
         if self._timer is None or self._wake_time > self._deadline:
             self._wake_at(min(self._deadline, loop.time() + IDLE_SECONDS))
         self._transport.write(data)
@@ -156,8 +161,8 @@ class HttpConnection(asyncio.Protocol):
             return
         try:
             self._parser.feed_data(data)
-        except httptools.HttpParserUpgrade:
-            self._finish(reusable=False)
+        except httptools.HttpParserUpgrade:  # after the response
+            self.reusable = False
         except httptools.HttpParserError as error:
             self.fail(ExchangeFailed("protocol", f"invalid response: {error}"))
 
@@ -171,8 +176,8 @@ class HttpConnection(asyncio.Protocol):
         if self._waiter is not None and error is None and self._head_done and not self._framed:
             self._finish(reusable=False)
         elif self._waiter is not None:
-            self.fail(ExchangeFailed("protocol", "the connection was closed before the response was complete"))
-        self.reusable = False
+            self.fail(ExchangeFailed("protocol", _BROKEN_OFF))
+        self.reusable, self._lost = False, True
         del self._parser  # it refers to this object: otherwise both would wait for the garbage collector
         self._on_lost(self)
 
@@ -188,7 +193,7 @@ class HttpConnection(asyncio.Protocol):
             if self._waiter is not None:
                 self.fail(ExchangeFailed("protocol", "the response has too many headers"))
             return
-        name = name.lower()
+        name, value = name.lower(), value.rstrip()
         if name == b"content-length" or (name == b"transfer-encoding" and value.lower().endswith(b"chunked")):
             self._framed = True
         self._headers_size += len(name) + len(value)
@@ -225,6 +230,6 @@ class HttpConnection(asyncio.Protocol):
             return
         body = self._body[0] if len(self._body) == 1 else b"".join(self._body)
         truncated = len(body) > BODY_LIMIT
-        self.reusable = reusable
+        self.reusable = reusable and not self._transport.get_write_buffer_size()
         status = self._parser.get_status_code()
         waiter.set_result(HttpResponse(status, tuple(self._headers), body[:BODY_LIMIT], truncated))
