@@ -53,7 +53,8 @@ class ConcurrencyPool:
         if not self._held[user]:
             del self._held[user]
         # Below half every user may take a slot, and nothing else would call those that still wait.
-        self._call(len(self._waiting) if self.used < self._half else 2)
+        if self._waiting:
+            self._call(len(self._waiting) if self.used < self._half else 2)
 
     def wait(self, user: Hashable, call: Callable[[], None]) -> None:
         """Call once, when a slot may be free."""

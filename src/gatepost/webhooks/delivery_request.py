@@ -112,6 +112,8 @@ class EndpointRequests:
         self._channel_id = channel_id
         self._target = target
         self._signers = [(Signer(secret.key), secret.until) for secret in credentials.secrets]
+        self._always = [signer for signer, _ in self._signers]
+        self._expires = any(until is not None for _, until in self._signers)
         self._fixed = fixed_headers(credentials.headers)
         self._lines = _prepared(self._fixed)
         self._logged = _encode(masked(self._fixed)).decode()[:-1]  # without the closing brace: the signature follows
@@ -120,8 +122,7 @@ class EndpointRequests:
         """Post a unit, and decide what follows."""
         target, at = self._target, self._clock.now()
         body = build_body(target.options, unit.items)
-        signers = [signer for signer, until in self._signers if until is None or at < until]
-        signature = signature_values(signers, body.id, int(at.timestamp()), body.body)
+        signature = signature_values(self._live(at), body.id, int(at.timestamp()), body.body)
         # Both without escapes: an id, a time and base64 contain nothing to escape.
         logged = f"{self._logged},{_SIGNATURE_LOGGED % signature}}}"
         if self._lines is None:  # a header that cannot be sent
@@ -135,6 +136,12 @@ class EndpointRequests:
         else:
             decisions = self._decide(unit, response)
         return DeliveryResult(target, unit, at, logged, response, ok, decisions)
+
+    def _live(self, at: datetime) -> list[Signer]:
+        """Return the keys that sign at this time."""
+        if not self._expires:
+            return self._always
+        return [signer for signer, until in self._signers if until is None or at < until]
 
     def _decide(self, unit: DeliveryUnit, response: PostResult) -> tuple[RetryDecision, ...]:
         """Decide on a failed unit. Its events share one random number, so that their retries stay together."""

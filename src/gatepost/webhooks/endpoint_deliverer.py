@@ -287,7 +287,10 @@ class EndpointDeliverer(ChannelTask):
         """Make one POST after the other, while something is ready: a task for each would cost more."""
         while flight is not None:
             try:
-                sent = await self._post(flight)
+                if not self._delivery.alive():
+                    raise StaleOwner
+                sent = await self._requests.send(flight.unit)
+                self._measure(sent)
                 if sent.ok:
                     self._end_post(flight)
                     self._recorder.add(flight, sent)
@@ -301,13 +304,6 @@ class EndpointDeliverer(ChannelTask):
                     raise
             flight = self._next_flight()
             self._start_next()
-
-    async def _post(self, flight: InFlightDelivery) -> DeliveryResult:
-        if not self._delivery.alive():
-            raise StaleOwner
-        sent = await self._requests.send(flight.unit)
-        self._measure(sent)
-        return sent
 
     async def _apply_group(self, group: Sequence[Succeeded]) -> None:
         healthy = self._health.record_successes(len(group), self._clock.now())
