@@ -34,7 +34,7 @@ class ConnectFailed(Exception):
         self.reason = reason
 
 
-class Place:
+class PlaceConnections:
     """The connections of one place."""
 
     def __init__(self) -> None:
@@ -68,7 +68,7 @@ class PooledConnection(HttpConnection):
 
     __slots__ = ("place",)
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, place: Place) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, place: PlaceConnections) -> None:
         super().__init__(loop, place.lost)
         self.place = place
 
@@ -80,7 +80,7 @@ class ConnectionPool:
         self._connect_deadline = connect_deadline
         self._most_places = places
         self._roots = tuple(roots)
-        self._places: OrderedDict[PlaceKey, Place] = OrderedDict()
+        self._places: OrderedDict[PlaceKey, PlaceConnections] = OrderedDict()
         self._tls: asyncio.Task[ssl.SSLContext] | None = None
 
     def take(self, target: CheckedUrl, address: str) -> PooledConnection | None:
@@ -117,18 +117,20 @@ class ConnectionPool:
         while self._places:
             self._places.popitem()[1].stop()
 
-    def _place(self, target: CheckedUrl, address: str) -> Place:
+    def _place(self, target: CheckedUrl, address: str) -> PlaceConnections:
         key = (target.scheme, target.host, target.port, address)
         place = self._places.get(key)
         if place is None:
-            place = self._places[key] = Place()
+            place = self._places[key] = PlaceConnections()
             if len(self._places) > self._most_places:
                 self._places.popitem(last=False)[1].drop()
         else:
             self._places.move_to_end(key)
         return place
 
-    async def _open_in(self, place: Place, target: CheckedUrl, address: str, seconds: float) -> PooledConnection:
+    async def _open_in(
+        self, place: PlaceConnections, target: CheckedUrl, address: str, seconds: float
+    ) -> PooledConnection:
         task = asyncio.create_task(self._open(place, target, address, min(seconds, self._connect_deadline)))
         place.opening.add(task)
         task.add_done_callback(place.opening.discard)
@@ -142,7 +144,9 @@ class ConnectionPool:
                 raise ExchangeFailed("stopped") from None
             raise
 
-    async def _open(self, place: Place, target: CheckedUrl, address: str, seconds: float) -> PooledConnection:
+    async def _open(
+        self, place: PlaceConnections, target: CheckedUrl, address: str, seconds: float
+    ) -> PooledConnection:
         try:
             async with asyncio.timeout(max(seconds, 0.001)):
                 tls = await self._tls_context() if target.scheme == "https" else None
@@ -175,7 +179,9 @@ async def _connect(address: str, port: int) -> socket.socket:
     return connected
 
 
-async def _start(place: Place, connected: socket.socket, tls: ssl.SSLContext | None, host: str) -> PooledConnection:
+async def _start(
+    place: PlaceConnections, connected: socket.socket, tls: ssl.SSLContext | None, host: str
+) -> PooledConnection:
     """Start HTTP on a connected socket; the loop closes it if that fails."""
     loop = asyncio.get_running_loop()
     try:
