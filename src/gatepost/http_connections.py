@@ -61,7 +61,8 @@ class Connections:
         self._exempt = [ip_network(text) for text in limits.unlimited_addresses]
         self._open: dict[Checked, str | None] = {}
         self._per_address: Counter[str] = Counter()
-        self._tick = min(_TICK, limits.header_timeout / 4, limits.body_window / 4, limits.send_timeout / 4)
+        waits = limits.header_timeout, limits.body_window, limits.send_timeout, limits.keep_alive
+        self._tick = min(_TICK, *(wait / 4 for wait in waits))
         self._ticking: asyncio.TimerHandle | None = None
         self._lingering: set[Checked] = set()
         self._refused = 0

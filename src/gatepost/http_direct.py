@@ -1,7 +1,7 @@
 """The hot routes without ASGI: their requests go from the protocol to the handler, and the answer is written at once.
 
-POST of a hot route, no earlier request pending ─► DirectCycle ─► handler ─► 200 on an open connection: one write
-everything else ─► ASGI                                                   └► any other answer: uvicorn's `send`
+POST of a hot route, none pending before ─► DirectCycle ─► begin ─► commit ─► 200 on an open connection: one write
+everything else ─► ASGI                               └► handler in a task ─┴► any other answer: uvicorn's `send`
 
 uvicorn's cycle parses the address, and checks and collects the headers of each answer in two events, which takes
 longer than the work of these routes. A DirectCycle is uvicorn's cycle in all other respects: the protocol adds the body
@@ -12,15 +12,16 @@ query or escapes, and if responses have headers of CORS or deprecations. Both us
 
 import asyncio
 import re
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
-from gatepost.api.dispatcher import send_answer
-from gatepost.api.hot_routes import Handler
+from gatepost.api.dispatcher import Dispatcher, send_answer
+from gatepost.api.hot_routes import Begun, Handler, HotRoute
 from gatepost.api.json_body import HttpAnswer
 
 _PLAIN_PATH = re.compile(rb"/[a-z0-9_/]+")  # needs no parsing
+_SMALL = 16 * 1024  # bytes of a body that is decoded before other connections get a turn
 Headers = list[tuple[bytes, bytes]]
 
 
@@ -29,7 +30,9 @@ class HotDispatcher(Protocol):
 
     def new_request_id(self) -> str: ...
 
-    def direct_route(self, path: str) -> Handler | None: ...
+    def direct_route(self, path: str) -> HotRoute | None: ...
+
+    def begin_hot(self, route: HotRoute, scope: Any, body: bytes) -> tuple[Dispatcher, Begun] | None: ...
 
     async def answer_hot(self, handler: Handler, request_id: str, scope: Any, receive: Any) -> HttpAnswer: ...
 
@@ -42,8 +45,8 @@ class DirectRoutes:
         self._default_headers: Headers | None = None
         self._start = b""
 
-    def find(self, method: bytes, url: bytes) -> Handler | None:
-        """Return the handler of a request; None if it has to be passed to ASGI."""
+    def find(self, method: bytes, url: bytes) -> HotRoute | None:
+        """Return the route of a request; None if it has to be passed to ASGI."""
         if method != b"POST" or not _PLAIN_PATH.fullmatch(url):
             return None
         return self.dispatcher.direct_route(url.decode("ascii"))
@@ -66,9 +69,7 @@ class DirectRoutes:
 class DirectCycle(RequestResponseCycle):
     """A request of a hot route and its response."""
 
-    def __init__(
-        self, protocol: HttpToolsProtocol, routes: DirectRoutes, handler: Handler, *, keep_alive: bool
-    ) -> None:
+    def __init__(self, protocol: HttpToolsProtocol, routes: DirectRoutes, route: HotRoute, *, keep_alive: bool) -> None:
         super().__init__(
             protocol.scope,
             protocol.transport,
@@ -82,21 +83,54 @@ class DirectCycle(RequestResponseCycle):
             keep_alive,
             protocol.on_response_complete,
         )
+        self._protocol = protocol
         self._routes = routes
-        self._handler = handler
+        self._route = route
+        self._handler = route.answer
+        self._request_id = routes.dispatcher.new_request_id()
+        self._begun: tuple[Dispatcher, Begun] | None = None
 
-    async def answer(self, scope: Any, receive: Any, send: Any) -> None:
-        """Answer the request. This is called in place of the ASGI app."""
-        dispatcher = self._routes.dispatcher
-        request_id = dispatcher.new_request_id()
-        answer = await dispatcher.answer_hot(self._handler, request_id, scope, receive)
-        if answer.status != 200 or not self.keep_alive or self.flow.write_paused or self.disconnected:
-            await send_answer(send, answer, request_id)
+    def start(self) -> None:
+        """Answer the request: without a task if it has arrived completely and nothing but its commit is awaited."""
+        if not self.more_body and len(self.body) <= _SMALL:
+            self._begun = self._routes.dispatcher.begin_hot(self._route, self.scope, bytes(self.body))
+        if self._begun is None:
+            self._start_task(self._answer)
             return
+        committed = self._begun[1].committed
+        self._protocol.tasks.add(committed)  # type: ignore[arg-type]  # a stop waits for it, and cancels it in the end
+        committed.add_done_callback(self._finish)
+
+    def _finish(self, committed: "asyncio.Future[Any]") -> None:
+        """Send the answer after the commit."""
+        assert self._begun is not None
+        self._protocol.tasks.discard(committed)
+        dispatcher, begun = self._begun
+        answer = dispatcher.finish_hot(begun, self._request_id, cast("dict[str, Any]", self.scope))
+        if answer is None:
+            self._handler = begun.resume
+            self._start_task(self._answer)
+        elif not self._write(answer):
+            self._start_task(lambda _scope, _receive, send: send_answer(send, answer, self._request_id))
+
+    def _start_task(self, app: Any) -> None:
+        self._protocol._start_asgi_task(self, app)
+
+    async def _answer(self, scope: Any, receive: Any, send: Any) -> None:
+        """Answer the request. This is called in place of the ASGI app."""
+        answer = await self._routes.dispatcher.answer_hot(self._handler, self._request_id, scope, receive)
+        if not self._write(answer):
+            await send_answer(send, answer, self._request_id)
+
+    def _write(self, answer: HttpAnswer) -> bool:
+        """Send a plain answer at once. Return False if uvicorn has to send it."""
+        if answer.status != 200 or not self.keep_alive or self.flow.write_paused or self.disconnected:
+            return False
         self.response_started = self.response_complete = True
-        self.transport.write(self._routes.write(answer, request_id, self.default_headers))
+        self.transport.write(self._routes.write(answer, self._request_id, self.default_headers))
         self.message_event.set()
         self.on_response()
+        return True
 
 
 def _lines(headers: Any) -> bytes:

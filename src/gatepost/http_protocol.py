@@ -44,6 +44,7 @@ class LimitedProtocol(HttpToolsProtocol):
         self._head_size = 0
         self._header_limit, self._headers_limit = self.registry.limits.header_limit, self.registry.limits.headers
         self._has_body = False
+        self._unstarted: DirectCycle | None = None  # whose body may still arrive with its headers
         self._keep_alive = False  # whether the connection stays open after this request, if it is read completely
         self._received = 0  # bytes of the body so far
         self._rate = BodyRate(self.registry.limits.body_rate, self.registry.limits.body_window)
@@ -52,6 +53,7 @@ class LimitedProtocol(HttpToolsProtocol):
         self._unsent, self._unsent_since = 0, 0.0
         self._refusal: GatepostError | None = None
         self._ending: asyncio.TimerHandle | None = None
+        self._idle_since: float | None = None  # when the last response ended, if no request has begun
 
     # -- the connection -----------------------------------------------------------------------------------------------
 
@@ -84,6 +86,8 @@ class LimitedProtocol(HttpToolsProtocol):
             return
         if self._is_stuck(now):
             self.transport.abort()
+        elif self._idle_since is not None and now - self._idle_since > self.timeout_keep_alive:
+            self.transport.close()
         elif self._head_since is not None:
             self._check_head(now - self._head_since)
         elif self._body_since is not None:
@@ -124,12 +128,14 @@ class LimitedProtocol(HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         if self._ending is not None or self._refusal is not None:
             return  # rejected: drop further data
-        self._unset_keepalive_if_required()
+        self._idle_since = None
         if self._body_since is None:
             self._heard = True
             self._head_since = self._head_since or self.loop.time()
         steps = self._steps
         self._feed(data)
+        if self._unstarted is not None and self._refusal is None:  # the body has not arrived completely
+            self._start_direct(self._unstarted)
         self._idle_bytes = self._idle_bytes + len(data) if self._steps == steps else 0
         if self._idle_bytes > self._header_limit:  # an endless header or trailer
             self._refuse(self._too_large())
@@ -202,20 +208,23 @@ class LimitedProtocol(HttpToolsProtocol):
             self._keep_alive, cycle.keep_alive = cycle.keep_alive, False
 
     def _begin_direct(self) -> bool:
-        """Begin to answer a request of a hot route without ASGI (`http_direct.py`). Return whether it is one."""
+        """Prepare to answer a request of a hot route without ASGI (`http_direct.py`). Return whether it is one."""
         if self.direct is None or not (self.cycle is None or self.cycle.response_complete):
             return False
-        handler = self.direct.find(self.parser.get_method(), self.url)
-        if handler is None:
+        route = self.direct.find(self.parser.get_method(), self.url)
+        if route is None:
             return False
         version = self.parser.get_http_version()
         scope = self.scope
         scope["method"], scope["http_version"], scope["query_string"] = "POST", version, b""
         scope["path"], scope["raw_path"] = self.url.decode("ascii"), self.url
         keep_alive = version != "1.0" and self.parser.should_keep_alive()
-        cycle = self.cycle = DirectCycle(self, self.direct, handler, keep_alive=keep_alive)
-        self._start_asgi_task(cycle, cycle.answer)
+        self.cycle = self._unstarted = DirectCycle(self, self.direct, route, keep_alive=keep_alive)
         return True
+
+    def _start_direct(self, cycle: DirectCycle) -> None:
+        self._unstarted = None
+        cycle.start()
 
     def on_body(self, body: bytes) -> None:
         self._steps += 1
@@ -230,6 +239,19 @@ class LimitedProtocol(HttpToolsProtocol):
         if self._has_body and not self.cycle.response_started:
             self.cycle.keep_alive = self._keep_alive
         super().on_message_complete()
+        if self._unstarted is not None:
+            self._start_direct(self._unstarted)
+
+    def on_response_complete(self) -> None:
+        """Go on with the next request. uvicorn starts a timer for each response; `check` is used here instead."""
+        self.server_state.total_requests += 1
+        if self.transport.is_closing():
+            return
+        self.flow.resume_reading()
+        if self.pipeline:
+            self._start_asgi_task(*self.pipeline.pop())
+        else:
+            self._idle_since = self.loop.time()
 
     # -- the end ------------------------------------------------------------------------------------------------------
 
@@ -263,7 +285,6 @@ class LimitedProtocol(HttpToolsProtocol):
     def end_gently(self) -> None:
         """Close the connection after a delay: with an immediate close, a client that still sends loses the response."""
         if self._ending is None and not self.transport.is_closing():
-            self._unset_keepalive_if_required()
             self._ending = self.loop.call_later(_LINGER, self._end)
             self.flow.resume_reading()
             with contextlib.suppress(OSError, RuntimeError):

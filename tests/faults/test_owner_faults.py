@@ -161,13 +161,18 @@ async def test_a_request_that_a_stop_cuts_short_is_to_be_repeated(database_url: 
         await stage.create_channel()
         node = await stage.start(role="api")
         blocker = await asyncpg.connect(database_url)
-        sent, label = {"phone": PHONE, "body": "Message 0"}, {"name": "VIP"}
+        known, new, label = {"phone": PHONE, "body": "1"}, {"phone": PHONE + "0", "body": "1"}, {"name": "VIP"}
+        assert (await stage.call("POST", "/api/v1/message/send", known)).status == 200
         try:
             async with blocker.transaction():
                 await blocker.execute("LOCK TABLE channel_heads, labels")
                 asked = [
                     asyncio.create_task(stage.call("POST", path, body))
-                    for path, body in (("/api/v1/message/send", sent), ("/api/v1/labels", label))
+                    for path, body in (
+                        ("/api/v1/message/send", known),
+                        ("/api/v1/message/send", new),
+                        ("/api/v1/labels", label),
+                    )
                 ]
                 async with asyncio.timeout(PATIENCE):
                     while len(await stage.rows(_WAITING)) < len(asked):

@@ -15,17 +15,19 @@ import uvicorn
 from gatepost.api import deprecations
 from gatepost.api.deprecations import Deprecation
 from gatepost.console.dashboard import Dashboard
+from gatepost.http_direct import DirectCycle
 from gatepost.serving import server_config
 from tests import running_gateway as running
 from tests.for_each import for_each
 from tests.gateway.checks import TEXT, check_refused, until
 from tests.gateway.test_callback_bodies import EMPTY, POSSIBLE, address, sign
 from tests.gateway.wire import Wire, request, wired
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, patience
 from tests.running_gateway import Gateway, running_gateway
 
 SEND = "/api/v1/message/send"
 BODY = msgspec.json.encode(TEXT)
+NUMBER_ID = "100000000000001"  # of the first channel
 HEALTH = request("GET", "/healthz")
 # What differs between two answers: the time, the ids of the request and of the message, and what is left of the rate.
 VARYING = re.compile(rb"date: [^\r]+|req_\w+|ratelimit: [^\r]+|\b[0-9A-F]{32}\b|\bwamid\.[\w=+/]+")
@@ -155,6 +157,100 @@ async def test_a_route_that_ends_says_so(parted_database_url: str, monkeypatch: 
         assert "sunset" in (await gateway.call("POST", SEND, TEXT)).headers
 
 
+# -- without a task ---------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def in_tasks(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Give the paths of requests that are answered by a task."""
+    seen: list[str] = []
+    answer = DirectCycle._answer
+
+    async def noting(self: DirectCycle, scope: Any, receive: Any, send: Any) -> None:
+        seen.append(scope["path"])
+        await answer(self, scope, receive, send)
+
+    monkeypatch.setattr(DirectCycle, "_answer", noting)
+    return seen
+
+
+def status_of(network_id: str, status: str = "delivered") -> dict[str, Any]:
+    return {"id": network_id, "status": status, "timestamp": "1790000000", "recipient_id": TEXT["phone"]}
+
+
+def reporting(gateway: Gateway, *statuses: Any) -> bytes:
+    """A callback with statuses."""
+    value = {"messaging_product": "whatsapp", "metadata": {"phone_number_id": NUMBER_ID}, "statuses": statuses}
+    entry = {"id": "1", "changes": [{"field": "messages", "value": value}]}
+    body = msgspec.json.encode({"object": "whatsapp_business_account", "entry": [entry]})
+    return request("POST", address(gateway), {"x-hub-signature-256": sign(body)}, body)
+
+
+async def test_a_plain_request_of_a_known_sender_needs_no_task(gateway: Gateway, in_tasks: list[str]) -> None:
+    send, report = sending(gateway), reporting(gateway, status_of("wamid.of.nobody"))
+    keyed = sending(gateway, idempotency_key="one")
+    for whole in (send, keyed, report):
+        await said(gateway, whole)
+    cases = {
+        "a message": (send, 0),
+        "with a trace": (sending(gateway, traceparent=f"00-{'1' * 32}-{'2' * 16}-01"), 0),
+        "the last request of a connection": (sending(gateway, connection="close"), 0),
+        "a chunked body": (in_chunks(send), 0),
+        "as large as is decoded at once": (sending(gateway, body=BODY.ljust(16_384)), 0),
+        "larger": (sending(gateway, body=BODY.ljust(16_385)), 1),
+        "with a key": (keyed, 1),
+        "with a cookie": (sending(gateway, cookie="a=b"), 1),
+        "with a reply": (sending(gateway, body=msgspec.json.encode({**TEXT, "reply_to": "0" * 32})), 1),
+        "to a new recipient": (sending(gateway, body=BODY.replace(TEXT["phone"].encode(), b"5511900000077")), 1),
+        "invalid": (sending(gateway, body=b"{}"), 1),
+        "a status": (report, 0),
+        "a status without an id": (reporting(gateway, {"status": "read"}), 1),
+        "an empty callback": (calling(gateway), 1),
+        "a forged callback": (reporting(gateway).replace(b"sha256=", b"sha256=0")[:-1], 1),
+    }
+    for name, (whole, tasks) in cases.items():
+        async with patience(lambda name=name: f"{name}: {in_tasks}"):  # type: ignore[misc]
+            direct = await said_once(gateway, whole, in_tasks)
+            while len(in_tasks) > tasks:  # more than a second after the last request: the key is not cached
+                direct = await said_once(gateway, whole, in_tasks)
+        assert len(in_tasks) == tasks, name
+        through_asgi = await said(gateway, as_asgi(whole))
+        assert VARYING.sub(b"(varying)", direct) == VARYING.sub(b"(varying)", through_asgi), name
+
+
+async def said_once(gateway: Gateway, whole: bytes, in_tasks: list[str]) -> bytes:
+    in_tasks.clear()
+    return await said(gateway, whole)
+
+
+async def test_what_a_commit_leaves_out_is_accepted_by_a_task(gateway: Gateway, in_tasks: list[str]) -> None:
+    async with wired(gateway.url) as wire:
+        for _ in range(2):
+            await wire.send(sending(gateway))
+            assert (await wire.answer()).status == 200
+        async with gateway.db.connection() as conn:
+            await conn.execute("UPDATE contacts SET phone = '5511900000078'")
+        in_tasks.clear()
+        await wire.send(sending(gateway))
+        answer = await wire.answer()
+        assert (answer.status, "connection" in answer.headers) == (200, False)
+    assert in_tasks == [SEND]
+    assert await stored(gateway) == 3
+
+
+async def test_requests_over_the_limit(parted_database_url: str, in_tasks: list[str]) -> None:
+    """What is rejected is counted neither by the attempt without a task nor by the task."""
+    few = running_gateway(parted_database_url, role="api", api__rate=0.01, api__burst=4)
+    async with few as gateway, wired(gateway.url) as wire:
+        found = []
+        for _ in range(6):
+            await wire.send(sending(gateway))
+            answer = await wire.answer()
+            found.append((answer.status, re.findall(r"r=(\d+)", answer.headers["ratelimit"])))
+    assert found == [(200, ["3"]), (200, ["2"]), (200, ["1"]), (200, ["0"]), (429, ["0"]), (429, ["0"])]
+    assert len(in_tasks) < len(found)
+
+
 # -- bodies -----------------------------------------------------------------------------------------------------------
 
 
@@ -201,15 +297,23 @@ async def test_a_body_that_stalls_is_given_up(parted_database_url: str) -> None:
         assert await wire.ended() == b""
 
 
-async def test_a_client_that_leaves(gateway: Gateway) -> None:
+@for_each("known", [False, True])
+async def test_a_client_that_leaves(gateway: Gateway, known: bool) -> None:
     """In the middle of the body nothing is sent; after it, the message is stored without an answer."""
+    if known:
+        assert (await gateway.call("POST", SEND, TEXT)).status == 200
+    before = await stored(gateway)
     async with wired(gateway.url) as wire:
         await wire.send(request("POST", SEND, headers_of(gateway), BODY, length=len(BODY) + 1))
     async with held(gateway) as waiting, wired(gateway.url) as wire:
         await wire.send(sending(gateway))
         await waiting()
-    await until(lambda: stored(gateway))
-    assert await stored(gateway) == 1
+    await until(lambda: one_more(gateway, before))
+    assert await stored(gateway) == before + 1
+
+
+async def one_more(gateway: Gateway, before: int) -> bool:
+    return await stored(gateway) > before
 
 
 async def stored(gateway: Gateway) -> int:
@@ -256,13 +360,18 @@ async def test_answers_come_in_the_order_of_the_requests(gateway: Gateway, passe
     assert passed_to_asgi.count("GET /healthz") == 2
 
 
-async def test_a_stopping_server_answers_what_it_has(parted_database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@for_each("known", [False, True])
+async def test_a_stopping_server_answers_what_it_has(
+    parted_database_url: str, monkeypatch: pytest.MonkeyPatch, known: bool
+) -> None:
     monkeypatch.setattr(running, "gateway_config", patient_config)
     async with AsyncExitStack() as connections, AsyncExitStack() as lock:
         async with running_gateway(parted_database_url, role="api") as gateway:
             wire, idle = [await connections.enter_async_context(wired(gateway.url)) for _ in range(2)]
             await idle.send(HEALTH)
             assert (await idle.answer()).status == 200
+            if known:
+                assert (await gateway.call("POST", SEND, TEXT)).status == 200
             waiting = await lock.enter_async_context(held(gateway))
             await wire.send(sending(gateway))
             await waiting()

@@ -141,7 +141,7 @@ async def accept_on_several(s: Scene) -> None:
     batches: dict[UUID, list[Submission]] = {}
     for stage in (s.stage, await make_stage(s.stage.db)):
         await stage.accept(PHONE)
-        message = stage.acceptor._check(stage.caller, SendRequest(PHONE, "Hi"), None)
+        message = stage.acceptor._check(stage.caller, SendRequest(PHONE, "Hi"), None, NOW)
         batches[stage.channel_id] = [msgspec.structs.replace(message, window=window) for window in (False, True) * 5]
     assert len(await accept_plain(s.stage.db, batches, NOW)) == 2
 

@@ -37,14 +37,26 @@ class Authenticator:
         except NotAuthenticated:
             self._wrong.count(address)
             raise
-        return caller, self._rate.take(caller.principal)
+        return caller, self.count(caller)
+
+    def count(self, caller: Caller) -> Headers:
+        """Count a request. Return the rate limit headers of its answer, or raise that it is one too many."""
+        return self._rate.take(caller.principal)
+
+    def peek(self, authorization: str | None, scope: str, now: datetime) -> Caller | None:
+        """Do the same as `check`, but return None if the key is not cached."""
+        found = self._callers.peek(key_hash(_bearer(authorization)))
+        return None if found is None else self._allowed(found, scope, now)
 
     async def check(self, authorization: str | None, scope: str) -> Caller:
         """Return the caller of a request without counting it, or raise why it is rejected."""
         key = _bearer(authorization)
         found = self._callers.peek(key_hash(key))
         caller = found if found is not None else await self._look_up(key)
-        now = self._clock.now()
+        return self._allowed(caller, scope, self._clock.now())
+
+    def _allowed(self, caller: Caller | None, scope: str, now: datetime) -> Caller:
+        """Return the caller of a key, or raise why it is rejected."""
         caller = check_key(caller, now)
         check_access(caller, now)
         check_scope(caller, scope)

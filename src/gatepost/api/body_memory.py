@@ -41,7 +41,7 @@ class BodyMemory:
 
 
 class HeldBody:
-    """Counts the bytes of one body until the end of a `with` block."""
+    """Counts the bytes of one body until `release`, or the end of a `with` block."""
 
     def __init__(self, memory: BodyMemory, owner: Hashable) -> None:
         self._memory = memory
@@ -52,6 +52,10 @@ class HeldBody:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.release()
+
+    def release(self, *_: object) -> None:
+        """Stop counting the body."""
         if self._size:
             self._memory.give_back(self._owner, self._size)
 

@@ -53,11 +53,27 @@ async def receive_callback(gateway: ApiContext, path: str, headers: Mapping[byte
     await gateway.receiver.receive(config.id, config.channel, updates)
 
 
+def peek_config(gateway: ApiContext, path: str) -> CallbackConfig | None:
+    """Return the channel of a callback if it is cached."""
+    name, channel_id = _parse(path)
+    config = gateway.callback_configs.peek(channel_id) if channel_id else None
+    return config if config is not None and _callback_path(config) == name else None
+
+
 async def _config(gateway: ApiContext, path: str) -> CallbackConfig:
-    name, _, channel = path.removeprefix(PREFIX).partition("/")
-    channel_id: UUID | None = ids.parse_id("ch", channel)
+    name, channel_id = _parse(path)
     config = await gateway.callback_configs.get(channel_id) if channel_id else None
-    callbacks = NETWORK_KINDS[config.channel.kind].callbacks if config else None
-    if config is None or callbacks is None or callbacks.path != name:
+    if config is None or _callback_path(config) != name:
         raise NotFound("There is no such channel on this network.")
     return config
+
+
+def _parse(path: str) -> tuple[str, UUID | None]:
+    """Return the network and the channel that a path names."""
+    name, _, channel = path.removeprefix(PREFIX).partition("/")
+    return name, ids.parse_id("ch", channel)
+
+
+def _callback_path(config: CallbackConfig) -> str | None:
+    callbacks = NETWORK_KINDS[config.channel.kind].callbacks
+    return callbacks.path if callbacks else None

@@ -19,7 +19,7 @@ from gatepost.api.context import ApiContext
 from gatepost.api.cors import CorsPolicy
 from gatepost.api.deprecations import DEPRECATIONS, Deprecations
 from gatepost.api.errors import error_answer
-from gatepost.api.hot_routes import Handler, hot_route
+from gatepost.api.hot_routes import Begun, Handler, HotRoute, direct_route, hot_route
 from gatepost.api.json_body import HttpAnswer
 from gatepost.api.mcp_route import PATH as MCP
 from gatepost.api.mcp_route import serve_mcp
@@ -73,20 +73,48 @@ class Dispatcher:
         self._gateway.figures.metrics.answered(answer.status)
         await send_answer(send, answer, request_id, self._more(scope))
 
-    def direct_route(self, path: str) -> Handler | None:
-        """Return the handler for POST to a hot route if its answer has no further headers; otherwise None."""
-        return hot_route("POST", path) if self._hot and self._plain else None
+    def direct_route(self, path: str) -> HotRoute | None:
+        """Return the hot route for POST to a path if its answer has no further headers; otherwise None."""
+        return direct_route(path) if self._hot and self._plain else None
+
+    def begin_hot(self, route: HotRoute, scope: Scope, body: bytes) -> "tuple[Dispatcher, Begun] | None":
+        """Begin to answer a request without awaiting anything. Return None if `answer_hot` has to answer it.
+
+        Otherwise, return the dispatcher whose `finish_hot` is to be called after the commit.
+        """
+        try:
+            begun = route.begin(self._gateway, scope, body)
+        except Exception:  # it has changed nothing: `answer_hot` fails in the same way, and answers
+            return None
+        return (self, begun) if begun is not None else None
+
+    def finish_hot(self, begun: Begun, request_id: str, scope: Scope) -> HttpAnswer | None:
+        """Return the answer of a request that was begun, or None if `answer_hot` has to call `begun.resume`."""
+        try:
+            result = begun.committed.result()
+        except begun.left_out:
+            return None
+        except (Exception, asyncio.CancelledError) as error:
+            answer = self._failed(error, request_id, scope)
+        else:
+            answer = begun.finish(result)
+        self._gateway.figures.metrics.answered(answer.status)
+        return answer
 
     async def answer_hot(self, handler: Handler, request_id: str, scope: Scope, receive: Receive) -> HttpAnswer:
         """Return the answer of a hot route, which may be an error, and count it."""
         try:
             answer = await handler(self._gateway, scope, receive)
-        except asyncio.CancelledError:  # only a stop whose time is over cancels a request
-            answer = error_answer(stopping(), request_id, scope["path"])
-        except Exception as error:
-            answer = error_answer(error, request_id, scope["path"])
-            note_refusal(self._gateway, scope, answer, request_id)
+        except (Exception, asyncio.CancelledError) as error:
+            answer = self._failed(error, request_id, scope)
         self._gateway.figures.metrics.answered(answer.status)
+        return answer
+
+    def _failed(self, error: BaseException, request_id: str, scope: Scope) -> HttpAnswer:
+        if not isinstance(error, Exception):  # CancelledError: only a stop whose time is over cancels a request
+            return error_answer(stopping(), request_id, scope["path"])
+        answer = error_answer(error, request_id, scope["path"])
+        note_refusal(self._gateway, scope, answer, request_id)
         return answer
 
     async def _serve_mcp(self, request_id: str, scope: Scope, receive: Receive, send: Send) -> None:

@@ -3,32 +3,74 @@
 They share authentication and errors with all other routes. `dispatcher.py` passes requests to them.
 """
 
+import asyncio
 import time
 from collections.abc import Awaitable, Callable
-from typing import Any
+from datetime import datetime
+from typing import Any, ClassVar, Protocol
+from uuid import UUID
 
 import msgspec
 
+from gatepost.access.rate_limit import Headers
 from gatepost.api.admission import admit_request, read_headers
 from gatepost.api.asgi import Receive, Scope, WrongMethod
-from gatepost.api.callbacks import find_callback, is_callback, receive_callback, verify_callback
+from gatepost.api.callbacks import find_callback, is_callback, peek_config, receive_callback, verify_callback
 from gatepost.api.context import ApiContext
 from gatepost.api.errors import name_methods
 from gatepost.api.json_body import HttpAnswer, check_json, decode
+from gatepost.inbound.receive import BegunReport
+from gatepost.model.account import Caller
 from gatepost.model.errors import BadRequest, TooLarge
 from gatepost.model.send_request import SendRequest
 from gatepost.model.session import AccessRule
 from gatepost.outbound.accept import ROUTE
 from gatepost.store.idempotency import idempotency_key
+from gatepost.store.messages.accept import AcceptResult, Submission
+from gatepost.store.messages.accept_plain import NotPlain
+from gatepost.store.pool import UNFIT
 
 SEND = "/api/v1/message/send"
 _JSON, _TEXT = b"application/json", b"text/plain; charset=utf-8"
 PROMPT = 0.5  # seconds: if a body takes longer, its key is checked again
 _REPLAYED = ((b"idempotent-replayed", b"true"),)
 _SEND_RULE = AccessRule("send")
+_STORED = HttpAnswer(200, b"", _TEXT)
 _send_request = msgspec.json.Decoder(SendRequest)
 
 Handler = Callable[[ApiContext, Scope, Receive], Awaitable[HttpAnswer]]
+
+
+class Begun(Protocol):
+    """A request that waits only for its commit."""
+
+    @property
+    def committed(self) -> "asyncio.Future[Any]":
+        """The commit."""
+
+    @property
+    def left_out(self) -> tuple[type[Exception], ...]:
+        """The errors of the commit after which `resume` has to answer the request."""
+
+    def finish(self, result: Any) -> HttpAnswer:
+        """Return the answer, from the result of the commit."""
+
+    async def resume(self, gateway: ApiContext, scope: Scope, receive: Receive) -> HttpAnswer:
+        """Answer the request, although it was left out."""
+
+
+Begin = Callable[[ApiContext, Scope, bytes], Begun | None]
+
+
+class HotRoute(msgspec.Struct, frozen=True):
+    """A hot route for POST.
+
+    `begin` is for requests that have arrived completely: it awaits nothing. It returns None, or raises, before it has
+    changed anything; then `answer` answers the request.
+    """
+
+    answer: Handler
+    begin: Begin
 
 
 def hot_route(method: str, path: str) -> Handler | None:
@@ -40,6 +82,13 @@ def hot_route(method: str, path: str) -> Handler | None:
         calling: Handler = _CALLING.get(method, wrong_method)
         return calling
     return None
+
+
+def direct_route(path: str) -> HotRoute | None:
+    """Return the hot route for POST requests to a path; None for a route of the router."""
+    if path == SEND:
+        return _SEND
+    return _CALLBACK if is_callback(path) else None
 
 
 async def wrong_method(_gateway: ApiContext, scope: Scope, _receive: Receive) -> HttpAnswer:
@@ -72,6 +121,45 @@ async def send_message(gateway: ApiContext, scope: Scope, receive: Receive) -> H
     return HttpAnswer(200, accepted.answer, _JSON, (*left, *_REPLAYED) if accepted.replayed else left)
 
 
+class _BegunSend(msgspec.Struct, frozen=True, gc=False):
+    """A message that waits for its commit."""
+
+    gateway: ApiContext
+    caller: Caller
+    submission: Submission
+    began: datetime
+    left: Headers
+    traceparent: str | None
+    committed: "asyncio.Future[AcceptResult]"
+
+    left_out: ClassVar = (NotPlain,)
+
+    def finish(self, result: AcceptResult) -> HttpAnswer:
+        self.gateway.acceptor.trace(self.caller, self.began, (result,), self.traceparent)
+        return HttpAnswer(200, result.answer, _JSON, self.left)
+
+    async def resume(self, gateway: ApiContext, _scope: Scope, _receive: Receive) -> HttpAnswer:
+        return self.finish(await gateway.acceptor.resume(self.caller, self.submission))
+
+
+def begin_send(gateway: ApiContext, scope: Scope, body: bytes) -> Begun | None:
+    """Begin to accept a message, if its key is cached and it is plain."""
+    headers, now = read_headers(scope), gateway.clock.now()
+    if b"cookie" in headers or b"idempotency-key" in headers or len(body) > gateway.body_limit:
+        return None
+    caller = gateway.gate.peek(headers.get(b"authorization"), "send", now)
+    if caller is None:
+        return None
+    check_json(headers.get(b"content-type"))
+    submission = gateway.acceptor.check_plain(caller, decode(body, _send_request), now)
+    if submission is None:
+        return None
+    left, traceparent = gateway.gate.count(caller), headers.get(b"traceparent")
+    committed = gateway.acceptor.begin(caller, submission)
+    scope["state"]["caller"] = caller
+    return _BegunSend(gateway, caller, submission, now, left, traceparent, committed)
+
+
 async def take_callback(gateway: ApiContext, scope: Scope, receive: Receive) -> HttpAnswer:
     """Receives signed updates of the official network. The response is sent after they are stored."""
     headers, path = read_headers(scope), scope["path"]
@@ -79,7 +167,49 @@ async def take_callback(gateway: ApiContext, scope: Scope, receive: Receive) -> 
     with gateway.callback_memory.open(config.id) as held:
         body = await read_all(headers, receive, gateway.callback_limit, held.take)
         await receive_callback(gateway, path, headers, body)
-    return HttpAnswer(200, b"", _TEXT)
+    return _STORED
+
+
+class _BegunCallback(msgspec.Struct, frozen=True):
+    """Updates that wait for their commit."""
+
+    gateway: ApiContext
+    channel_id: UUID
+    report: BegunReport
+
+    left_out: ClassVar = UNFIT
+
+    @property
+    def committed(self) -> "asyncio.Future[None]":
+        return self.report.stored
+
+    def finish(self, _result: None) -> HttpAnswer:
+        self.gateway.receiver.finish(self.report)
+        return _STORED
+
+    async def resume(self, gateway: ApiContext, _scope: Scope, _receive: Receive) -> HttpAnswer:
+        await gateway.receiver.receive(self.channel_id, self.report.channel, self.report.updates)
+        return _STORED
+
+
+def begin_callback(gateway: ApiContext, scope: Scope, body: bytes) -> Begun | None:
+    """Begin to store updates, if the channel is cached and all of them are understood."""
+    headers, config = read_headers(scope), peek_config(gateway, scope["path"])
+    if config is None or len(body) > gateway.callback_limit:
+        return None
+    config.reader.check_signature(headers, body)
+    updates, unread = config.reader.parse(body)
+    if unread or not gateway.receiver.fits(updates):
+        return None
+    held = gateway.callback_memory.open(config.id)
+    held.take(len(body))
+    try:
+        report = gateway.receiver.begin(config.id, config.channel, updates)
+    except Exception:
+        held.release()
+        raise
+    report.stored.add_done_callback(held.release)
+    return _BegunCallback(gateway, config.id, report)
 
 
 async def shake_hands(gateway: ApiContext, scope: Scope, _receive: Receive) -> HttpAnswer:
@@ -90,6 +220,9 @@ async def shake_hands(gateway: ApiContext, scope: Scope, _receive: Receive) -> H
 
 _SENDING: dict[str, Handler] = {"POST": send_message, "OPTIONS": answer_options}
 _CALLING: dict[str, Handler] = {"GET": shake_hands, "POST": take_callback, "OPTIONS": answer_options}
+
+
+_SEND, _CALLBACK = HotRoute(send_message, begin_send), HotRoute(take_callback, begin_callback)
 
 
 async def read_all(

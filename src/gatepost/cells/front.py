@@ -13,7 +13,7 @@ import structlog
 from gatepost.api.asgi import Message, Receive, Scope, Send
 from gatepost.api.dispatcher import Dispatcher
 from gatepost.api.errors import error_answer
-from gatepost.api.hot_routes import Handler, read_all
+from gatepost.api.hot_routes import Begun, Handler, HotRoute, read_all
 from gatepost.api.json_body import HttpAnswer
 from gatepost.api.session_cookie import SessionCookie
 from gatepost.cells.cell import Cell
@@ -86,9 +86,18 @@ class CellFront:
         """Return the id of a new request."""
         return self._api.new_request_id()
 
-    def direct_route(self, path: str) -> Handler | None:
-        """Return the handler for POST to a hot route, the same in all cells."""
+    def direct_route(self, path: str) -> HotRoute | None:
+        """Return the hot route for POST to a path, the same in all cells."""
         return self._api.direct_route(path)
+
+    def begin_hot(self, route: HotRoute, scope: Scope, body: bytes) -> tuple[Dispatcher, Begun] | None:
+        """Begin to answer a request in its cell, if that is known."""
+        credential = read_credential(scope, self._cookie)
+        cell = self._directory.peek(credential) if credential is not None else None
+        if cell is None or not cell.up:
+            return None
+        _bind(cell=cell.name)
+        return cell.gatepost.api.begin_hot(route, scope, body)
 
     async def answer_hot(self, handler: Handler, request_id: str, scope: Scope, receive: Receive) -> HttpAnswer:
         """Return the answer of a hot route from the cell of the request."""

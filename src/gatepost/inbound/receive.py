@@ -1,5 +1,6 @@
 """Receives the updates of networks: they are stored as rows and events, once, before the network gets its answer."""
 
+import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
@@ -36,6 +37,15 @@ _STATES = {
 class _UpdateBatch(msgspec.Struct, frozen=True):
     channel: ChannelRef
     updates: Sequence[Update]
+
+
+class BegunReport(msgspec.Struct, frozen=True):
+    """Updates that wait for their commit."""
+
+    channel: ChannelRef
+    updates: Sequence[Update]
+    began: datetime
+    stored: "asyncio.Future[None]"
 
 
 class UpdateReceiver:
@@ -80,13 +90,30 @@ class UpdateReceiver:
         for part in split_updates(updates):
             await self._receive(channel_id, channel, part)
 
+    @staticmethod
+    def fits(updates: Sequence[Update]) -> bool:
+        """Return whether updates are stored in one batch, so that `begin` takes them."""
+        return 0 < sum(map(_weigh, updates)) <= BATCH
+
+    def begin(self, channel_id: UUID, channel: ChannelRef, updates: Sequence[Update]) -> "BegunReport":
+        """Begin to receive updates without awaiting anything; then call `finish`.
+
+        If the future ends with an error of `UNFIT`, `receive` has to find the update that cannot be stored.
+        """
+        began = self._clock.now()
+        return BegunReport(channel, updates, began, self._batch.enqueue(channel_id, _UpdateBatch(channel, updates)))
+
+    def finish(self, report: "BegunReport") -> None:
+        """Note the updates of a report after their commit."""
+        if self._tracer is not None:
+            _trace_statuses(self._tracer, report.channel, report.updates, report.began, self._clock.now())
+        self._count_stored(report.channel, report.updates)
+
     async def _receive(self, channel_id: UUID, channel: ChannelRef, updates: Sequence[Update]) -> None:
-        began = self._clock.now() if self._tracer is not None else None
         try:
-            await self._batch.put(channel_id, _UpdateBatch(channel, updates))
-            if self._tracer is not None and began is not None:
-                _trace_statuses(self._tracer, channel, updates, began, self._clock.now())
-            self._count_stored(channel, updates)
+            report = self.begin(channel_id, channel, updates)
+            await report.stored
+            self.finish(report)
         except UNFIT as error:
             if len(updates) == 1:
                 why = f"{type(error).__name__}: {ascii(str(error))[:200]}"

@@ -7,6 +7,7 @@ import string
 import zlib
 from collections.abc import Sequence
 from datetime import datetime
+from functools import cached_property
 from typing import Literal
 from uuid import UUID
 
@@ -36,7 +37,7 @@ class Plan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     channels: int | None = None
 
 
-class Principal(msgspec.Struct, frozen=True):
+class Principal(msgspec.Struct, frozen=True, dict=True):
     """The credential of a request, and its scopes. The operator at the command line has no credential."""
 
     kind: Literal["key", "session", "mcp_key", "operator"]
@@ -52,7 +53,7 @@ class Principal(msgspec.Struct, frozen=True):
         """What it is, in messages."""
         return "key" if self.kind == "mcp_key" else self.kind
 
-    @property
+    @cached_property
     def sender_text(self) -> str:
         """The sender of its messages, as it is stored (`sender.py`)."""
         if self.user_id is not None:
@@ -62,7 +63,7 @@ class Principal(msgspec.Struct, frozen=True):
         return sender_text("key", ids.format_id("key", self.id), self.label)
 
 
-class Caller(msgspec.Struct, frozen=True):
+class Caller(msgspec.Struct, frozen=True, dict=True):
     """A principal, the channel that it acts on, and the channel's account."""
 
     principal: Principal
@@ -76,7 +77,7 @@ class Caller(msgspec.Struct, frozen=True):
     trial_ends_at: datetime
     window: bool = True  # False if the operator allows free text outside the customer-service window
 
-    @property
+    @cached_property
     def ref(self) -> ChannelRef:
         """The channel as events show it."""
         return ChannelRef(ids.format_id("ch", self.channel_id), self.kind, self.phone)

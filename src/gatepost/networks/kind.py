@@ -61,6 +61,7 @@ class NetworkKind(msgspec.Struct, frozen=True):
     credentials: bool = False  # its channels have ids and a token at the network, and secrets of its callbacks
     linked: bool = False  # a phone is linked by QR code, and the channel's owner holds the link
     accepted_fields: Callable[[AcceptedMessage], dict[str, Any]] = lambda _: {}  # added to the response to a send
+    accepted_alike: bool = False  # whether these fields contain nothing of a message but its id and phone
     keeps_uploads: timedelta | None = None  # how long an uploaded file can be sent; None: while the connection is open
     fetches_links: bool = False  # a message may name a file by its URL, and the network fetches it
     callbacks: Callbacks | None = None  # None: the network does not call us

@@ -1,6 +1,7 @@
 """Accepts sends: each is checked, counted and committed before the response."""
 
 import asyncio
+import contextlib
 import hashlib
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -110,23 +111,35 @@ class Acceptor:
         traceparent: str | None = None,
     ) -> AcceptResult:
         """Accept one send. Return after the commit. `traceparent` is the header of the request."""
-        if self._tracer is None:
-            return await self._accept(caller, request, key)
-        began = self._clock.now()
-        accepted = await self._accept(caller, request, key)
-        self._trace(self._tracer, caller, began, [accepted], traceparent)
+        began, submission = self._clock.now(), await self._prepare(caller, request, key)
+        accepted = None
+        if self._may_be_plain(caller, submission):
+            with contextlib.suppress(NotPlain):
+                accepted = await self._plain.put(caller.channel_id, submission)
+        if accepted is None:
+            accepted = await self.resume(caller, submission)
+        self.trace(caller, began, [accepted], traceparent)
         return accepted
 
-    async def _accept(self, caller: Caller, request: SendRequest, key: IdempotencyKey | None) -> AcceptResult:
-        submission, channel_id = await self._prepare(caller, request, key), caller.channel_id
-        recipient = channel_id, submission.message.phone
-        if recipient in self._recent and is_plain(submission):
-            try:
-                return await self._plain.put(channel_id, submission)
-            except NotPlain:
-                pass
-        accepted = await self._batch.put(channel_id, submission)
-        self._recent.add(*recipient)
+    def _may_be_plain(self, caller: Caller, submission: Submission) -> bool:
+        return (caller.channel_id, submission.message.phone) in self._recent and is_plain(submission)
+
+    def check_plain(self, caller: Caller, request: SendRequest, now: datetime) -> Submission | None:
+        """Return a message that `begin` can accept; None if only `accept` can."""
+        submission = self._check(caller, request, None, now)
+        return submission if not submission.message.links and self._may_be_plain(caller, submission) else None
+
+    def begin(self, caller: Caller, submission: Submission) -> "asyncio.Future[AcceptResult]":
+        """Begin to accept a message, without awaiting anything. The future ends after the commit.
+
+        It may end with `NotPlain`; then `resume` accepts the message. `trace` is to be called at the end.
+        """
+        return self._plain.enqueue(caller.channel_id, submission)
+
+    async def resume(self, caller: Caller, submission: Submission) -> AcceptResult:
+        """Accept a message that turned out not to be plain. Return after the commit."""
+        accepted = await self._batch.put(caller.channel_id, submission)
+        self._recent.add(caller.channel_id, submission.message.phone)
         return accepted
 
     async def approve(self, caller: Caller, request: SendRequest, approval: DraftApproval) -> AcceptResult:
@@ -137,8 +150,7 @@ class Acceptor:
         if isinstance(outcome, Exception):
             raise outcome
         self._note(caller.channel_id, [outcome])
-        if self._tracer is not None:
-            self._trace(self._tracer, caller, began, [outcome])
+        self.trace(caller, began, [outcome])
         return outcome
 
     async def accept_for_assistant(
@@ -149,7 +161,7 @@ class Acceptor:
         A link is looked up only if the policy sends the message, because the look-up tells its host about it.
         """
         began = self._clock.now()
-        submission = msgspec.structs.replace(self._check(caller, request, None), answer=sent_answer)
+        submission = msgspec.structs.replace(self._check(caller, request, None, began), answer=sent_answer)
         part = AssistantPart(call, msgspec.json.encode(request).decode(), draft, self.draft_life, links_checked=False)
         try:
             accepted = await self._assistants.put(caller.channel_id, (submission, part))
@@ -157,8 +169,7 @@ class Acceptor:
             await self._check_links(submission)
             part = msgspec.structs.replace(part, links_checked=True)
             accepted = await self._assistants.put(caller.channel_id, (submission, part))
-        if self._tracer is not None:
-            self._trace(self._tracer, caller, began, [accepted])
+        self.trace(caller, began, [accepted])
         return msgspec.json.decode(accepted.answer, type=AssistantSend)
 
     async def record_call(self, caller: Caller, call: McpCall, result: CallResult) -> None:
@@ -183,8 +194,7 @@ class Acceptor:
                 await asyncio.sleep(0)
         good = [submission for submission in prepared if isinstance(submission, Submission)]
         written = await self._write_measured(caller.channel_id, good, batch_id) if good else []
-        if self._tracer is not None:
-            self._trace(self._tracer, caller, began, written)
+        self.trace(caller, began, written)
         outcomes = iter(written)
         return [next(outcomes) if isinstance(one, Submission) else one for one in prepared]
 
@@ -198,7 +208,7 @@ class Acceptor:
 
     async def _prepare(self, caller: Caller, request: SendRequest, key: IdempotencyKey | None) -> Submission:
         """Check everything that can be checked without the database."""
-        submission = self._check(caller, request, key)
+        submission = self._check(caller, request, key, self._clock.now())
         if submission.message.links:
             await self._check_links(submission)
         return submission
@@ -207,9 +217,9 @@ class Acceptor:
         for link in submission.message.links:
             await self._check_link(link)
 
-    def _check(self, caller: Caller, request: SendRequest, key: IdempotencyKey | None) -> Submission:
+    def _check(self, caller: Caller, request: SendRequest, key: IdempotencyKey | None, now: datetime) -> Submission:
         can = NETWORK_KINDS[caller.kind].capabilities
-        message = check_send(request, self._clock.now(), can)
+        message = check_send(request, now, can)
         return Submission(
             message=message,
             channel=caller.ref,
@@ -274,20 +284,17 @@ class Acceptor:
     def _note(self, channel_id: UUID, outcomes: Sequence[Outcome | PlainOutcome]) -> None:
         self._count(sum(isinstance(one, AcceptResult) and not one.replayed for one in outcomes))
 
-    def _trace(
-        self,
-        tracer: Tracer,
-        caller: Caller,
-        began: datetime,
-        outcomes: Sequence[Outcome],
-        traceparent: str | None = None,
+    def trace(
+        self, caller: Caller, began: datetime, outcomes: Sequence[Outcome], traceparent: str | None = None
     ) -> None:
         """Record the acceptance of new messages, with which their traces begin."""
+        if self._tracer is None:
+            return
         now, link, shown = self._clock.now(), parse_traceparent(traceparent), {"gatepost.channel.id": caller.ref.id}
         for one in outcomes:
             if isinstance(one, AcceptResult) and not one.replayed and (id_ := accepted_id(one.answer)):
                 name = "message accept"
-                tracer.record(id_, ACCEPT, name, began, now, shown, parent=None, kind=SERVER, link=link)
+                self._tracer.record(id_, ACCEPT, name, began, now, shown, parent=None, kind=SERVER, link=link)
 
 
 def _weigh(submission: Submission) -> int:

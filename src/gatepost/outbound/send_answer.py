@@ -1,6 +1,8 @@
 """The response to a send. It is encoded before the commit, because it is stored under the Idempotency-Key."""
 
-from datetime import datetime
+import secrets
+from datetime import UTC, datetime
+from functools import cache
 from typing import Literal
 from uuid import UUID
 
@@ -13,6 +15,7 @@ from gatepost.model.person import jid
 from gatepost.networks.base import AcceptedMessage
 from gatepost.networks.kinds import NETWORK_KINDS
 
+_ANY_TIME = datetime.fromtimestamp(0, UTC)
 _encode = msgspec.json.Encoder().encode
 
 
@@ -48,8 +51,26 @@ def accepted_id(answer: bytes) -> UUID | None:
 
 def send_answer(kind: str, message: CheckedMessage, id_: UUID, now: datetime) -> bytes:
     """Return the response to a send as JSON, with the fields that the channel's network adds."""
+    if message.send_at is None and message.phone.isdigit() and (form := _form(kind)) is not None:
+        return form.replace(_ID, ids.message_id(id_).encode()).replace(_PHONE, message.phone.encode())
     accepted = AcceptedMessage(ids.message_id(id_), message.phone, message.type, message.content, now)
-    status: Literal["PENDING", "SCHEDULED"] = "SCHEDULED" if message.send_at else "PENDING"
+    return _render(kind, accepted, scheduled=message.send_at is not None)
+
+
+def _render(kind: str, accepted: AcceptedMessage, *, scheduled: bool) -> bytes:
+    status: Literal["PENDING", "SCHEDULED"] = "SCHEDULED" if scheduled else "PENDING"
     key = Key(jid(accepted.phone), True, accepted.id)
     data = Accepted(key, status, **NETWORK_KINDS[kind].accepted_fields(accepted))
-    return _encode(_Envelope(True, "Message scheduled" if message.send_at else "Message queued", data))
+    return _encode(_Envelope(True, "Message scheduled" if scheduled else "Message queued", data))
+
+
+# Nobody outside of the process knows these values, so that nothing else in an answer contains one.
+_ID, _PHONE = (b"%d" % (secrets.randbelow(9 * 10**30) + 10**30) for _ in range(2))
+
+
+@cache
+def _form(kind: str) -> bytes | None:
+    """Return an answer with placeholders for id and phone; None if answers of the network depend on more."""
+    if not NETWORK_KINDS[kind].accepted_alike:
+        return None
+    return _render(kind, AcceptedMessage(_ID.decode(), _PHONE.decode(), "", "", _ANY_TIME), scheduled=False)

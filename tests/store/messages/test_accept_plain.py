@@ -41,7 +41,7 @@ HOSTILE = [
 
 def submission(stage: Stage, phone: str = ANA, *, sent_by: str | None = "key|key_1|Shop", **fields: Any) -> Submission:
     request = SendRequest(**{"phone": phone, "body": "Hi"} | fields)
-    checked = stage.acceptor._check(stage.caller, request, None)
+    checked = stage.acceptor._check(stage.caller, request, None, stage.clock.now())
     return msgspec.structs.replace(checked, sent_by=sent_by)
 
 

@@ -59,5 +59,6 @@ CLOUD = NetworkKind(
     keeps_uploads=timedelta(days=29),  # the network deletes them after 30 days
     fetches_links=True,
     accepted_fields=accepted_fields,
+    accepted_alike=True,
     callbacks=Callbacks("cloud", CloudCallbackReader.open),
 )
