@@ -77,29 +77,34 @@ class HistoryFindings(msgspec.Struct, frozen=True):
 
 
 async def measure_history(folder: Path, messages: int, seconds: float, tell: Tell) -> HistoryFindings:
-    """Fill two channels of one database, and measure each."""
+    """Fill two channels of one database, and measure both in turns."""
     config = write_config(folder)
     async with running_gateway(folder, config, role="api") as gateway, new_client() as client:
-        few = await _measure(gateway, config, client, FEW, seconds, tell)
-        many = await _measure(gateway, config, client, messages, seconds, tell)
-        return HistoryFindings(few, many)
+        filled = [await _fill(gateway, config, count, tell) for count in (FEW, messages)]
+        await asyncio.sleep(_SETTLE)
+        tell("history: looking back")
+        looks = [[await _ask(gateway, client, *one, name) for one in filled] for name in _QUESTIONS]
+        exported = [await _export(gateway, client, tenant) for tenant, _ in filled]
+        tell("history: accepting")
+        accepts = [await _accept(gateway, *one, seconds) for one in filled]
+    return HistoryFindings(
+        *(
+            Channel(past.messages, past.people, [each[i] for each in looks], exported[i], past.indexed, accepts[i])
+            for i, (_, past) in enumerate(filled)
+        )
+    )
 
 
-async def _measure(
-    gateway: Gateway, config: Path, client: Client, messages: int, seconds: float, tell: Tell
-) -> Channel:
+async def _fill(gateway: Gateway, config: Path, messages: int, tell: Tell) -> tuple[Tenant, Past]:
     tell(f"history: filling a channel with {messages:,} messages")
     tenant = await make_tenant(gateway, config)
-    past = await fill_past(gateway.dsn, tenant.channel_id, messages)
-    await asyncio.sleep(_SETTLE)
-    tell(f"history: looking back on {messages:,} messages")
-    looks = [await _ask(gateway, client, tenant, past, name) for name in _QUESTIONS]
-    exported = await _export(gateway, client, tenant)
-    tell(f"history: accepting on top of {messages:,} messages")
+    return tenant, await fill_past(gateway.dsn, tenant.channel_id, messages)
+
+
+async def _accept(gateway: Gateway, tenant: Tenant, past: Past, seconds: float) -> Sample:
     wished = {"connections": _CONNECTIONS, "key": tenant.key, "first": FIRST}
     recipients = min(past.people, RECIPIENTS)
-    accept = await measure.load(gateway.port, gateway.cpu, seconds=seconds, recipients=recipients, **wished)
-    return Channel(past.messages, past.people, looks, exported, past.indexed, accept)
+    return await measure.load(gateway.port, gateway.cpu, seconds=seconds, recipients=recipients, **wished)
 
 
 async def _ask(gateway: Gateway, client: Client, tenant: Tenant, past: Past, name: str) -> Looks:
