@@ -82,14 +82,14 @@ class ChannelNotifier:
             self._sending = asyncio.create_task(self._send())
 
     async def _send(self) -> None:
-        await asyncio.sleep(_GATHER)
         while self._gathered or self._released:
+            await asyncio.sleep(_GATHER)
             if self._released:
                 self._released = False
                 await attempt("notification", partial(notify_release, self._db))
-            some = [self._gathered.pop() for _ in range(min(_MAX, len(self._gathered)))]
-            if some:
-                await attempt("notification", partial(notify_now, self._db, some))
+            gathered, self._gathered = list(self._gathered), set()
+            for start in range(0, len(gathered), _MAX):
+                await attempt("notification", partial(notify_now, self._db, gathered[start : start + _MAX]))
 
     async def listen(self) -> None:
         """Listen until the connection is lost. This is the step of a loop, which repeats it."""
