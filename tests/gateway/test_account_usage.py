@@ -82,9 +82,9 @@ async def test_days_types_channels_and_failures(gateway: Gateway) -> None:
     check_refused(await stranger.call("GET", f"{USAGE}?channel={gateway.channel}"), 404, "not_found")
 
 
-async def test_days_end_at_midnight_in_utc(parted_database_url: str) -> None:
+async def test_days_end_at_midnight_in_utc(database_url: str) -> None:
     clock = MovableClock(EVENING)
-    async with running_gateway(parted_database_url, clock=clock) as gateway:
+    async with running_gateway(database_url, clock=clock) as gateway:
         reader = await new_person(gateway, "reader")
         await gateway.send(phone=PERSON, body="In the evening")
         clock.advance(0.2)

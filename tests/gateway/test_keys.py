@@ -155,13 +155,13 @@ async def test_trial_add_on_and_suspension(database_url: str) -> None:
         assert (await gateway.call("POST", SEND, TEXT)).status == 200
 
 
-async def test_last_use_is_recorded(parted_database_url: str) -> None:
-    async with running_gateway(parted_database_url) as gateway:
+async def test_last_use_is_recorded(database_url: str) -> None:
+    async with running_gateway(database_url) as gateway:
         unused = await gateway.new_key((await _only_key(gateway)).channel_id)
         before = datetime.now(UTC)
         await gateway.call("GET", CHANNEL)
         check_refused(await gateway.call("GET", CHANNEL, key=unused + "x"), 401, "invalid_api_key")
-    conn = await asyncpg.connect(parted_database_url)
+    conn = await asyncpg.connect(database_url)
     used, never = await conn.fetch("SELECT last_used_at FROM api_keys ORDER BY id")
     await conn.close()
     assert before <= used[0] <= datetime.now(UTC)

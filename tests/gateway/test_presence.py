@@ -24,9 +24,9 @@ PATH = "/api/v1/account/presence"
 
 
 @pytest.fixture
-async def gateway(parted_database_url: str) -> AsyncIterator[Gateway]:
+async def gateway(database_url: str) -> AsyncIterator[Gateway]:
     """Yield a gateway that sends nothing."""
-    async with running_gateway(parted_database_url, role="api") as one:
+    async with running_gateway(database_url, role="api") as one:
         yield one
 
 

@@ -91,16 +91,16 @@ async def test_a_cookie_that_was_given_is_never_adopted(gateway: Gateway) -> Non
     assert len(await list_sessions(gateway.db, person.user.id, gateway.clock.now())) == 1
 
 
-async def test_the_flags_of_the_cookie(parted_database_url: str) -> None:
+async def test_the_flags_of_the_cookie(database_url: str) -> None:
     clock = MovableClock(START)
-    async with running_gateway(parted_database_url, clock=clock) as gateway:
+    async with running_gateway(database_url, clock=clock) as gateway:
         person = await new_person(gateway, signed_in=False)
         plain = (await person.sign_in()).headers["set-cookie"]
         assert plain.split("; ")[1:] == ["Max-Age=2592000", "Path=/", "HttpOnly", "SameSite=Lax"]
         assert plain.startswith("gatepost_session=")
         email = person.user.email
     public = "https://Gateway.example.com:443/"
-    async with running_gateway(parted_database_url, clock=clock, server__public_url=public) as gateway:
+    async with running_gateway(database_url, clock=clock, server__public_url=public) as gateway:
         origin = {"origin": "https://gateway.example.com"}
         answer = await post_session(gateway, {"email": email, "password": PASSWORD}, origin)
         secure = answer.headers["set-cookie"]
@@ -190,9 +190,9 @@ async def test_a_channel_in_the_query(gateway: Gateway) -> None:
     check_refused(await gateway.call("GET", f"{export}?channel={gateway.channel}"), 422, "invalid_field", "channel")
 
 
-async def test_a_session_ends_when_it_is_idle_or_old(parted_database_url: str) -> None:
+async def test_a_session_ends_when_it_is_idle_or_old(database_url: str) -> None:
     clock = MovableClock(START)
-    async with running_gateway(parted_database_url, clock=clock, security__key_cache_seconds=0) as gateway:
+    async with running_gateway(database_url, clock=clock, security__key_cache_seconds=0) as gateway:
         person, other = await new_person(gateway), await new_person(gateway)
         clock.advance(12 * HOUR - 1)
         used = await person.call("GET", SESSION)
@@ -224,9 +224,9 @@ async def test_signing_out_everywhere(gateway: Gateway) -> None:
     assert (await actions(gateway))[0] == "signed_out_everywhere"
 
 
-async def test_trial_and_suspension(parted_database_url: str) -> None:
+async def test_trial_and_suspension(database_url: str) -> None:
     clock = MovableClock(START)
-    async with running_gateway(parted_database_url, clock=clock, security__key_cache_seconds=0) as gateway:
+    async with running_gateway(database_url, clock=clock, security__key_cache_seconds=0) as gateway:
         clock.advance(14 * DAY)
         person = await new_person(gateway)
         assert (await person.call("GET", CHANNEL)).status == 200
@@ -245,8 +245,8 @@ async def test_trial_and_suspension(parted_database_url: str) -> None:
         assert (await person.call("DELETE", SESSION)).status == 200
 
 
-async def test_a_role_that_changes_takes_effect(parted_database_url: str) -> None:
-    async with running_gateway(parted_database_url, security__key_cache_seconds=0) as gateway:
+async def test_a_role_that_changes_takes_effect(database_url: str) -> None:
+    async with running_gateway(database_url, security__key_cache_seconds=0) as gateway:
         person = await new_person(gateway)
         assert (await person.call("POST", SEND, TEXT)).status == 200
         await users.change_role(gateway.db, gateway.account_id, person.user.id, "reader", now=gateway.clock.now())
@@ -255,9 +255,9 @@ async def test_a_role_that_changes_takes_effect(parted_database_url: str) -> Non
         assert (await actions(gateway))[0] == "role_changed"
 
 
-async def test_last_use_is_written_once_a_minute(parted_database_url: str) -> None:
+async def test_last_use_is_written_once_a_minute(database_url: str) -> None:
     clock = MovableClock(START)
-    async with running_gateway(parted_database_url, clock=clock, security__key_cache_seconds=0) as gateway:
+    async with running_gateway(database_url, clock=clock, security__key_cache_seconds=0) as gateway:
         person = await new_person(gateway)
 
         async def last_use() -> timedelta:

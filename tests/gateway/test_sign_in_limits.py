@@ -21,11 +21,11 @@ NOW = datetime(2026, 11, 15, 10, tzinfo=UTC)
 
 
 @pytest.fixture
-async def gateway(parted_database_url: str) -> AsyncIterator[Gateway]:
+async def gateway(database_url: str) -> AsyncIterator[Gateway]:
     """Give a gateway behind a proxy, whose clock is moved by hand, and which lets three wrong keys a minute pass."""
     clock = MovableClock(NOW)
     async with running_gateway(
-        parted_database_url, clock=clock, role="api", server__trusted_proxies=["127.0.0.1/32"], api__wrong_keys=3
+        database_url, clock=clock, role="api", server__trusted_proxies=["127.0.0.1/32"], api__wrong_keys=3
     ) as one:
         yield one
 

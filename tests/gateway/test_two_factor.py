@@ -21,11 +21,9 @@ NOW = datetime(2026, 11, 15, 10, 0, 10, tzinfo=UTC)
 
 
 @pytest.fixture
-async def gateway(parted_database_url: str) -> AsyncIterator[Gateway]:
+async def gateway(database_url: str) -> AsyncIterator[Gateway]:
     """Give a gateway whose clock is moved by hand."""
-    async with running_gateway(
-        parted_database_url, clock=MovableClock(NOW), role="api", security__key_cache_seconds=0
-    ) as one:
+    async with running_gateway(database_url, clock=MovableClock(NOW), role="api", security__key_cache_seconds=0) as one:
         yield one
 
 

@@ -234,8 +234,8 @@ async def test_what_went_wrong_with_a_test_event_is_told_whole(gateway: Gateway,
     assert len(receiver.requests) == before
 
 
-async def test_a_process_without_an_owner_can_test_too(parted_database_url: str, receiver: Receiver) -> None:
-    async with running_gateway(parted_database_url, role="api") as gateway:
+async def test_a_process_without_an_owner_can_test_too(database_url: str, receiver: Receiver) -> None:
+    async with running_gateway(database_url, role="api") as gateway:
         trial = await tried(gateway, (await made(gateway, url=receiver.url))["id"])
     assert trial["delivered"] is True
     assert msgspec.json.decode(trial["request"]["body"])["test"] is True
