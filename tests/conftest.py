@@ -18,7 +18,7 @@ import tempfile
 import time
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -111,11 +111,37 @@ def surroundings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         yield
 
 
+class Administrator:
+    """A connection outside all test databases, which is kept: a new one takes as long as copying a third of a database.
+
+    It has a thread and an event loop of its own, because most tests have an event loop of their own.
+    """
+
+    def __init__(self, url: str) -> None:
+        self._thread = ThreadPoolExecutor(1)
+        self._runner = asyncio.Runner()
+        self._conn: asyncpg.Connection = self._run(asyncpg.connect(admin_dsn(url))).result()
+
+    def _run(self, work: Coroutine[Any, Any, T]) -> Future[T]:
+        return self._thread.submit(self._runner.run, work)
+
+    async def execute(self, statement: str) -> None:
+        """Run one statement."""
+        await asyncio.wrap_future(self._run(self._conn.execute(statement)))
+
+    def close(self) -> None:
+        """End the connection and the thread."""
+        self._run(self._conn.close()).result()
+        self._thread.submit(self._runner.close).result()
+        self._thread.shutdown()
+
+
 class PostgresServer(msgspec.Struct, frozen=True):
     """The PostgreSQL server of this test process. A test that stops servers starts its own."""
 
     data: Path
     template_url: str
+    administrator: Administrator
 
     def url(self, database: str) -> str:
         """Return the address of one of its databases."""
@@ -130,9 +156,11 @@ def postgres_server() -> Iterator[PostgresServer]:
     try:
         url = run_apart(server.start())
         run_apart(migrate(url))
-        started = PostgresServer(data=data, template_url=url)
+        administrator = Administrator(url.replace("/gatepost?", "/postgres?"))
+        started = PostgresServer(data=data, template_url=url, administrator=administrator)
         run_apart(forget_the_disk(started))
         yield started
+        administrator.close()
     finally:
         run_apart(server.stop())
         shutil.rmtree(data)
@@ -183,7 +211,11 @@ def common_database(server: PostgresServer, at: datetime) -> Iterator[str]:
 
 @pytest.fixture
 async def parted_database_url(postgres_server: PostgresServer, parted_template: str) -> AsyncIterator[str]:
-    """Yield the address of a new database for a gateway whose clock is not moved."""
+    """Yield the address of a new database for a gateway of today.
+
+    A gateway whose clock shows another year uses `database_url`: here it would fill all weeks between with partitions,
+    or find none for a time before today's.
+    """
     async with copied_database(postgres_server, parted_template) as url:
         yield url
 
@@ -208,11 +240,7 @@ async def copied_database(server: PostgresServer, template: str) -> AsyncIterato
 
 async def administer(server: PostgresServer, statement: str) -> None:
     """Run one statement outside all test databases."""
-    conn = await asyncpg.connect(admin_dsn(server.url("postgres")))
-    try:
-        await conn.execute(statement)
-    finally:
-        await conn.close()
+    await server.administrator.execute(statement)
 
 
 class TestServer(uvicorn.Server):
