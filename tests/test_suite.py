@@ -214,13 +214,22 @@ def test_a_sample_has_each_kind_and_all_rows_within_some_days(monkeypatch: pytes
     rows = [f"{kind}{number}" for kind in "ab" for number in range(7)]
     monkeypatch.setattr(thorough, "THOROUGH", False)
     seen: list[str] = []
+    due: list[str] = []
     for day in range(100, 103):
         monkeypatch.setattr(thorough, "DAY", day)
         assert {"a0", "b0"} <= set(thorough.rotated(rows, 3, kind=lambda row: row[0]))
         seen += thorough.rotated(rows, 3)
-    assert sorted(seen) == rows
+        due += [row for row in rows if thorough.is_due(row, 3)]
+    assert sorted(seen) == sorted(due) == rows
     monkeypatch.setattr(thorough, "THOROUGH", True)
     assert thorough.rotated(rows, 3) == rows
+    assert all(thorough.is_due(row, 3) for row in rows)
+
+
+def test_no_test_describes_the_page_while_it_waits() -> None:
+    """Playwright's `to_be_visible` does, each time that it looks; `wait_for` does not."""
+    wrong = f".{'to_be_visible'}("
+    assert [path.name for path in FILES if wrong in path.read_text()] == [], "use `await locator.wait_for()`"
 
 
 def test_the_slowest_files_exist() -> None:

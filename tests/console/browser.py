@@ -2,6 +2,9 @@
 
 import shutil
 
+# The headless shell is Chromium without its windows. It renders the same, with a sixth less work.
+_NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
+
 # Each window of Chromium, also without a screen, has an address bar whose suggestions are two pages in a process of
 # their own, loaded for each new context: a tenth of the browser's time.
 _SUGGESTIONS = ["WebUIOmniboxPopup", "WebUIOmniboxAimPopup", "WebUIOmniboxFullPopup"]
@@ -35,6 +38,8 @@ FLAGS = [
 
 def find_browser() -> str:
     """Return the path of Chromium. Without it a test fails, and says how to install it."""
-    found = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    assert found, "The tests of the dashboard need Chromium on the PATH. Install it: apt install chromium"
+    found = next(filter(None, map(shutil.which, _NAMES)), None)
+    assert found, (
+        "The tests of the dashboard need Chromium on the PATH. Install it: apt install chromium-headless-shell"
+    )
     return found

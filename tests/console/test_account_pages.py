@@ -64,11 +64,11 @@ async def test_invited_joined_changed_and_removed(gateway: Gateway) -> None:
         await ben.page.get_by_label("Your name").fill("Ben")
         await ben.page.get_by_label("New password").fill(PASSWORD)
         await ben.page.get_by_role("button", name="Join").click()
-        await expect(ben.page.get_by_role("button", name="Your menu: Ben Test")).to_be_visible()
+        await ben.page.get_by_role("button", name="Your menu: Ben Test").wait_for()
         await ben.open("/account/log")
         await ben.see("Only owners see the log")
         await ben.open("/account")
-        await expect(ben.page.get_by_role("row", name=BEN)).to_be_visible()
+        await ben.page.get_by_role("row", name=BEN).wait_for()
         await expect(ben.page.get_by_role("button", name="Invite", exact=True)).to_be_hidden()
         await expect(ben.page.get_by_role("button", name="Actions for")).to_have_count(0)
 

@@ -54,7 +54,7 @@ async def test_a_trial_that_is_over_and_a_suspension(gateway: Gateway) -> None:
         await expect(field).to_have_value("Yes, it is.")  # nothing that was written is lost
         await page.reload()
         await visitor.see("The trial is over. Everything can be read, but nothing is sent")
-        await expect(message_of(messages, "Is my order ready?")).to_be_visible()
+        await message_of(messages, "Is my order ready?").wait_for()
         for path, text in (("/webhooks", "No endpoint yet"), ("/usage", "Received 1"), ("/account/plan", "Trial over")):
             await visitor.open(path)
             await visitor.see(text)
@@ -64,14 +64,14 @@ async def test_a_trial_that_is_over_and_a_suspension(gateway: Gateway) -> None:
         await open_first(visitor)
         await expect(field).to_have_value("Yes, it is.")
         await field.press("Enter")
-        await expect(message_of(messages, "Yes, it is.")).to_be_visible()
+        await message_of(messages, "Yes, it is.").wait_for()
         await accounts.set_suspended(gateway.db, gateway.account_id, True)
         await until_sending_is(visitor, 402, "account_suspended")
         await visitor.open("/account/plan")
         await visitor.see("This account is suspended. Nothing is sent until the operator of the gateway ends it.")
         await visitor.see("Suspended")
         await visitor.open("/usage")
-        await expect(page.get_by_role("button", name="Try again")).to_be_visible()
+        await page.get_by_role("button", name="Try again").wait_for()
         await accounts.set_suspended(gateway.db, gateway.account_id, False)
         await until_sending_is(visitor, 422, "invalid_field")
         await page.get_by_role("button", name="Try again").click()
@@ -107,7 +107,7 @@ async def test_the_sixth_password_has_to_wait_even_if_it_is_right(frozen: Gatewa
         await page.reload()
         clock.advance(61)
         await visitor.fill_sign_in()
-        await expect(page.get_by_role("button", name="Your menu")).to_be_visible()
+        await page.get_by_role("button", name="Your menu").wait_for()
 
 
 async def start_node(gateway: Gateway, url: str, port: int) -> Process:
@@ -147,11 +147,11 @@ async def test_a_gateway_that_ends_and_starts_again(gateway: Gateway, parted_dat
         async with visiting(node) as visitor:
             await visitor.sign_in("/account")
             row = visitor.page.get_by_role("row", name=EMAIL)
-            await expect(row).to_be_visible()
+            await row.wait_for()
             await stop(process)
             await visitor.page.get_by_role("tab", name="Plan").click()
             await visitor.see(GONE)
-            await expect(row).to_be_visible()  # the page stays as it is, until the next one can be loaded
+            await row.wait_for()  # the page stays as it is, until the next one can be loaded
             process = await start_node(gateway, parted_database_url, port)
             await visitor.see("Change the plan")
             await expect(visitor.page.get_by_text(GONE)).to_be_hidden()
@@ -165,7 +165,7 @@ async def test_a_database_that_is_gone_for_a_while(
     (name,) = re.findall(r"/(test_\w+)\?", parted_database_url)
     async with visiting(gateway) as visitor:
         await visitor.sign_in("/account")
-        await expect(visitor.page.get_by_role("row", name=EMAIL)).to_be_visible()
+        await visitor.page.get_by_role("row", name=EMAIL).wait_for()
         await administer(postgres_server, f"ALTER DATABASE {name} ALLOW_CONNECTIONS false")
         try:
             await administer(

@@ -47,7 +47,7 @@ async def edit_a_text(visitor: Visitor, channel: str) -> None:
     await visitor.open(f"/inbox?channel={channel}")
     messages = await open_first(visitor)
     message = message_of(messages, "First words")
-    await expect(message.get_by_role("img", name="Read")).to_be_visible()
+    await message.get_by_role("img", name="Read").wait_for()
     await message.hover()
     await message.get_by_role("button", name="Actions").click()
     await page.get_by_role("menuitem", name="Edit").click()
@@ -56,7 +56,7 @@ async def edit_a_text(visitor: Visitor, channel: str) -> None:
     assert not await visitor.accessibility_problems("editing")
     await dialog.get_by_role("button", name="Save").click()
     await expect(dialog).to_have_count(0)
-    await expect(message_of(messages, "Second words")).to_be_visible()
+    await message_of(messages, "Second words").wait_for()
 
 
 async def test_a_qr_channel_is_added_linked_and_logged_out(gateway: Gateway) -> None:
@@ -72,7 +72,7 @@ async def test_a_qr_channel_is_added_linked_and_logged_out(gateway: Gateway) -> 
         await page.get_by_label("Phone number").fill("+1 555 000-3333")
         await page.get_by_role("button", name="Continue").click()
         code = page.get_by_role("img", name="QR code to link the phone").locator("path")
-        await expect(code).to_be_visible()
+        await code.wait_for()
         first = await code.get_attribute("d")
         await gateway.sandbox("POST", "/control/clock", {"advance": 61})  # the first code expires at the network
         await expect(code).not_to_have_attribute("d", first or "")
@@ -88,14 +88,14 @@ async def test_a_qr_channel_is_added_linked_and_logged_out(gateway: Gateway) -> 
         await visitor.open(f"/channels/{session}")
         await page.get_by_role("button", name="Log out").click()
         await page.get_by_role("dialog").get_by_role("button", name="Log out").click()
-        await expect(page.get_by_role("button", name="Link a phone")).to_be_visible()
+        await page.get_by_role("button", name="Link a phone").wait_for()
         await page.get_by_role("button", name="Delete", exact=True).click()
         await page.get_by_label("Number", exact=True).fill("1")
         await page.get_by_role("button", name="Delete the channel").click()
         await visitor.see("This is not the number of the channel.")
         await page.get_by_label("Number", exact=True).fill("15550003333")
         await page.get_by_role("button", name="Delete the channel").click()
-        await expect(card(visitor, "Test")).to_be_visible()
+        await card(visitor, "Test").wait_for()
         await expect(card(visitor, EVIL)).to_have_count(0)
 
 
@@ -107,7 +107,7 @@ async def test_an_official_number_with_a_wrong_token_then_the_right_one(gateway:
         await page.get_by_role("button", name="Official number").click()
         await fill(visitor, access_token="wrong-token", app_secret="right-secret")
         checks = page.get_by_role("list", name="Checks").get_by_role("listitem")
-        await expect(checks.filter(has_text="The network rejects the access token")).to_be_visible()
+        await checks.filter(has_text="The network rejects the access token").wait_for()
         await expect(page.get_by_role("button", name="Add the number")).to_have_count(0)
         await page.get_by_role("button", name="Change the credentials").click()
         await fill(visitor, access_token="right-token")
@@ -120,7 +120,7 @@ async def test_an_official_number_with_a_wrong_token_then_the_right_one(gateway:
         await gateway.sandbox("POST", "/control/numbers", NUMBER | SECRETS | where)  # verifies the address
         await page.get_by_role("button", name="Done").click()
         await expect(page.get_by_role("heading", level=1)).to_have_text("Bakery Ltd")
-        await expect(page.get_by_text("AVAILABLE")).to_be_visible()
+        await page.get_by_text("AVAILABLE").wait_for()
         await page.get_by_label("About").fill("Open until six")
         await page.get_by_role("button", name="Save the profile").click()
         await visitor.see("The profile is changed.")
@@ -149,11 +149,11 @@ async def test_a_dead_token_turns_red_and_a_new_one_green(gateway: Gateway) -> N
         dialog = page.get_by_role("dialog")
         await dialog.get_by_label("Access token").fill("guess")
         await dialog.get_by_role("button", name="Test and save").click()
-        await expect(dialog.get_by_text("The network rejects the access token")).to_be_visible()
+        await dialog.get_by_text("The network rejects the access token").wait_for()
         await dialog.get_by_label("Access token").fill("new-token")
         await dialog.get_by_role("button", name="Test and save").click()
         await visitor.see("The new token works.")
-        await expect(page.get_by_role("main").get_by_text("Connected", exact=True)).to_be_visible()
+        await page.get_by_role("main").get_by_text("Connected", exact=True).wait_for()
         await expect(notice).to_have_count(0)
         await gateway.until_status(message, "READ")
 
@@ -172,7 +172,7 @@ async def test_the_first_steps_tick_themselves_off(gateway: Gateway) -> None:
         await expect(ticks).to_have_count(3)
         await visitor.see("You are all set")
         await page.reload()
-        await expect(page.get_by_role("button", name="Your menu")).to_be_visible()
+        await page.get_by_role("button", name="Your menu").wait_for()
         await expect(steps).to_have_count(0)
 
 
@@ -183,13 +183,13 @@ async def test_the_first_steps_can_be_hidden_and_readers_change_no_channel(gatew
         await visitor.sign_in()
         page = visitor.page
         await open_first(visitor)
-        await expect(page.get_by_role("region", name="First steps")).to_be_visible()
+        await page.get_by_role("region", name="First steps").wait_for()
         await page.set_viewport_size({"width": SMALL, "height": 740})
         await expect(page.get_by_role("region", name="First steps")).to_be_hidden()  # the thread has the screen
         await page.get_by_role("button", name="Back to the list").click()
         await page.get_by_role("button", name="Hide the first steps").click()
         await page.reload()
-        await expect(page.get_by_role("button", name="Your menu")).to_be_visible()
+        await page.get_by_role("button", name="Your menu").wait_for()
         await expect(page.get_by_role("region", name="First steps")).to_have_count(0)
     async with visiting(gateway) as visitor:
         await visitor.sign_in("/channels", "rita@example.com")

@@ -132,7 +132,7 @@ async def test_a_key_is_created_used_rotated_and_revoked(gateway: Gateway) -> No
         await until(ended)
         assert await works(gateway, key)
         await page.get_by_role("switch", name="Show revoked and expired keys (1)").check()
-        await expect(row.filter(has_text="Revoked")).to_be_visible()
+        await row.filter(has_text="Revoked").wait_for()
 
 
 async def test_the_console_sends_and_shows_the_answer(gateway: Gateway) -> None:
@@ -170,7 +170,7 @@ async def test_a_reader_sees_keys_and_is_offered_no_change(gateway: Gateway) -> 
         await visitor.see("Only owners create, rotate and revoke keys.")
         await expect(page.get_by_role("button", name="Create a key")).to_be_hidden()
         await page.get_by_role("button", name="Actions for").click()
-        await expect(page.get_by_role("menuitem", name="Refused requests")).to_be_visible()
+        await page.get_by_role("menuitem", name="Refused requests").wait_for()
         await expect(page.get_by_role("menuitem", name="Revoke")).to_be_hidden()
         await visitor.open("/developers/console?operation=POST%20/api/v1/message/send")
         await visitor.see("Your role may not send POST /api/v1/message/send.")

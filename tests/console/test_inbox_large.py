@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from playwright.async_api import Locator, expect
+from playwright.async_api import Locator
 
 from gatepost.model import ids
 from tests.console.test_inbox_page import message_of, say
@@ -75,7 +75,7 @@ async def scroll_until(area: Locator, wanted: Locator, *, up: bool = False) -> N
         return await wanted.count() > 0
 
     await until(visible)
-    await expect(wanted).to_be_visible()
+    await wanted.wait_for()
 
 
 async def test_long_lists(gateway: Gateway) -> None:
@@ -94,18 +94,18 @@ async def test_long_lists(gateway: Gateway) -> None:
         await rows.filter(has_text="Ana Souza").click()
         messages = page.get_by_role("region", name="Messages")
         newest = message_of(messages, f"Message {COUNT}.")
-        await expect(newest).to_be_visible()
+        await newest.wait_for()
         await scroll_until(messages, message_of(messages, f"Message {COUNT - MESSAGES}."), up=True)
         assert await messages.get_by_role("article").count() < DRAWN
         await page.get_by_role("button", name="Go to the newest message").click()
-        await expect(newest).to_be_visible()
+        await newest.wait_for()
 
         await newest.get_by_role(
             "button", name="Quoted message"
         ).click()  # its neighbours are loaded, not all before it
-        await expect(message_of(messages, "The very first.")).to_be_visible()
+        await message_of(messages, "The very first.").wait_for()
         await scroll_until(messages, message_of(messages, "Message 120."))
         await page.get_by_role("button", name="Go to the newest message").click()
-        await expect(newest).to_be_visible()
+        await newest.wait_for()
         await say(gateway, "One more.")
-        await expect(message_of(messages, "One more.")).to_be_visible()
+        await message_of(messages, "One more.").wait_for()

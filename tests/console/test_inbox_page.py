@@ -41,7 +41,7 @@ async def open_first(visitor: Visitor) -> Locator:
     """Open the first conversation of the list; return its messages."""
     await visitor.page.get_by_role("region", name="Conversations").get_by_role("listitem").first.click()
     messages = visitor.page.get_by_role("region", name="Messages")
-    await expect(messages).to_be_visible()
+    await messages.wait_for()
     return messages
 
 
@@ -62,25 +62,25 @@ async def test_a_chat_both_ways(gateway: Gateway) -> None:
     async with visiting(gateway) as visitor:
         await visitor.sign_in("/inbox")
         page = visitor.page
-        await expect(page.get_by_text("1 unread", exact=True)).to_be_visible()
+        await page.get_by_text("1 unread", exact=True).wait_for()
         messages = await open_first(visitor)
-        await expect(message_of(messages, "Is my order ready?")).to_be_visible()
+        await message_of(messages, "Is my order ready?").wait_for()
         await expect(page.get_by_text("1 unread", exact=True)).to_have_count(0)  # it was marked as read
         await write(visitor, "Yes, it is on its way: https://example.com/track")
         sent = message_of(messages, "on its way")
-        await expect(sent.get_by_role("img", name="Read")).to_be_visible()
+        await sent.get_by_role("img", name="Read").wait_for()
         await expect(sent.get_by_role("link")).to_have_attribute("rel", "noopener noreferrer")
         await expect(page.get_by_role("textbox", name="Message")).to_have_value("")
         await say(gateway, "Thank you!")
-        await expect(message_of(messages, "Thank you!")).to_be_visible()
+        await message_of(messages, "Thank you!").wait_for()
         await incoming(gateway, "image", {"content": PICTURE, "mime_type": "image/png", "caption": "See?"})
         picture = message_of(messages, "See?").get_by_role("img", name="Picture")
-        await expect(picture).to_be_visible()
+        await picture.wait_for()
         await expect(picture).to_have_js_property("complete", value=True)
         assert await picture.evaluate("one => one.naturalWidth") == 1
         await page.keyboard.press("Escape")
         await page.keyboard.press("e")
-        await expect(page.get_by_role("button", name="Open again")).to_be_visible()
+        await page.get_by_role("button", name="Open again").wait_for()
 
 
 async def test_what_strangers_write_is_shown_and_never_run(gateway: Gateway) -> None:
@@ -101,8 +101,8 @@ async def test_what_strangers_write_is_shown_and_never_run(gateway: Gateway) -> 
     async with visiting(gateway) as visitor:
         await visitor.sign_in("/inbox")
         messages = await open_first(visitor)
-        await expect(messages.get_by_text(EVIL).first).to_be_visible()
-        await expect(messages.get_by_text(EVIL[:20]).nth(1)).to_be_visible()
+        await messages.get_by_text(EVIL).first.wait_for()
+        await messages.get_by_text(EVIL[:20]).nth(1).wait_for()
         await visitor.page.get_by_role("button", name="Details").click()
         await expect(visitor.page.get_by_role("complementary", name="Details")).to_contain_text(EVIL[:60])
         await expect(visitor.page.get_by_role("heading", level=2).last).to_have_text(EVIL)
@@ -128,21 +128,21 @@ async def test_a_failed_send_keeps_its_text_and_is_sent_once(gateway: Gateway) -
         await page.route("**/api/v1/message/send", lose_the_answer, times=1)
         await write(visitor, "Only once")
         form = page.get_by_role("form", name="Message")
-        await expect(page.get_by_role("alert").filter(has_text="does not answer")).to_be_visible()
+        await page.get_by_role("alert").filter(has_text="does not answer").wait_for()
         await expect(page.get_by_role("textbox", name="Message")).to_have_value("Only once")
         await page.reload()  # the draft and its key are kept
         await expect(page.get_by_role("textbox", name="Message")).to_have_value("Only once")
         await form.get_by_role("button", name="Send", exact=True).click()
         await expect(page.get_by_role("textbox", name="Message")).to_have_value("")
-        await expect(message_of(messages, "Only once").get_by_role("img", name="Read")).to_be_visible()
+        await message_of(messages, "Only once").get_by_role("img", name="Read").wait_for()
         ledger = await gateway.sandbox("GET", "/control/ledger?kind=accepted")
         assert len(ledger["entries"]) == 1
         await gateway.sandbox("POST", "/control/faults", {"fault": "fail", "code": 131026})
         await write(visitor, "Refused")
         await message_of(messages, "Refused").get_by_role("button", name="What happened").click()
         trace = page.get_by_role("dialog", name="Trace of a message")
-        await expect(trace.get_by_text("Accepted by the gateway")).to_be_visible()
-        await expect(trace.get_by_text("Failed", exact=True).first).to_be_visible()
+        await trace.get_by_text("Accepted by the gateway").wait_for()
+        await trace.get_by_text("Failed", exact=True).first.wait_for()
 
 
 async def test_a_lost_stream_catches_up(gateway: Gateway) -> None:
@@ -165,9 +165,9 @@ async def test_a_lost_stream_catches_up(gateway: Gateway) -> None:
         await page.route("**/api/v1/account/stream*", end_soon)
         await visitor.sign_in("/inbox")
         messages = await open_first(visitor)
-        await expect(message_of(messages, "First")).to_be_visible()
+        await message_of(messages, "First").wait_for()
         cut = True
-        await expect(page.get_by_text("Connection lost")).to_be_visible()
+        await page.get_by_text("Connection lost").wait_for()
         for number in range(20):
             await say(gateway, f"Number {number} was missed")
         for _ in range(4):  # a minute of the page's clock
@@ -176,12 +176,12 @@ async def test_a_lost_stream_catches_up(gateway: Gateway) -> None:
             async with patience(lambda: "the page tries to connect"):
                 while tries == before:
                     await asyncio.sleep(0.02)
-        await expect(page.get_by_text("Connection lost")).to_be_visible()
+        await page.get_by_text("Connection lost").wait_for()
         await expect(message_of(messages, "was missed")).to_have_count(0)
         await page.unroute("**/api/v1/account/stream*")
         await page.clock.fast_forward(15_000)
-        await expect(page.get_by_text("Reconnected.")).to_be_visible()
-        await expect(message_of(messages, "Number 19 was missed")).to_be_visible()
+        await page.get_by_text("Reconnected.").wait_for()
+        await message_of(messages, "Number 19 was missed").wait_for()
         for number in range(10, 20):
             await expect(message_of(messages, f"Number {number} was missed")).to_have_count(1)
 
@@ -247,8 +247,8 @@ async def test_only_a_template_is_sent_in_a_closed_window(gateway: Gateway) -> N
         await visitor.sign_in(f"/inbox?channel=ch_{channel.id.hex}")
         messages = await open_first(visitor)
         page = visitor.page
-        await expect(message_of(messages, "Hello Ana, your order 1 has left")).to_be_visible()
-        await expect(page.get_by_text("This person has not written yet")).to_be_visible()
+        await message_of(messages, "Hello Ana, your order 1 has left").wait_for()
+        await page.get_by_text("This person has not written yet").wait_for()
         await page.get_by_role("button", name="Send a template").click()
         dialog = page.get_by_role("dialog", name="Send a template")
         await dialog.get_by_role("combobox", name="Template").click()
@@ -260,16 +260,16 @@ async def test_only_a_template_is_sent_in_a_closed_window(gateway: Gateway) -> N
         )
         await dialog.get_by_role("button", name="Send", exact=True).click()
         await expect(dialog).to_have_count(0)
-        await expect(message_of(messages, "order 4712").get_by_role("img", name="Read")).to_be_visible()
+        await message_of(messages, "order 4712").get_by_role("img", name="Read").wait_for()
         await page.get_by_role("button", name="Send a template").click()
         await send_carousel(visitor)
         sent = message_of(messages, "Only for Ana, today.")
         await expect(sent).to_contain_text("Only for <b>Eva</b>, today.")
         await expect(sent.get_by_role("img", name="Picture")).to_have_count(2)
-        await expect(sent.get_by_role("img", name="Read")).to_be_visible()
+        await sent.get_by_role("img", name="Read").wait_for()
         await say(gateway, "Thanks", number=number)
-        await expect(page.get_by_role("textbox", name="Message")).to_be_visible()
-        await expect(page.get_by_text("Free text is possible for another 2")).to_be_visible()
+        await page.get_by_role("textbox", name="Message").wait_for()
+        await page.get_by_text("Free text is possible for another 2").wait_for()
 
 
 async def test_an_expired_session_keeps_what_was_written(frozen: Gateway, clock: MovableClock) -> None:
@@ -283,13 +283,13 @@ async def test_an_expired_session_keeps_what_was_written(frozen: Gateway, clock:
         await field.fill("I am.")
         clock.advance(IDLE.total_seconds())
         again = page.get_by_role("dialog", name="Your session has ended")
-        await expect(again).to_be_visible()
+        await again.wait_for()
         await again.get_by_role("textbox", name="Password").fill(PASSWORD)
         await again.get_by_role("button", name="Sign in").click()
         await expect(again).to_be_hidden()
         await expect(field).to_have_value("I am.")
         await field.press("Enter")
-        await expect(message_of(messages, "I am.")).to_be_visible()
+        await message_of(messages, "I am.").wait_for()
         await expect(field).to_have_value("")
 
 
@@ -310,7 +310,7 @@ async def test_a_message_arrives_while_the_list_is_loading(gateway: Gateway) -> 
         await say(gateway, "Are you there?")
         await expect(page).to_have_title("(1) Inbox – Gatepost")  # the event has arrived
         release.set()
-        await expect(message_of(await open_first(visitor), "Are you there?")).to_be_visible()
+        await message_of(await open_first(visitor), "Are you there?").wait_for()
 
 
 async def test_a_message_arrives_long_before_the_stream_begins(frozen: Gateway, clock: MovableClock) -> None:
@@ -331,4 +331,4 @@ async def test_a_message_arrives_long_before_the_stream_begins(frozen: Gateway, 
         clock.advance(20)
         await page.clock.fast_forward(20_000)
         release.set()
-        await expect(message_of(await open_first(visitor), "Are you there?")).to_be_visible()
+        await message_of(await open_first(visitor), "Are you there?").wait_for()

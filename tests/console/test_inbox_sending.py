@@ -49,7 +49,7 @@ async def test_files_are_dropped_refused_and_sent(gateway: Gateway) -> None:
         page.on("request", lambda request: uploads.append(request.url) if "/api/v1/media" in request.url else None)
         messages = await open_first(visitor)
         form = page.get_by_role("form", name="Message")
-        await expect(form).to_be_visible()
+        await form.wait_for()
         alert = page.get_by_role("alert")
         for name, type_, limit in (("large.png", "image/png", 5), ("large.mp4", "video/mp4", 16)):
             await drop(page, form, name, type_, more=limit * MB + 1)
@@ -67,13 +67,13 @@ async def test_files_are_dropped_refused_and_sent(gateway: Gateway) -> None:
         await drop(page, form, "menu.png", "image/png", PICTURE)
         await expect(alert).to_have_count(0)
         await drop(page, form, "prices.pdf", "application/pdf", base64.b64encode(b"%PDF-1.4").decode())
-        await expect(form.get_by_text("menu.png · ")).to_be_visible()
+        await form.get_by_text("menu.png · ").wait_for()
         await form.get_by_role("button", name="Remove prices.pdf").click()
         await expect(form.get_by_text("prices.pdf")).to_have_count(0)
         await page.get_by_role("textbox", name="Message").fill("Here it is")
         await form.get_by_role("button", name="Send", exact=True).click()
         sent = message_of(messages, "Here it is")
-        await expect(sent.get_by_role("img", name="Read")).to_be_visible()
+        await sent.get_by_role("img", name="Read").wait_for()
         picture = sent.get_by_role("img", name="Picture")
         await expect(picture).to_have_js_property("naturalWidth", 1)
         await expect(form.get_by_text("menu.png")).to_have_count(0)
@@ -104,7 +104,7 @@ async def test_buttons_and_a_list_are_sent(gateway: Gateway) -> None:
         await send.click()
         await expect(dialog).to_have_count(0)
         buttons = message_of(messages, "Coffee or tea?")
-        await expect(buttons.get_by_role("img", name="Read")).to_be_visible()
+        await buttons.get_by_role("img", name="Read").wait_for()
         await expect(buttons).to_contain_text("Milk")
 
         await visitor.choose("Send something else", "List")
@@ -113,7 +113,7 @@ async def test_buttons_and_a_list_are_sent(gateway: Gateway) -> None:
         await dialog.get_by_label("Description").first.fill("Dark")
         await dialog.get_by_role("textbox", name="Row 2").fill("Wheat")
         await send.click()
-        await expect(message_of(messages, "Our bread").get_by_role("img", name="Read")).to_be_visible()
+        await message_of(messages, "Our bread").get_by_role("img", name="Read").wait_for()
         entries = (await gateway.sandbox("GET", "/control/ledger?kind=accepted"))["entries"]
         replies, listed = [entry["content"]["action"] for entry in entries]
         assert [one["reply"]["title"] for one in replies["buttons"]] == ["Coffee", "Milk"]
@@ -178,7 +178,7 @@ async def test_an_offer_and_products_are_sent_and_drawn_as_in_the_preview(gatewa
         await send.click()
         await expect(dialog).to_have_count(0)
         offer = message_of(messages, "all cakes at half price")
-        await expect(offer.get_by_role("img", name="Read")).to_be_visible()
+        await offer.get_by_role("img", name="Read").wait_for()
         await expect(offer).to_contain_text("Easter cakes · until 12 Apr 2099, 18:00:00")
 
         dialog = await choose_template(visitor, "breads")
@@ -194,7 +194,7 @@ async def test_an_offer_and_products_are_sent_and_drawn_as_in_the_preview(gatewa
         await send.click()
         await expect(dialog).to_have_count(0)
         products = message_of(messages, "Choose your bread")
-        await expect(products.get_by_role("img", name="Read")).to_be_visible()
+        await products.get_by_role("img", name="Read").wait_for()
         await expect(products).to_contain_text("Breadrye<b>wheat</b>Cakeapple-cake")
         assert not await visitor.accessibility_problems("messages with an offer and products")
         entries = (await gateway.sandbox("GET", "/control/ledger?kind=accepted"))["entries"]

@@ -34,7 +34,7 @@ async def add_contact(gateway: Gateway, number: int) -> None:
 
 
 async def seen(visitor: Visitor, name: str) -> None:
-    await expect(visitor.page.get_by_text(name, exact=True)).to_be_visible()
+    await visitor.page.get_by_text(name, exact=True).wait_for()
 
 
 async def test_nothing_is_missing_after_a_cut(gateway: Gateway) -> None:
@@ -77,7 +77,7 @@ async def test_two_tabs_have_one_connection_and_the_second_goes_on_alone(gateway
             await visitor.page.evaluate("void window.open('/contacts')")
         page = await popup.value
         other = Visitor(page, gateway)
-        await expect(page.get_by_role("button", name="Your menu")).to_be_visible()
+        await page.get_by_role("button", name="Your menu").wait_for()
         await add_contact(gateway, 1)
         await seen(visitor, "Person 1")
         await seen(other, "Person 1")
@@ -97,7 +97,7 @@ async def test_a_revoked_session_asks_to_sign_in(parted_database_url: str) -> No
         async with gateway.db.connection() as conn:
             await conn.execute("DELETE FROM sessions")
         again = visitor.page.get_by_role("dialog", name="Your session has ended")
-        await expect(again).to_be_visible()  # the stream was ended, without an event that makes the page ask
+        await again.wait_for()  # the stream was ended, without an event that makes the page ask
         await add_contact(gateway, 1)
         await again.get_by_role("textbox", name="Password").fill(PASSWORD)
         await again.get_by_role("button", name="Sign in").click()

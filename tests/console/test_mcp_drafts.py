@@ -60,9 +60,9 @@ async def test_a_draft_is_edited_sent_refused_and_decided_by_somebody_else(gatew
         messages = await open_inbox(gateway, visitor)
         first = await make_draft(gateway, f"Yes, it is {EVIL}")
         card = card_of(visitor, f"Yes, it is {EVIL}")
-        await expect(card.get_by_text("Draft of test")).to_be_visible()
-        await expect(page.get_by_label("1 draft waits")).to_be_visible()
-        await expect(page.get_by_role("button", name="Drafts 1")).to_be_visible()
+        await card.get_by_text("Draft of test").wait_for()
+        await page.get_by_label("1 draft waits").wait_for()
+        await page.get_by_role("button", name="Drafts 1").wait_for()
         problems += await visitor.accessibility_problems("draft")
 
         await card.get_by_role("button", name="Edit").click()
@@ -71,9 +71,9 @@ async def test_a_draft_is_edited_sent_refused_and_decided_by_somebody_else(gatew
         await dialog.get_by_label("Text").fill("Yes, come at six.")
         await dialog.get_by_role("button", name="Save").click()
         card = card_of(visitor, "Yes, come at six.")
-        await expect(card.get_by_text(f"Edited by {EMAIL}")).to_be_visible()
+        await card.get_by_text(f"Edited by {EMAIL}").wait_for()
         await card.get_by_role("button", name="Send").click()
-        await expect(message_of(messages, "Yes, come at six.").get_by_role("img", name="Read")).to_be_visible()
+        await message_of(messages, "Yes, come at six.").get_by_role("img", name="Read").wait_for()
         await expect(card).to_have_count(0)
         assert await bodies(gateway) == ["Yes, come at six."]
         assert (await get_draft(gateway, first))["state"] == "sent"
@@ -90,12 +90,12 @@ async def test_a_draft_is_edited_sent_refused_and_decided_by_somebody_else(gatew
 
         await make_draft(gateway, "Until tomorrow!")
         card = card_of(visitor, "Until tomorrow!")
-        await expect(card.get_by_role("button", name="Send", exact=True)).to_be_visible()
+        await card.get_by_role("button", name="Send", exact=True).wait_for()
         await say(gateway, "Wait, I have a question.")
-        await expect(card.get_by_text("The person has written since.")).to_be_visible()
+        await card.get_by_text("The person has written since.").wait_for()
         problems += await visitor.accessibility_problems("written since")
         await card.get_by_role("button", name="Send anyway").click()
-        await expect(message_of(messages, "Until tomorrow!").get_by_role("img", name="Read")).to_be_visible()
+        await message_of(messages, "Until tomorrow!").get_by_role("img", name="Read").wait_for()
 
         await check_draft_of_an_assistant(gateway, visitor, messages)
         await check_decided_elsewhere(gateway, visitor)
@@ -110,13 +110,13 @@ async def check_draft_of_an_assistant(gateway: Gateway, visitor: Visitor, messag
     async with assistant(gateway, await mcp_key(gateway)) as helper:
         await helper.ask("send_text", conversation=conversation, text="Which question?")
     card = card_of(visitor, "Which question?")
-    await expect(card.get_by_text("A person approves each message of this key.")).to_be_visible()
+    await card.get_by_text("A person approves each message of this key.").wait_for()
     await card.get_by_role("button", name="Send", exact=True).click()
-    await expect(message_of(messages, "Which question?").get_by_role("img", name="Read")).to_be_visible()
+    await message_of(messages, "Which question?").get_by_role("img", name="Read").wait_for()
     await visitor.page.goto(f"{gateway.url}/developers/mcp/calls?channel={gateway.channel}")
     await expect(visitor.page.get_by_role("row").filter(has_text="send_text")).to_contain_text("Draft")
     await visitor.page.go_back()
-    await expect(message_of(messages, "Which question?")).to_be_visible()
+    await message_of(messages, "Which question?").wait_for()
 
 
 async def check_decided_elsewhere(gateway: Gateway, visitor: Visitor) -> None:
@@ -124,7 +124,7 @@ async def check_decided_elsewhere(gateway: Gateway, visitor: Visitor) -> None:
     page = visitor.page
     asked = await make_draft(gateway, "Anything else?")
     card = card_of(visitor, "Anything else?")
-    await expect(card).to_be_visible()
+    await card.wait_for()
 
     async def hide(route: Route) -> None:
         await route.abort()
@@ -134,8 +134,8 @@ async def check_decided_elsewhere(gateway: Gateway, visitor: Visitor) -> None:
     answer = await colleague.call("POST", f"{DRAFTS}/{asked}/refuse", {"comment": "Not now"})
     assert answer.status < 300, answer.body
     await card.get_by_role("button", name="Send", exact=True).click()
-    await expect(card.get_by_text("Ben refused it on")).to_be_visible()
-    await expect(card.get_by_text("Comment: Not now")).to_be_visible()
+    await card.get_by_text("Ben refused it on").wait_for()
+    await card.get_by_text("Comment: Not now").wait_for()
     await page.unroute("**/api/v1/drafts?**", hide)
     await card.get_by_role("button", name="Close").click()
     await expect(card).to_have_count(0)
@@ -153,8 +153,8 @@ async def check_count(gateway: Gateway, visitor: Visitor) -> None:
 
 async def see_count(visitor: Visitor, count: int) -> None:
     """Wait until the page says in both places how many drafts wait."""
-    await expect(visitor.page.get_by_role("button", name=f"Drafts {count}", exact=True)).to_be_visible()
-    await expect(visitor.page.get_by_label(f"{count} drafts wait", exact=True)).to_be_visible()
+    await visitor.page.get_by_role("button", name=f"Drafts {count}", exact=True).wait_for()
+    await visitor.page.get_by_label(f"{count} drafts wait", exact=True).wait_for()
 
 
 async def test_the_list_of_drafts_and_what_a_reader_sees(gateway: Gateway) -> None:
@@ -177,15 +177,15 @@ async def test_the_list_of_drafts_and_what_a_reader_sees(gateway: Gateway) -> No
 
         await rows.filter(has_text=STRANGER).click()
         card = card_of(visitor, "To nobody yet")
-        await expect(page.get_by_text("There is no conversation with this person yet.")).to_be_visible()
+        await page.get_by_text("There is no conversation with this person yet.").wait_for()
         await card.get_by_role("button", name="Send", exact=True).click()
-        await expect(card.get_by_text(f"{EMAIL} sent it on")).to_be_visible()
-        await expect(card.get_by_role("link", name="Trace of the message")).to_be_visible()
+        await card.get_by_text(f"{EMAIL} sent it on").wait_for()
+        await card.get_by_role("link", name="Trace of the message").wait_for()
         await expect(rows).to_have_count(1)
 
         await rows.filter(has_text="To the person").click()
-        await expect(message_of(page.get_by_role("region", name="Messages"), "Hello")).to_be_visible()
-        await expect(card_of(visitor, "To the person")).to_be_visible()
+        await message_of(page.get_by_role("region", name="Messages"), "Hello").wait_for()
+        await card_of(visitor, "To the person").wait_for()
         template = {"name": "gone", "language": "en_US"}
         await draft(gateway, {"phone": PERSON, "type": "template", "template": template})
         card = card_of(visitor, "Template gone")
@@ -195,8 +195,8 @@ async def test_the_list_of_drafts_and_what_a_reader_sees(gateway: Gateway) -> No
         await check_count(gateway, visitor)
         await page.get_by_role("button", name="Refused").click()
         await rows.filter(has_text="An old one").click()
-        await expect(page.get_by_text("Comment: Too late")).to_be_visible()
-        await expect(page.get_by_role("link", name="Open the conversation")).to_be_visible()
+        await page.get_by_text("Comment: Too late").wait_for()
+        await page.get_by_role("link", name="Open the conversation").wait_for()
 
     async with visiting(gateway) as visitor:
         await visitor.open(f"/inbox?channel={gateway.channel}")
@@ -204,6 +204,6 @@ async def test_the_list_of_drafts_and_what_a_reader_sees(gateway: Gateway) -> No
         conversations = visitor.page.get_by_role("region", name="Conversations").get_by_role("listitem")
         await conversations.filter(has_text="Ana Souza").click()
         card = card_of(visitor, "To the person")
-        await expect(card.get_by_text("Owners and agents send, edit or refuse drafts.")).to_be_visible()
+        await card.get_by_text("Owners and agents send, edit or refuse drafts.").wait_for()
         await expect(card.get_by_role("button")).to_have_count(0)
     assert not problems, "\n".join(problems)

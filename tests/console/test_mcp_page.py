@@ -29,7 +29,7 @@ async def create_key(visitor: Visitor, name: str) -> None:
     await dialog.get_by_label("Name").fill(name)
     await dialog.get_by_role("button", name="Create").click()
     await new_key(visitor)
-    await expect(page.get_by_role("heading", name=f"Rules of “{name}”")).to_be_visible()
+    await page.get_by_role("heading", name=f"Rules of “{name}”").wait_for()
 
 
 async def key_of(gateway: Gateway, owner: Person) -> str:
@@ -86,12 +86,12 @@ async def check_rules(gateway: Gateway, visitor: Visitor, owner: Person, key: st
     page = visitor.page
     path = f"/api/v1/account/channels/{gateway.channel}/keys/{key}/policy"
     rules = page.get_by_role("region", name="Rules of")
-    await expect(rules.get_by_text("A person approves each message.")).to_be_visible()
+    await rules.get_by_text("A person approves each message.").wait_for()
     await page.get_by_role("radio", name="Send", exact=True).check()
     await page.get_by_role("radio", name="None", exact=True).check()
     await page.get_by_label("These numbers").fill("12")
     await save(visitor)
-    await expect(page.get_by_text("The rules are not saved.")).to_be_visible()
+    await page.get_by_text("The rules are not saved.").wait_for()
     await expect(page.get_by_label("These numbers")).to_have_attribute("aria-invalid", "true")
     assert (await owner.call("GET", path)).json()["data"]["mode"] == "draft"
 
@@ -101,9 +101,9 @@ async def check_rules(gateway: Gateway, visitor: Visitor, owner: Person, key: st
     await page.get_by_label("From", exact=True).fill("21:30")
     await page.get_by_label("To", exact=True).fill("06:15")
     await save(visitor)
-    await expect(rules.get_by_text("The assistant may send messages.")).to_be_visible()
-    await expect(rules.get_by_text("No links.")).to_be_visible()
-    await expect(rules.get_by_text(f"Saved by {EMAIL}")).to_be_visible()
+    await rules.get_by_text("The assistant may send messages.").wait_for()
+    await rules.get_by_text("No links.").wait_for()
+    await rules.get_by_text(f"Saved by {EMAIL}").wait_for()
     saved = (await owner.call("GET", path)).json()["data"]
     assert (saved["mode"], saved["link_hosts"], saved["sends_per_hour"]) == ("send", [], 7)
     assert saved["recipients"] == {
@@ -118,7 +118,7 @@ async def check_rules(gateway: Gateway, visitor: Visitor, owner: Person, key: st
     await expect(page.get_by_label("These numbers")).to_have_value("5511999990009")
     answer = await owner.call("PUT", path, {"mode": "read"})  # in another browser
     assert answer.status == 200, answer.body
-    await expect(rules.get_by_text("The assistant may read.")).to_be_visible()
+    await rules.get_by_text("The assistant may read.").wait_for()
 
 
 async def check_log(gateway: Gateway, visitor: Visitor, key: str) -> list[str]:
@@ -130,7 +130,7 @@ async def check_log(gateway: Gateway, visitor: Visitor, key: str) -> list[str]:
     await page.get_by_role("region", name="Helper").get_by_role("link", name="Calls").click()
     await expect(row_of(visitor, "send_text")).to_have_count(1)
     await record(gateway, key, "read_conversation", "done")
-    await expect(row_of(visitor, "read_conversation")).to_be_visible()
+    await row_of(visitor, "read_conversation").wait_for()
     await record(gateway, key, "send_text", "refused", {"text": EVIL}, rule="link_hosts", code="policy_refused")
     await expect(row_of(visitor, "link_hosts")).to_contain_text(f"Client {EVIL}")
     problems = await visitor.accessibility_problems("calls")
@@ -159,11 +159,11 @@ async def check_stop(visitor: Visitor, owner: Person) -> list[str]:
     await page.get_by_role("button", name="Stop all assistants").click()
     problems = await visitor.accessibility_problems("stop")
     await page.get_by_role("dialog").get_by_role("button", name="Stop all").click()
-    await expect(page.get_by_text(f"{EMAIL} stopped them on")).to_be_visible()
+    await page.get_by_text(f"{EMAIL} stopped them on").wait_for()
     problems += await visitor.accessibility_problems("stopped")
     assert (await owner.call("GET", ACCESS)).json()["data"]["stopped_by"] == EMAIL
     await page.get_by_role("button", name="Let them work again").click()
-    await expect(page.get_by_role("button", name="Stop all assistants")).to_be_visible()
+    await page.get_by_role("button", name="Stop all assistants").wait_for()
     assert (await owner.call("GET", ACCESS)).json()["data"]["stopped_at"] is None
     assert (await owner.call("PUT", ACCESS, {"stopped": True})).status == 200  # in another browser
     await visitor.see("All assistants are stopped")
@@ -175,12 +175,12 @@ async def check_hand_over(gateway: Gateway, visitor: Visitor, owner: Person, key
     page = visitor.page
     conversation = (await gateway.call("GET", "/api/v1/conversations")).json()["data"][0]["id"]
     await visitor.open(f"/inbox?channel={gateway.channel}&conversation={conversation}")
-    await expect(page.get_by_role("region", name="Messages")).to_be_visible()
+    await page.get_by_role("region", name="Messages").wait_for()
     channel, contact = UUID(hex=gateway.channel[3:]), UUID(hex=conversation[3:])
     async with gateway.db.transaction() as conn:
         await insert_handover(conn, channel, contact, UUID(hex=key[4:]), f"A refund {EVIL}", gateway.clock.now())
     await visitor.see(f"A refund {EVIL}")
-    await expect(page.get_by_text(f"Helper {EVIL}")).to_be_visible()
+    await page.get_by_text(f"Helper {EVIL}").wait_for()
     problems = await visitor.accessibility_problems("handed over")
     await page.get_by_role("button", name="Give back to the assistant").click()
     await expect(page.get_by_text("A refund")).to_have_count(0)

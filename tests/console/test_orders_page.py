@@ -22,11 +22,11 @@ async def test_an_order_is_shown_with_its_total_and_moved_on(gateway: Gateway) -
         await expect(panel.get_by_role("row").nth(1)).to_have_text("bread3€1.10€3.30")
         await expect(panel).to_contain_text("Please")
         await panel.get_by_role("button", name="Confirm").click()
-        await expect(panel.get_by_text("Confirmed", exact=True)).to_be_visible()
+        await panel.get_by_text("Confirmed", exact=True).wait_for()
         assert (await gateway.call("GET", f"{ORDERS}/{made['id']}")).json()["data"]["status"] == "confirmed"
         await panel.get_by_role("button", name="Cancel the order").click()
         await page.get_by_role("dialog", name="Cancel the order").get_by_role("button", name="Cancel the order").click()
-        await expect(panel.get_by_text("Canceled", exact=True)).to_be_visible()
+        await panel.get_by_text("Canceled", exact=True).wait_for()
         await expect(panel.get_by_role("button", name="Mark as shipped")).to_have_count(0)
         await page.keyboard.press("Escape")
         await page.get_by_role("combobox", name="Status").click()

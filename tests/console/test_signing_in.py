@@ -40,12 +40,12 @@ async def test_a_code_is_set_up_and_asked_for(frozen: Gateway, clock: MovableClo
         clock.advance(60)  # a code works once, and one was used to turn this on
         await field.fill(code_of(key, clock.now()))
         await sign_in.click()
-        await expect(visitor.page.get_by_role("heading", name="Your profile")).to_be_visible()
+        await visitor.page.get_by_role("heading", name="Your profile").wait_for()
         await visitor.choose("Your menu", "Sign out")
         await visitor.fill_sign_in()
         await field.fill(recovery_codes[0])
         await sign_in.click()
-        await expect(visitor.page.get_by_role("heading", name="Your profile")).to_be_visible()
+        await visitor.page.get_by_role("heading", name="Your profile").wait_for()
 
 
 async def set_up_code(visitor: Visitor, clock: MovableClock) -> tuple[str, list[str]]:
@@ -54,7 +54,7 @@ async def set_up_code(visitor: Visitor, clock: MovableClock) -> tuple[str, list[
     await page.get_by_role("button", name="Set up").click()
     await page.get_by_label("Your password").fill(PASSWORD)
     await page.get_by_role("button", name="Continue").click()
-    await expect(page.get_by_role("img", name="QR code for your authenticator app")).to_be_visible()
+    await page.get_by_role("img", name="QR code for your authenticator app").wait_for()
     key = await page.get_by_test_id("copy-value").text_content() or ""
     await page.get_by_label("Code that the app shows").fill(code_of(key, clock.now()))
     await page.get_by_role("button", name="Turn on").click()
@@ -62,7 +62,7 @@ async def set_up_code(visitor: Visitor, clock: MovableClock) -> tuple[str, list[
     await expect(codes).to_have_count(10)
     texts = await codes.all_text_contents()
     await page.get_by_role("button", name="I have saved them").click()
-    await expect(page.get_by_text("On", exact=True)).to_be_visible()
+    await page.get_by_text("On", exact=True).wait_for()
     return key, texts
 
 
@@ -74,7 +74,7 @@ async def test_a_session_that_ends_loses_nothing_that_was_typed(frozen: Gateway,
         await page.get_by_label("Address").fill("https://shop.example.com/hooks")
         clock.advance(IDLE)
         again = page.get_by_role("dialog", name="Your session has ended")
-        await expect(again).to_be_visible()
+        await again.wait_for()
         await again.get_by_role("textbox", name="Password").fill(PASSWORD)
         await again.get_by_role("button", name="Sign in").click()
         await expect(again).to_be_hidden()
@@ -94,7 +94,7 @@ async def test_an_invitation_sets_a_password_and_signs_in_once(gateway: Gateway)
         await visitor.see("Use at least 10 characters.")
         await visitor.page.get_by_label("New password").fill(PASSWORD)
         await visitor.page.get_by_role("button", name="Join").click()
-        await expect(visitor.page.get_by_role("button", name="Your menu: Ben Test")).to_be_visible()
+        await visitor.page.get_by_role("button", name="Your menu: Ben Test").wait_for()
         await visitor.open(f"/link/{link.token}")
         await visitor.see("This link does not work any more")
 
@@ -111,7 +111,7 @@ async def test_a_reset_link_sets_a_new_password(gateway: Gateway) -> None:
         await visitor.fill_sign_in()
         await visitor.see("The e-mail address or the password is wrong.")
         await visitor.fill_sign_in(password="another long password")
-        await expect(visitor.page.get_by_role("button", name="Your menu")).to_be_visible()
+        await visitor.page.get_by_role("button", name="Your menu").wait_for()
 
 
 async def test_a_changed_password_keeps_this_session(gateway: Gateway) -> None:
@@ -137,7 +137,7 @@ async def test_a_lost_connection_is_told_and_found_again(gateway: Gateway) -> No
     async with visiting(gateway) as visitor:
         await visitor.sign_in("/webhooks")
         page = visitor.page
-        await expect(page.get_by_text("No endpoint yet")).to_be_visible()
+        await page.get_by_text("No endpoint yet").wait_for()
         await page.context.set_offline(True)
         await expect(page.get_by_text("Trying again…")).to_have_text(lost)
         await page.context.set_offline(False)

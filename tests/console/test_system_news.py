@@ -83,7 +83,7 @@ async def test_many_news_at_once_are_one_notification(official: Gateway) -> None
         await decide(official, template, "approve")
     async with visiting(official) as visitor:
         await sign_in(visitor, f"/usage?channel={official.channel}")
-        await expect(visitor.page.get_by_role("heading", name="Usage", exact=True)).to_be_visible()
+        await visitor.page.get_by_role("heading", name="Usage", exact=True).wait_for()
         assert (await official.call("POST", "/api/v1/templates/sync")).status == 200  # finds all of them at once
         notices = visitor.page.get_by_role("alert").filter(has_text="approved")
         await expect(notices).to_have_text(["4 templates approved. Show"])

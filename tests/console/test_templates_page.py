@@ -43,7 +43,7 @@ async def write_template(visitor: Visitor) -> None:
     """Write a template with a header, a variable and a button; hand it in, and wait until the network approves it."""
     page = visitor.page
     await page.get_by_role("button", name="Write a template").click()
-    await expect(page.get_by_role("heading", name="Write a template")).to_be_visible()  # the list has a field for names
+    await page.get_by_role("heading", name="Write a template").wait_for()  # the list has a field for names
     await page.get_by_label("Name").fill("order_ready")
     await page.get_by_label("Header", exact=True).fill("Order {{1}}")
     await page.get_by_label("Example for the header's variable").fill("4711")
@@ -54,9 +54,9 @@ async def write_template(visitor: Visitor) -> None:
     await page.get_by_label("Text on the button").fill("I am coming")
     await page.get_by_role("button", name="Hand in for review").click()
     panel = page.get_by_role("dialog", name="Template", exact=True)
-    await expect(panel.get_by_text("In review")).to_be_visible()
+    await panel.get_by_text("In review").wait_for()
     await visitor.gateway.sandbox("POST", "/control/clock", {"advance": REVIEW + 1})
-    await expect(panel.get_by_text("Approved")).to_be_visible()
+    await panel.get_by_text("Approved").wait_for()
 
 
 async def check_draft_in_a_closed_window(gateway: Gateway, visitor: Visitor) -> None:
@@ -111,7 +111,7 @@ async def test_a_template_from_the_editor_to_a_person_whose_window_is_closed(lat
         await expect(dialog).to_have_count(0)
         sent = message_of(messages, text)
         await expect(sent).to_contain_text("Order 4712")
-        await expect(sent.get_by_role("img", name="Read")).to_be_visible()
+        await sent.get_by_role("img", name="Read").wait_for()
         (entry,) = (await late.sandbox("GET", "/control/ledger?kind=accepted"))["entries"]
         assert (entry["type"], entry["content"]["name"]) == ("template", "order_ready")
         values = [part["parameters"][0]["text"] for part in entry["content"]["components"]]
@@ -123,7 +123,7 @@ async def test_a_template_is_written_approved_edited_and_deleted(official: Gatew
         await visitor.sign_in(f"/templates?channel={official.channel}")
         page = visitor.page
         await page.get_by_role("button", name="Write a template").click()
-        await expect(page.get_by_role("heading", name="Write a template")).to_be_visible()
+        await page.get_by_role("heading", name="Write a template").wait_for()
         await page.get_by_label("Name").fill("Order sent")
         text = page.get_by_label("Text", exact=True)
         await text.fill("{{2}} hello")
@@ -140,13 +140,13 @@ async def test_a_template_is_written_approved_edited_and_deleted(official: Gatew
         await expect(preview).to_contain_text(f"Hello Ana, your {EVIL} order is on its way to you.")
         await page.get_by_role("button", name="Hand in for review").click()
         panel = page.get_by_role("dialog", name="Template", exact=True)
-        await expect(panel.get_by_text("In review")).to_be_visible()
+        await panel.get_by_text("In review").wait_for()
         await official.sandbox("POST", "/control/clock", {"advance": REVIEW + 1})
-        await expect(panel.get_by_text("Approved")).to_be_visible()
+        await panel.get_by_text("Approved").wait_for()
         await panel.get_by_role("link", name="Edit").click()
         await page.get_by_label("Footer").fill("See you soon")
         await page.get_by_role("button", name="Hand in for review").click()
-        await expect(panel.get_by_text("See you soon")).to_be_visible()
+        await panel.get_by_text("See you soon").wait_for()
         await panel.get_by_role("button", name="Delete").click()
         dialog = page.get_by_role("dialog", name="Delete the template")
         await dialog.get_by_role("button", name="Delete", exact=True).click()

@@ -52,7 +52,7 @@ async def test_the_plot_grows_and_failures_are_explained_to_a_reader(gateway: Ga
         assert await bars(plot) == [2, 2]  # sent and failed, on top of one another
         await gateway.send(phone=PERSON, type="location", location={"latitude": 1, "longitude": 2})
         await see_later(messages, "Sent 3")
-        await expect(plot.locator("[data-bar='3']")).to_be_visible()
+        await plot.locator("[data-bar='3']").wait_for()
         plan = page.get_by_role("region", name="Plan Starter")
         await expect(plan).to_contain_text("5 of 12,000")
         await expect(plan.get_by_role("img")).to_have_accessible_name(
@@ -80,7 +80,7 @@ async def look_closer(visitor: Visitor, messages: Locator) -> None:
     await expect(messages.get_by_role("row")).to_have_count(8)
     await page.get_by_text("Month", exact=True).click()
     await page.reload()
-    await expect(page.get_by_role("combobox", name="Month")).to_be_visible()
+    await page.get_by_role("combobox", name="Month").wait_for()
     await expect(messages).to_contain_text("Location 1")
     assert "by=type" in page.url
     async with page.expect_download() as downloading:

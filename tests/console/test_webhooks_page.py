@@ -24,7 +24,7 @@ async def add_endpoint(visitor: Visitor, url: str) -> Locator:
     await expect(page.get_by_test_id("copy-value")).to_contain_text("whsec_")
     await page.get_by_role("button", name="I have copied it").click()
     card = page.get_by_label(f"Endpoint {url}")
-    await expect(card).to_be_visible()
+    await card.wait_for()
     return card
 
 
@@ -70,7 +70,7 @@ async def test_a_failing_webhook_is_found_fixed_retried_and_recovered(frozen: Ga
         await visitor.sign_in("/webhooks")
         page = visitor.page
         await visitor.see("Failing")
-        await expect(page.get_by_role("img", name=re.compile("^0 % of . attempts delivered"))).to_be_visible()
+        await page.get_by_role("img", name=re.compile("^0 % of . attempts delivered")).wait_for()
         await page.get_by_role("link", name="Deliveries").click()
         await expect(page.get_by_role("row", name="Retrying")).to_have_count(2)
         await page.get_by_role("combobox", name="Answer").click()
@@ -83,12 +83,12 @@ async def test_a_failing_webhook_is_found_fixed_retried_and_recovered(frozen: Ga
         details = page.get_by_role("dialog", name="Delivery")
         answer = details.get_by_role("group", name="Answer", exact=True).first
         await expect(answer).to_have_text(EVIL)
-        await expect(details.get_by_role("button", name="500 Attempt").first).to_be_visible()
+        await details.get_by_role("button", name="500 Attempt").first.wait_for()
         assert "delivery=" in page.url
         receiver.answer = Answer(200, {}, b"thank you")
         await details.get_by_role("button", name="Try again").click()
-        await expect(details.get_by_text("Delivered", exact=True)).to_be_visible()
-        await expect(details.get_by_text("thank you")).to_be_visible()
+        await details.get_by_text("Delivered", exact=True).wait_for()
+        await details.get_by_text("thank you").wait_for()
         await details.get_by_role("button", name="Verify the signature").first.click()
         dialog = page.get_by_role("dialog", name="Verify a payload")
         await dialog.get_by_role("button", name="Verify", exact=True).click()
@@ -153,7 +153,7 @@ async def test_a_test_event_a_new_secret_and_the_end_of_an_endpoint(gateway: Gat
         await expect(page.get_by_label("Address")).to_have_attribute("aria-invalid", "true")
         await page.get_by_label("Address").fill(f"{receiver.url}/moved")
         await page.get_by_role("button", name="Save").click()
-        await expect(page.get_by_label(f"Endpoint {receiver.url}/moved")).to_be_visible()
+        await page.get_by_label(f"Endpoint {receiver.url}/moved").wait_for()
         await visitor.choose("Actions for", "Delete")
         await page.get_by_role("button", name="Delete", exact=True).click()
         await visitor.see("No endpoint yet")

@@ -34,7 +34,7 @@ class View(NamedTuple):
         await page.goto(home + path + ("" if self.public else f"?channel={channel}"))
         for step in self.steps:
             await step(page)
-        await expect(page.get_by_text(self.see).first).to_be_visible()
+        await page.get_by_text(self.see).first.wait_for()
         if self.steps:
             await expect(page.get_by_role("menu")).to_have_count(0)  # it closes after the click on its item
 
@@ -61,7 +61,7 @@ def see(text: str) -> Step:
     """Return a step that waits until a text is visible."""
 
     async def step(page: Page) -> None:
-        await expect(page.get_by_text(text).first).to_be_visible()
+        await page.get_by_text(text).first.wait_for()
 
     return step
 

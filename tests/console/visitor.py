@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from datetime import datetime
 from typing import Any
 
-from playwright.async_api import Page, expect
+from playwright.async_api import Page
 
 from gatepost.admin.users import create_user
 from gatepost.model.totp import STEP, totp_code
@@ -42,7 +42,7 @@ class Visitor(WatchedPage):
         )
         assert answer.status == 201, await answer.text()
         await self.open(path)
-        await expect(self.page.get_by_role("button", name="Your menu")).to_be_visible()
+        await self.page.get_by_role("button", name="Your menu").wait_for()
 
     async def choose(self, menu: str, item: str) -> None:
         """Open a menu and choose an item."""

@@ -9,7 +9,7 @@ from playwright.async_api import ConsoleMessage, Dialog, Locator, Page, Request,
 
 from tests.console.shared_browser import shared_browser
 from tests.patience import PATIENCE
-from tests.thorough import DAY, choose
+from tests.thorough import DAY, choose, is_due
 
 AXE = Path(__file__).parents[2] / "dashboard" / "node_modules" / "axe-core" / "axe.min.js"
 SMALL = 360  # pixels
@@ -26,6 +26,7 @@ _UNTIL_STILL = """new Promise((done) => requestAnimationFrame(() => requestAnima
 # Without `preload` axe-core does not load the style sheets again, which only a rule about turned screens would need.
 _AXE = "(rules) => axe.run(document, {resultTypes: ['violations'], preload: false, iframes: false, ...rules})"
 COLORS = ("light", "dark")
+DAYS = 3  # until all views are checked: an odd number, so that both color schemes have their turn
 SAMPLED_COLORS = choose(COLORS, (COLORS[DAY % 2],))
 # The elements are the same in light and dark, so in the second only the rules that look at colors can find more.
 _COLOR_RULES = {"runOnly": ["color-contrast", "link-in-text-block"]}
@@ -65,8 +66,11 @@ class WatchedPage:
             self.problems.append(f"request to another host: {request.url}")
 
     async def see(self, text: str) -> None:
-        """Wait until a text is visible."""
-        await expect(self.page.get_by_text(text).first).to_be_visible()
+        """Wait until a text is visible.
+
+        Playwright's `to_be_visible` describes the whole page each time that it is not there yet, for an error message.
+        """
+        await self.page.get_by_text(text).first.wait_for()
 
     def button(self, name: str) -> Locator:
         """Return a button."""
@@ -76,13 +80,25 @@ class WatchedPage:
         """Check that the page has the colors that the browser asks for."""
 
     async def accessibility_problems(
-        self, view: str = "", *, colors: Sequence[Any] = SAMPLED_COLORS, thorough: bool = False
+        self, view: str, *, colors: Sequence[Any] = SAMPLED_COLORS, thorough: bool = False, days: int = DAYS
     ) -> list[str]:
-        """Return what is wrong with the page in these color schemes, and on a small screen.
+        """Return what is wrong with the page: on a small screen, and, if the view is due, in these color schemes.
 
         In the second scheme only the rules about colors are checked, unless `thorough`.
         """
+        found = await self._violations(view, colors, thorough) if is_due(view, days) else []
         page, size = self.page, self.page.viewport_size
+        await page.set_viewport_size({"width": SMALL, "height": 740})
+        await page.evaluate(_UNTIL_STILL)
+        width = await page.evaluate(_WIDTH)
+        if width > SMALL:
+            found.append(f"{view}: it is {width} pixels wide on a screen of {SMALL}")
+        await page.set_viewport_size(size)  # type: ignore[arg-type]
+        return found
+
+    async def _violations(self, view: str, colors: Sequence[Any], thorough: bool) -> list[str]:
+        """Return what axe-core finds."""
+        page = self.page
         if await page.evaluate("typeof axe === 'undefined'"):
             await page.evaluate(AXE.read_text())
         found = []
@@ -98,12 +114,6 @@ class WatchedPage:
                 for node in one["nodes"]
             ]
         await page.emulate_media(color_scheme="light")
-        await page.set_viewport_size({"width": SMALL, "height": 740})
-        await page.evaluate(_UNTIL_STILL)
-        width = await page.evaluate(_WIDTH)
-        if width > SMALL:
-            found.append(f"{view}: it is {width} pixels wide on a screen of {SMALL}")
-        await page.set_viewport_size(size)  # type: ignore[arg-type]
         return found
 
 

@@ -20,10 +20,10 @@ async def test_a_restart_is_survived(client: Client, tmp_path: Path) -> None:
             await sandbox.control("PUT", "people/5511999990000", {"name": "Ana"})
             viewer = await stack.enter_async_context(viewing(sandbox.base))
             await viewer.open("#/panel/people")
-            await expect(viewer.page.get_by_role("heading", name="Ana")).to_be_visible()
+            await viewer.page.get_by_role("heading", name="Ana").wait_for()
         await viewer.see("Connection lost.")
         with running(settings, tmp_path, port):
             await expect(viewer.page.get_by_text("Connection lost.")).to_have_count(0)
-            await expect(viewer.page.get_by_role("heading", name="Ana")).to_be_visible()
+            await viewer.page.get_by_role("heading", name="Ana").wait_for()
             await sandbox.control("PUT", "people/5511999991111", {"name": "Ben"})
-            await expect(viewer.page.get_by_role("heading", name="Ben")).to_be_visible()
+            await viewer.page.get_by_role("heading", name="Ben").wait_for()

@@ -50,7 +50,7 @@ async def test_a_message_rings_and_is_answered(sandbox: Driver, receiver: Receiv
 
         await row.click()
         assert (await received(receiver, "read"))["id"] == wamid
-        await expect(page.locator("strong", has_text="parcel")).to_be_visible()
+        await page.locator("strong", has_text="parcel").wait_for()
         link = page.get_by_role("link", name="https://example.com/p_1_2")
         assert (await link.get_attribute("rel"), await link.get_attribute("target")) == (
             "noopener noreferrer",
@@ -101,7 +101,7 @@ async def test_choices_of_a_message_arrive_as_the_network_reports_them(sandbox: 
         await write(sandbox, "interactive", list_message())
         await page.get_by_role("button", name="Choose a time").click()
         sheet = page.get_by_role("dialog", name="Choose a time")
-        await expect(sheet.get_by_role("group", name="Today").get_by_text("At the shop")).to_be_visible()
+        await sheet.get_by_role("group", name="Today").get_by_text("At the shop").wait_for()
         await page.keyboard.press("Escape")
         await expect(page.get_by_role("button", name="Choose a time")).to_be_focused()
         await page.keyboard.press("Enter")
@@ -125,7 +125,7 @@ async def test_choices_of_a_message_arrive_as_the_network_reports_them(sandbox: 
         assert order["product_items"] == [
             {"product_retailer_id": "beans-2", "quantity": 2, "item_price": 4.5, "currency": "BRL"}
         ]
-        await expect(bubble(page, "Order: 2 items")).to_be_visible()
+        await bubble(page, "Order: 2 items").wait_for()
 
 
 async def test_files_places_and_contacts(sandbox: Driver, receiver: Receiver) -> None:
@@ -149,7 +149,7 @@ async def test_files_places_and_contacts(sandbox: Driver, receiver: Receiver) ->
         audio = (await received(receiver, "audio"))["audio"]
         assert (audio["mime_type"], audio["voice"]) == ("audio/wav", True)
         player = page.locator(".messages .audio-player")
-        await expect(player.get_by_text("0:01")).to_be_visible()
+        await player.get_by_text("0:01").wait_for()
         await player.get_by_role("button", name="Play voice message").click()
         await expect(player.locator("audio")).to_have_js_property("ended", value=True)
 
@@ -161,7 +161,7 @@ async def test_files_places_and_contacts(sandbox: Driver, receiver: Receiver) ->
         assert (await (await downloading.value).path()).read_bytes() == b"%PDF-1.4"
 
         await page.get_by_role("button", name="Record a voice message").click()  # the test's browser has no microphone
-        await expect(page.get_by_role("dialog", name="No recording").get_by_role("alert")).to_be_visible()
+        await page.get_by_role("dialog", name="No recording").get_by_role("alert").wait_for()
         await page.keyboard.press("Escape")
 
         await page.get_by_role("button", name="Send something else").click()
@@ -187,7 +187,7 @@ async def test_two_phones_beside_each_other_and_in_two_tabs(sandbox: Driver, rec
         await bruno.open(f"#/{BRUNO}/{NUMBER}")
         await bruno.see("No messages yet")
         left, right = (both.page.get_by_role("region", name=f"Phone of {name}") for name in ("Ana Souza", "Bruno Lima"))
-        await expect(left.get_by_text("No messages yet")).to_be_visible()
+        await left.get_by_text("No messages yet").wait_for()
         await write(sandbox, "text", {"body": "for Ana"}, ANA)
         await write(sandbox, "text", {"body": "for Bruno"}, BRUNO)
         await expect(left.get_by_role("article")).to_contain_text("for Ana")
@@ -216,7 +216,7 @@ async def test_reload_and_restart_keep_the_chat(client: Client, tmp_path: Path) 
             await viewer.see("before the restart")
             await attach(page, "Photo or video", "cup.png", "image/png", png())
             await page.get_by_role("button", name="Send", exact=True).click()
-            await expect(page.get_by_role("button", name="Open Photo")).to_be_visible()
+            await page.get_by_role("button", name="Open Photo").wait_for()
             await page.reload()
             await viewer.see("before the restart")
     async with viewing(f"http://127.0.0.1:{port}") as viewer:

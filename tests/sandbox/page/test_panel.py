@@ -48,7 +48,7 @@ async def test_a_fault_is_switched_on_and_off(viewer: Viewer, sandbox: Driver) -
 async def test_a_fault_goes_away_when_its_time_is_over(viewer: Viewer, sandbox: Driver) -> None:
     await viewer.open("#/panel/faults")
     await viewer.button("Statuses arrive twice and out of order for a minute").click()
-    await expect(viewer.button("Remove all")).to_be_visible()
+    await viewer.button("Remove all").wait_for()
     assert {rule["fault"] for rule in await sandbox.control("GET", "faults")} == {"duplicate", "reorder"}
     await sandbox.advance(60)
     await viewer.see("No fault is active")
@@ -60,7 +60,7 @@ async def test_any_rule_can_be_added_and_a_wrong_one_is_explained(viewer: Viewer
     await viewer.page.get_by_label("Fault", exact=True).select_option("delay")
     await viewer.page.get_by_label("Person").fill("5511*")
     await viewer.button("Add the rule").click()
-    await expect(viewer.page.get_by_role("alert").filter(has_text="delay needs seconds")).to_be_visible()
+    await viewer.page.get_by_role("alert").filter(has_text="delay needs seconds").wait_for()
     await expect(viewer.page.get_by_label("Person")).to_have_value("5511*")
     await viewer.page.get_by_label("Seconds", exact=True).fill("7")
     await viewer.button("Add the rule").click()
@@ -80,10 +80,10 @@ async def test_the_clock_is_moved_frozen_and_let_run(viewer: Viewer, sandbox: Dr
     await expect(viewer.page.get_by_label("Seconds")).to_have_value("")
     assert (await sandbox.control("GET", "clock"))["now"] == before + 3601.5
     await viewer.button("Let it run").click()
-    await expect(viewer.button("Freeze")).to_be_visible()
+    await viewer.button("Freeze").wait_for()
     assert not (await sandbox.control("GET", "clock"))["frozen"]
     await sandbox.control("POST", "clock", {"frozen": True})
-    await expect(viewer.button("Let it run")).to_be_visible()  # the feed tells of it
+    await viewer.button("Let it run").wait_for()  # the feed tells of it
 
 
 async def test_a_template_is_approved_and_another_rejected_with_a_reason(viewer: Viewer, sandbox: Driver) -> None:
@@ -93,11 +93,11 @@ async def test_a_template_is_approved_and_another_rejected_with_a_reason(viewer:
     await made(sandbox)
     card = viewer.page.locator(".card", has=viewer.page.get_by_role("heading", name="parcel"))
     await card.get_by_role("button", name="Approve").click()
-    await expect(card.get_by_text("APPROVED")).to_be_visible()
+    await card.get_by_text("APPROVED").wait_for()
     await card.get_by_role("button", name="Reject…").click()
     await card.get_by_label("Reason").select_option("SCAM")
     await card.get_by_role("button", name="Reject", exact=True).click()
-    await expect(card.get_by_text("REJECTED")).to_be_visible()
+    await card.get_by_text("REJECTED").wait_for()
     [template] = [one for one in await sandbox.control("GET", "templates") if one["name"] == "parcel"]
     assert (template["status"], template["rejected_reason"]) == ("REJECTED", "SCAM")
 
@@ -107,10 +107,10 @@ async def test_a_person_is_created_from_the_empty_state_and_answers(viewer: View
     await viewer.see("There are no people yet")
     await viewer.page.get_by_label("Name").fill("Ana's phone")
     await viewer.button("Create the person").click()
-    await expect(viewer.page.get_by_role("alert").filter(has_text="phone number")).to_be_visible()
+    await viewer.page.get_by_role("alert").filter(has_text="phone number").wait_for()
     await viewer.page.get_by_label("Phone number").fill("123")
     await viewer.button("Create the person").click()
-    await expect(viewer.page.get_by_role("alert").filter(has_text="phone")).to_be_visible()
+    await viewer.page.get_by_role("alert").filter(has_text="phone").wait_for()
     await viewer.page.get_by_label("Phone number").fill("+55 (11) 99999-0000")
     await viewer.page.get_by_label("Character").select_option("quick")
     await viewer.page.get_by_label("Reads messages").select_option("when_open")
@@ -118,7 +118,7 @@ async def test_a_person_is_created_from_the_empty_state_and_answers(viewer: View
     await viewer.page.get_by_label("When the text matches").fill("(?i)order")
     await viewer.page.get_by_label("Text ({text} is what was received)").fill("You wrote: {text}")
     await viewer.button("Create the person").click()
-    await expect(viewer.page.get_by_role("heading", name="Ana's phone")).to_be_visible()
+    await viewer.page.get_by_role("heading", name="Ana's phone").wait_for()
     [person] = await sandbox.control("GET", "people")
     assert (person["name"], person["phone"], person["character"]) == ("Ana's phone", ANA, "quick")
     assert person["reads"] == "when_open"
@@ -135,10 +135,10 @@ async def test_a_person_is_changed_and_what_the_form_does_not_show_stays(viewer:
     await expect(viewer.page.get_by_label("Replies as JSON")).to_have_value(json.dumps(whole["replies"], indent=2))
     await viewer.page.get_by_label("Replies as JSON").fill("[{")
     await viewer.button("Save").click()
-    await expect(viewer.page.get_by_role("alert").filter(has_text="The script is not JSON")).to_be_visible()
+    await viewer.page.get_by_role("alert").filter(has_text="The script is not JSON").wait_for()
     await viewer.page.get_by_label("Replies as JSON").fill('[{"react": "x"}]')
     await viewer.button("Save").click()
-    await expect(viewer.button("Change")).to_be_visible()
+    await viewer.button("Change").wait_for()
     after = await sandbox.control("GET", f"people/{ANA}")
     changed = {name for name in after if after[name] != before[name]}
     assert changed == {"character", "replies"}
@@ -159,10 +159,10 @@ async def test_a_number_is_registered_rated_and_deleted(viewer: Viewer, empty: D
     }.items():
         await viewer.page.get_by_label(label, exact=True).fill(value)
     await viewer.button("Register the number").click()
-    await expect(viewer.page.get_by_role("alert").filter(has_text="verification failed")).to_be_visible()
+    await viewer.page.get_by_role("alert").filter(has_text="verification failed").wait_for()
     await viewer.page.get_by_label("Verify token").fill("verify-me")
     await viewer.button("Register the number").click()
-    await expect(viewer.page.get_by_role("heading", name="Acme")).to_be_visible()
+    await viewer.page.get_by_role("heading", name="Acme").wait_for()
     await viewer.page.get_by_label("Quality").select_option("RED")
     await viewer.button("Set quality").click()
     await viewer.see("quality RED")
@@ -206,7 +206,7 @@ async def test_the_window_is_switched_on(viewer: Viewer, sandbox: Driver) -> Non
     await viewer.page.get_by_label("24-hour window").select_option("sync")
     await viewer.page.get_by_label("Messages per second").fill("lots")
     await viewer.button("Save").click()
-    await expect(viewer.page.get_by_role("alert").filter(has_text="must be a number")).to_be_visible()
+    await viewer.page.get_by_role("alert").filter(has_text="must be a number").wait_for()
     await viewer.page.get_by_label("Messages per second").fill("5")
     await viewer.button("Save").click()
     await viewer.see("done")
@@ -229,7 +229,7 @@ async def test_the_curl_line_is_what_was_sent(viewer: Viewer, sandbox: Driver) -
     await viewer.page.get_by_text("As a curl line", exact=True).click()
     before = await viewer.page.locator(".preview pre").inner_text()
     await viewer.button("Save").click()
-    await expect(viewer.button("Change")).to_be_visible()
+    await viewer.button("Change").wait_for()
     line = await last_curl(viewer)
     assert line == before
     words = shlex.split(line)
@@ -243,12 +243,12 @@ async def test_the_curl_line_is_what_was_sent(viewer: Viewer, sandbox: Driver) -
 async def test_the_curl_line_of_a_button_does_the_same(viewer: Viewer, sandbox: Driver) -> None:
     await viewer.open("#/panel/faults")
     await viewer.button("Answers get lost for a minute").click()
-    await expect(viewer.button("Remove all")).to_be_visible()
+    await viewer.button("Remove all").wait_for()
     line = await last_curl(viewer)
     [first] = await sandbox.control("GET", "faults")
     second = run(line)
     assert {**first, "id": ""} == {**second, "id": ""}
-    await expect(viewer.button(f"Remove {second['id']}")).to_be_visible()  # the feed tells of it
+    await viewer.button(f"Remove {second['id']}").wait_for()  # the feed tells of it
     await viewer.button("Remove all").click()
     await viewer.see("No fault is active")
     assert run(await last_curl(viewer)) == {"removed": 0}
@@ -258,7 +258,7 @@ async def test_every_part_is_accessible_and_fits_a_small_screen(viewer: Viewer, 
     for part in PARTS:
         await viewer.open(f"#/panel/{part}")
         await expect(viewer.page.get_by_text("Loading…")).to_have_count(0)
-        assert await viewer.accessibility_problems() == [], part
+        assert await viewer.accessibility_problems(f"empty {part}") == []
     await empty.register()
     await made(empty)
     await empty.control("PUT", f"people/{ANA}", {"name": "A" * 80, "replies": [{"text": "a"}, {"order": {}}]})
@@ -273,12 +273,12 @@ async def test_every_part_is_accessible_and_fits_a_small_screen(viewer: Viewer, 
                 await viewer.button(opened).first.click()
         for more in await viewer.page.locator("details > summary").all():
             await more.click()
-        assert await viewer.accessibility_problems() == [], part
+        assert await viewer.accessibility_problems(f"filled {part}") == []
 
 
 async def test_another_color_scheme_is_applied_at_once_with_reduced_motion(viewer: Viewer, sandbox: Driver) -> None:
     await viewer.open("#/panel/faults")
-    await expect(viewer.button("Answers get lost for a minute")).to_be_visible()
+    await viewer.button("Answers get lost for a minute").wait_for()
     await viewer.page.emulate_media(color_scheme="dark", reduced_motion="reduce")
     moving = "getComputedStyle(document.body).color, document.getAnimations().length"
     assert await viewer.page.evaluate(moving) == 0
@@ -286,14 +286,14 @@ async def test_another_color_scheme_is_applied_at_once_with_reduced_motion(viewe
 
 async def test_the_panel_is_used_by_keyboard(viewer: Viewer, sandbox: Driver) -> None:
     await viewer.open("#/panel/faults")
-    await expect(viewer.button("Answers get lost for a minute")).to_be_visible()
+    await viewer.button("Answers get lost for a minute").wait_for()
     focused = "document.activeElement.textContent"
     for _ in range(60):
         await viewer.page.keyboard.press("Tab")
         if await viewer.page.evaluate(focused) == "Answers get lost for a minute":
             break
     await viewer.page.keyboard.press("Enter")
-    await expect(viewer.button("Remove all")).to_be_visible()
+    await viewer.button("Remove all").wait_for()
     assert [rule["fault"] for rule in await sandbox.control("GET", "faults")] == ["accept_drop"]
 
 

@@ -39,7 +39,7 @@ async def test_a_qr_code_is_scanned(viewer: Viewer, empty: Driver, way: str) -> 
                 await paste(viewer.page, "Code", drawn.getvalue())
             await expect(viewer.page.get_by_label("Code", exact=True)).to_have_value(session["code"])
         await viewer.button("Scan").click()
-        await expect(viewer.page.get_by_role("heading", name="Sandbox Phone")).to_be_visible()
+        await viewer.page.get_by_role("heading", name="Sandbox Phone").wait_for()
         await empty.advance(1)
         await viewer.see("connected")
         [session] = await empty.control("GET", "sessions")
@@ -74,7 +74,7 @@ async def test_a_qr_code_is_seen_by_the_camera(empty: Driver, tmp_path: Path) ->
             await viewer.open("#/panel/phones")
             await viewer.button("Use the camera").click()
             await expect(viewer.page.get_by_label("Code", exact=True)).to_have_value(session["code"])
-            await expect(viewer.button("Use the camera")).to_be_visible()  # the camera is closed
+            await viewer.button("Use the camera").wait_for()  # the camera is closed
             await viewer.button("Scan").click()
             await viewer.see("done")
         [session] = await empty.control("GET", "sessions")
@@ -94,18 +94,18 @@ async def test_a_qr_phone_is_dropped_locked_and_banned(viewer: Viewer, empty: Dr
         await viewer.see("disconnected")
         assert await state() == ("disconnected", "network_gone")
         await empty.advance(30)
-        await expect(viewer.page.get_by_text("connected", exact=True)).to_be_visible()
+        await viewer.page.get_by_text("connected", exact=True).wait_for()
         await viewer.button("Time-lock for an hour").click()
         await viewer.see("time-locked")
         assert await state() == ("limited", "time_locked")
         await viewer.button("Unlock").click()
-        await expect(viewer.button("Time-lock for an hour")).to_be_visible()
+        await viewer.button("Time-lock for an hour").wait_for()
         await viewer.button("Ban").click()
         await viewer.button("Ban it?").click()
-        await expect(viewer.button("Lift the ban")).to_be_visible()
+        await viewer.button("Lift the ban").wait_for()
         assert await state() == ("banned", "banned")
         await viewer.button("Lift the ban").click()
-        await expect(viewer.page.get_by_text("connected", exact=True)).to_be_visible()
+        await viewer.page.get_by_text("connected", exact=True).wait_for()
         await viewer.button("Lose it for good").click()
         await viewer.see("disconnected")
         await empty.advance(3600)
@@ -115,11 +115,9 @@ async def test_a_qr_phone_is_dropped_locked_and_banned(viewer: Viewer, empty: Dr
 async def test_a_camera_that_is_missing_is_explained(viewer: Viewer) -> None:
     await viewer.open("#/panel/phones")
     await viewer.button("Use the camera").click()
-    await expect(
-        viewer.page.get_by_role("alert").filter(has_text=re.compile("There is no camera|not allowed"))
-    ).to_be_visible()
+    await viewer.page.get_by_role("alert").filter(has_text=re.compile("There is no camera|not allowed")).wait_for()
     await viewer.button("Close the camera").click()
-    await expect(viewer.button("Use the camera")).to_be_visible()
+    await viewer.button("Use the camera").wait_for()
 
 
 async def test_a_pairing_code_is_typed(viewer: Viewer, empty: Driver) -> None:
