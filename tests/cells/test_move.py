@@ -297,7 +297,7 @@ async def test_a_move_that_ends_at_any_point_goes_on_or_is_undone(quick_cells: C
     await endpoints.create_endpoint(west.db, west.vault, channel, receiver.url, now=west.clock.now())
     clients = Clients(west)
     source, target = "west", "east"
-    for point in rotated(POINTS, 5):
+    for point in rotated(POINTS, 10):
         for ending in ("undo", "run"):
             if ending == "undo" and str(point) in ARRIVED:
                 continue
