@@ -86,7 +86,8 @@ async def measure_history(folder: Path, messages: int, seconds: float, tell: Tel
         looks = [[await _ask(gateway, client, *one, name) for one in filled] for name in _QUESTIONS]
         exported = [await _export(gateway, client, tenant) for tenant, _ in filled]
         tell("history: accepting")
-        accepts = [await _accept(gateway, *one, seconds) for one in filled]
+        recipients = min(RECIPIENTS, *(past.people for _, past in filled))  # as many, and as recent, on both
+        accepts = [await _accept(gateway, tenant, recipients, seconds) for tenant, _ in filled]
     return HistoryFindings(
         *(
             Channel(past.messages, past.people, [each[i] for each in looks], exported[i], past.indexed, accepts[i])
@@ -101,10 +102,9 @@ async def _fill(gateway: Gateway, config: Path, messages: int, tell: Tell) -> tu
     return tenant, await fill_past(gateway.dsn, tenant.channel_id, messages)
 
 
-async def _accept(gateway: Gateway, tenant: Tenant, past: Past, seconds: float) -> Sample:
-    wished = {"connections": _CONNECTIONS, "key": tenant.key, "first": FIRST}
-    recipients = min(past.people, RECIPIENTS)
-    return await measure.load(gateway.port, gateway.cpu, seconds=seconds, recipients=recipients, **wished)
+async def _accept(gateway: Gateway, tenant: Tenant, recipients: int, seconds: float) -> Sample:
+    wished = {"connections": _CONNECTIONS, "key": tenant.key, "first": FIRST, "recipients": recipients}
+    return await measure.load(gateway.port, gateway.cpu, seconds=seconds, **wished)
 
 
 async def _ask(gateway: Gateway, client: Client, tenant: Tenant, past: Past, name: str) -> Looks:
