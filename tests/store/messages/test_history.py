@@ -222,8 +222,9 @@ async def fill_database(url: str) -> None:
     await conn.execute(
         """INSERT INTO search_blocks (channel_id, last_id, first_id, ids, words, places)
            SELECT $1, id, id, ARRAY[id],
-                  array_to_tsvector(ARRAY[$2 || 'hello'] || CASE i % 100 WHEN 0 THEN ARRAY[$2 || 'rare'] ELSE '{}' END),
-                  E'\\nhello:1\\n' || CASE i % 100 WHEN 0 THEN E'rare:1\\n' ELSE '' END
+                  array_to_tsvector(ARRAY[$2 || 'hello', $2 || 'north', $2 || 'south']
+                                    || CASE i % 100 WHEN 0 THEN ARRAY[$2 || 'rare'] ELSE '{}' END),
+                  E'\\nhello:1\\nnorth:1\\nsouth:2\\n' || CASE i % 100 WHEN 0 THEN E'rare:1\\n' ELSE '' END
            FROM (SELECT id, row_number() OVER (ORDER BY id) AS i FROM messages WHERE channel_id = $1) m""",
         CHANNEL,
         f"{CHANNEL.hex[-10:]}:",
@@ -306,6 +307,16 @@ async def test_newest_blocks_are_those_of_the_span(explained: Explained) -> None
     whole = await search_blocks(db, CHANNEL, read_query("hello"), IdRange(hits.ids[40], hits.ids[0]), limit=45)
     assert (whole.ids, whole.reached) == (hits.ids[1:41], None)
     assert {name for name, _ in looks(plans)} == {"pkey"}
+
+
+async def test_frequent_words_of_different_messages_are_searched_without_it(explained: Explained) -> None:
+    db, plans = explained
+    hits = await search_blocks(db, CHANNEL, read_query("north south"), IdRange(), limit=20)
+    assert hits.ids == []
+    assert looks(plans) == [("pkey", 8), ("pkey", 26), ("pkey", 42)]  # twice the one it begins behind
+    assert hits.reached is not None
+    rest = await search_blocks(db, CHANNEL, read_query("north south"), IdRange(ids.ZERO, hits.reached), limit=20)
+    assert (rest.ids, rest.reached is not None and rest.reached < hits.reached) == ([], True)
 
 
 async def test_one_answer_looks_into_so_many_blocks_and_no_more(explained: Explained) -> None:

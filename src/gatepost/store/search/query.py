@@ -7,7 +7,8 @@
 How blocks are written: `store/search/index.py`.
 
 A frequent word is found in the newest blocks; the index would name nearly all blocks of the channel. Only if those few
-do not contain enough matches is the index used, which finds rare words quickly.
+do not contain enough matches is the index used, which finds rare words quickly. It is not used either if most of the
+newest blocks contain all words, in different messages: its answer takes as long as the history is.
 """
 
 import asyncio
@@ -50,7 +51,8 @@ async def search_blocks(
         look = _Look(conn, channel_id, sought, span, limit)
         reached = await _walk(look)
         if reached is not None and look.missing:
-            reached = await _ask_index(look, IdRange(span.start, reached))
+            further = _walk_on if look.in_most_blocks else _ask_index
+            reached = await further(look, IdRange(span.start, reached))
     return SearchHits(look.found, look.found[-1] if not look.missing else reached)
 
 
@@ -63,6 +65,12 @@ class _Look(msgspec.Struct):
     span: IdRange
     limit: int
     found: list[UUID] = msgspec.field(default_factory=list)
+    blocks: int = 0  # that were read
+    holding: int = 0  # those with all words, be it in different messages
+
+    @property
+    def in_most_blocks(self) -> bool:
+        return 2 * self.holding >= self.blocks
 
     @property
     def missing(self) -> int:
@@ -76,7 +84,9 @@ class _Look(msgspec.Struct):
         """Add the matches of these blocks. The ids of a block are read only if they are needed."""
         held = []
         for row in blocks:
-            if places := _common(row):
+            lists = [*row["whole"], ",".join(row["begun"])]
+            self.blocks, self.holding = self.blocks + 1, self.holding + all(lists)
+            if places := _common(lists):
                 held.append((row, places))
             if len(row["begun"]) > _MANY:
                 await asyncio.sleep(0)
@@ -99,6 +109,20 @@ async def _walk(look: _Look) -> UUID | None:
             return None
         end = rows[-1]["first_id"]
         if not look.missing or len(look.found) * sum(_WALK) < look.limit * _WALK[0]:
+            break
+    return end
+
+
+async def _walk_on(look: _Look, span: IdRange) -> UUID | None:
+    """Look into as many of the next blocks as the index would name."""
+    end = span.end
+    for first, last in pairwise((0, *_LOOKS)):
+        rows = await _read_newest(look, IdRange(span.start, end), last - first)
+        await look.take(rows)
+        if len(rows) < last - first:
+            return None
+        end = rows[-1]["first_id"]
+        if not look.missing:
             break
     return end
 
@@ -190,9 +214,8 @@ def _places(sought: SearchQuery) -> str:
               FROM unnest((string_to_array(text, E'\n' || $3::text))[2:]) AS piece) AS begun"""
 
 
-def _common(row: Any) -> list[int]:
+def _common(lists: Sequence[str]) -> list[int]:
     """Return the positions of a block that are in all lists, the newest first."""
-    lists = [*row["whole"], ",".join(row["begun"])]
     if not all(lists):
         return []
     return sorted(map(int, set.intersection(*(set(text.split(",")) for text in lists))), reverse=True)
