@@ -50,7 +50,6 @@ TASKS = {  # started by hand, and why that is enough
     "store.batch.Batch._start_now": "while there is something to write; each batch survives",
     "store.channel_notifier.ChannelNotifier._send_soon": "what has gathered",
     "webhooks.connection_pool.ConnectionPool._open_in": "one connection; whoever waits for it gets its error",
-    "webhooks.connection_pool.ConnectionPool._tls_context": "one file of certificates; each waiter gets its error",
     "webhooks.endpoint_deliverer.EndpointDeliverer._start": "while something is ready",
     "webhooks.guard.Guard.check": "one question; whoever waits for it gets its error",
     "webhooks.success_recorder.SuccessRecorder.add": "while there are successes; what fails ends the deliverer",

@@ -1,28 +1,24 @@
-"""Connections to checked addresses: kept while they are idle, at most 64 for each of the places used last.
+"""Connections without TLS to checked addresses: kept while they are idle, at most 64 for each of the places used last.
 
-    acquire ─► an idle connection of the place, or a new one: TCP, then TLS with the name of the URL
+    acquire ─► an idle connection of the place, or a new one
     release ─► idle, unless the response ended the connection or its place was dropped
 
-A place is (scheme, host, port, address): a connection is used for the name that it was made for, and goes to the
+A place is (host, port, address): a connection is used for the name that it was made for, and goes to the
 address that the guard has checked. Nothing is resolved here.
 """
 
 import asyncio
 import os
 import socket
-import ssl
 from collections import OrderedDict
-from collections.abc import Sequence
 
-from gatepost.compute import compute
 from gatepost.webhooks.guard import CheckedUrl
 from gatepost.webhooks.http_connection import ExchangeFailed, HttpConnection
 from gatepost.webhooks.retry import Failure
 
 IDLE_PER_PLACE = 64
-_SHUTDOWN_SECONDS = 1.0  # in which the other side may confirm the end of a TLS connection
 
-PlaceKey = tuple[str, str, int, str]
+PlaceKey = tuple[str, int, str]
 
 
 class ConnectFailed(Exception):
@@ -76,12 +72,10 @@ class PooledConnection(HttpConnection):
 class ConnectionPool:
     """The connections of one process to customers' endpoints."""
 
-    def __init__(self, connect_deadline: float, places: int, roots: Sequence[bytes]) -> None:
+    def __init__(self, connect_deadline: float, places: int) -> None:
         self._connect_deadline = connect_deadline
         self._most_places = places
-        self._roots = tuple(roots)
         self._places: OrderedDict[PlaceKey, PlaceConnections] = OrderedDict()
-        self._tls: asyncio.Task[ssl.SSLContext] | None = None
 
     def take(self, target: CheckedUrl, address: str) -> PooledConnection | None:
         """Return an idle connection to a checked address, if there is one."""
@@ -118,7 +112,7 @@ class ConnectionPool:
             self._places.popitem()[1].stop()
 
     def _place(self, target: CheckedUrl, address: str) -> PlaceConnections:
-        key = (target.scheme, target.host, target.port, address)
+        key = (target.host, target.port, address)
         place = self._places.get(key)
         if place is None:
             place = self._places[key] = PlaceConnections()
@@ -149,72 +143,33 @@ class ConnectionPool:
     ) -> PooledConnection:
         try:
             async with asyncio.timeout(max(seconds, 0.001)):
-                tls = await self._tls_context() if target.scheme == "https" else None
-                connected = await _connect(address, target.port)
-                return await _start(place, connected, tls, target.host)
+                return await _start(place, await _connect(address, target.port))
         except TimeoutError:
             raise ConnectFailed("timeout", "The endpoint could not be connected to in time.") from None
-        except (OSError, ValueError) as error:
-            raise ConnectFailed("tls", f"No secure connection could be made: {_reason(error)}.") from None
-
-    async def _tls_context(self) -> ssl.SSLContext:
-        """Return the settings of TLS. Reading the certificates of the system takes a while, so it is done once."""
-        if self._tls is None or (self._tls.done() and (self._tls.cancelled() or self._tls.exception())):
-            self._tls = asyncio.create_task(compute(_tls_context, self._roots))
-        return await asyncio.shield(self._tls)
+        except OSError as error:
+            reason = os.strerror(error.errno) if error.errno else "the connection was closed"
+            # Without the address: it may be a secret of the operator's network.
+            raise ConnectFailed("connect", f"The endpoint could not be connected to: {reason}.") from None
 
 
 async def _connect(address: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    connected = socket.socket(family, socket.SOCK_STREAM)
     try:
-        connected = socket.socket(family, socket.SOCK_STREAM)
-        try:
-            connected.setblocking(False)
-            await asyncio.get_running_loop().sock_connect(connected, (address, port))
-        except BaseException:
-            connected.close()
-            raise
-    except OSError as error:
-        raise ConnectFailed("connect", f"The endpoint could not be connected to: {_reason(error)}.") from None
+        connected.setblocking(False)
+        await asyncio.get_running_loop().sock_connect(connected, (address, port))
+    except BaseException:
+        connected.close()
+        raise
     return connected
 
 
-async def _start(
-    place: PlaceConnections, connected: socket.socket, tls: ssl.SSLContext | None, host: str
-) -> PooledConnection:
-    """Start HTTP on a connected socket; the loop closes it if that fails."""
+async def _start(place: PlaceConnections, connected: socket.socket) -> PooledConnection:
+    """Start HTTP on a connected socket."""
     loop = asyncio.get_running_loop()
     try:
-        _, connection = await loop.create_connection(
-            lambda: PooledConnection(loop, place),
-            sock=connected,
-            ssl=tls,
-            server_hostname=host.strip("[]").removesuffix(".") if tls else None,
-            ssl_shutdown_timeout=_SHUTDOWN_SECONDS if tls else None,
-        )
+        _, connection = await loop.create_connection(lambda: PooledConnection(loop, place), sock=connected)
     except BaseException:
         connected.close()
         raise
     return connection
-
-
-def _reason(error: Exception) -> str:
-    """Return a reason without the address, which may be a secret of the operator's network."""
-    if isinstance(error, ssl.SSLCertVerificationError):
-        return error.verify_message.rstrip(".")
-    if isinstance(error, ssl.SSLError):
-        return (error.reason or "TLS failed").replace("_", " ").lower()
-    if isinstance(error, OSError) and error.errno:
-        return os.strerror(error.errno)
-    return "the connection was closed" if isinstance(error, ConnectionError) else "the host name is invalid"
-
-
-def _tls_context(roots: Sequence[bytes]) -> ssl.SSLContext:
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    context.minimum_version = ssl.TLSVersion.TLSv1_2
-    context.hostname_checks_common_name = False
-    context.set_alpn_protocols(["http/1.1"])
-    context.load_default_certs()
-    for root in roots:
-        context.load_verify_locations(cadata=root.decode())
-    return context

@@ -1,6 +1,7 @@
 """One POST to a customer's endpoint: guarded, pinned, bounded in time and size.
 
-    post ─► guard: CheckedUrl ─► connection of (scheme, host, port, address) ─► status, headers, ≤ 64 KiB ─► PostResult
+    post ─► guard: CheckedUrl ─┬─► http:  connection_pool.py ─┬─► status, headers, ≤ 64 KiB ─► PostResult
+                               └─► https: secure_post.py ─────┘
                                    │ connect failed, nothing sent: the next checked address
                                    └─ no redirect, no proxy, no decompression, HTTP/1.1 only
 
@@ -14,12 +15,15 @@ from collections.abc import Hashable, Mapping, Sequence
 from time import perf_counter
 
 import msgspec
+from pyreqwest.exceptions import PyreqwestError
 
 from gatepost.model.delivery import CONNECTION_HEADERS
 from gatepost.webhooks.connection_pool import ConnectFailed, ConnectionPool, PooledConnection
 from gatepost.webhooks.guard import CheckedUrl, ForbiddenUrl, Guard, UnresolvedUrl
 from gatepost.webhooks.http_connection import BODY_LIMIT, HEADERS_LIMIT, ExchangeFailed, Headers
+from gatepost.webhooks.pinned_client import explain_failure, is_while_connecting
 from gatepost.webhooks.retry import Failure
+from gatepost.webhooks.secure_post import SecureClients
 from gatepost.webhooks.signature import USER_AGENT
 
 __all__ = ("BODY_LIMIT", "HEADERS_LIMIT", "PostResult", "Poster", "header_lines")
@@ -64,7 +68,8 @@ class Poster:
     ) -> None:
         self._guard = guard
         self._deadline = deadline
-        self._pool = ConnectionPool(connect_deadline, places, roots)
+        self._pool = ConnectionPool(connect_deadline, places)
+        self._secure = SecureClients(connect_deadline, places, roots, USER_AGENT)
 
     async def post(self, url: str, headers: Mapping[str, str], body: bytes, channel: Hashable = None) -> PostResult:
         """Post `body` to `url` for a channel, and return the result within the deadline."""
@@ -79,6 +84,8 @@ class Poster:
         start = perf_counter()
         try:
             target = self._guard.recall(url) or await self._check(url, channel)
+            if target.scheme == "https":
+                return await self._post_securely(target, lines, body, start)
             connection = self._pool.take(target, target.addresses[0]) or await self._connect(target, start)
             try:
                 got = await connection.request(_request(target, lines, body), self._left(start))
@@ -97,6 +104,7 @@ class Poster:
     async def close(self) -> None:
         """Close idle connections; POSTs in flight fail at once."""
         self._pool.close()
+        await self._secure.close()
 
     async def _check(self, url: str, channel: Hashable) -> CheckedUrl:
         try:
@@ -115,6 +123,18 @@ class Poster:
                 if self._left(start) <= 0:
                     raise
         return await self._pool.acquire(target, last, self._left(start))
+
+    async def _post_securely(self, target: CheckedUrl, lines: bytes, body: bytes, start: float) -> PostResult:
+        for address in target.addresses[:ADDRESSES_TRIED]:
+            try:
+                got = await self._secure.post(target, address, lines, body, self._left(start))
+            except PyreqwestError as error:
+                result = _failed(start, *explain_failure(error, target.scheme, self._deadline))
+                if not is_while_connecting(error) or self._left(start) <= 0:
+                    break
+            else:
+                return PostResult(got.status, got.headers, got.body, got.truncated, _since(start))
+        return result
 
     def _left(self, start: float) -> float:
         return self._deadline - (perf_counter() - start)

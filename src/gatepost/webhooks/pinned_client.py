@@ -1,4 +1,4 @@
-"""An HTTP client that is pinned to a checked address, for files; `http_post.py` posts webhooks."""
+"""An HTTP client that is pinned to a checked address, and why its requests fail."""
 
 from collections.abc import Sequence
 from datetime import timedelta
@@ -26,7 +26,7 @@ def explain_failure(error: PyreqwestError, scheme: str, deadline: float) -> tupl
     """Return the kind of a failure, and a sentence that explains it."""
     if isinstance(error, ClientClosedError):
         return "protocol", "The gateway stopped before the endpoint answered."
-    causes, connecting = _causes(error), _while_connecting(error)
+    causes, connecting = _causes(error), is_while_connecting(error)
     if isinstance(error, RequestTimeoutError):
         if connecting:
             return "timeout", "The endpoint could not be connected to in time."
@@ -39,7 +39,8 @@ def explain_failure(error: PyreqwestError, scheme: str, deadline: float) -> tupl
     return "protocol", f"The endpoint broke off or did not answer in HTTP: {last}."
 
 
-def _while_connecting(error: PyreqwestError) -> bool:
+def is_while_connecting(error: PyreqwestError) -> bool:
+    """Return whether nothing was sent."""
     # The class of the error is not enough: a timeout while waiting for the response is a ConnectTimeoutError as well.
     return "client error (Connect)" in _causes(error)
 
