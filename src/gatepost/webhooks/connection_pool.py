@@ -9,7 +9,6 @@ address that the guard has checked. Nothing is resolved here.
 
 import asyncio
 import os
-import socket
 from collections import OrderedDict
 
 from gatepost.webhooks.guard import CheckedUrl
@@ -143,33 +142,12 @@ class ConnectionPool:
     ) -> PooledConnection:
         try:
             async with asyncio.timeout(max(seconds, 0.001)):
-                return await _start(place, await _connect(address, target.port))
+                loop = asyncio.get_running_loop()
+                made = await loop.create_connection(lambda: PooledConnection(loop, place), address, target.port)
+                return made[1]
         except TimeoutError:
             raise ConnectFailed("timeout", "The endpoint could not be connected to in time.") from None
         except OSError as error:
             reason = os.strerror(error.errno) if error.errno else "the connection was closed"
             # Without the address: it may be a secret of the operator's network.
             raise ConnectFailed("connect", f"The endpoint could not be connected to: {reason}.") from None
-
-
-async def _connect(address: str, port: int) -> socket.socket:
-    family = socket.AF_INET6 if ":" in address else socket.AF_INET
-    connected = socket.socket(family, socket.SOCK_STREAM)
-    try:
-        connected.setblocking(False)
-        await asyncio.get_running_loop().sock_connect(connected, (address, port))
-    except BaseException:
-        connected.close()
-        raise
-    return connected
-
-
-async def _start(place: PlaceConnections, connected: socket.socket) -> PooledConnection:
-    """Start HTTP on a connected socket."""
-    loop = asyncio.get_running_loop()
-    try:
-        _, connection = await loop.create_connection(lambda: PooledConnection(loop, place), sock=connected)
-    except BaseException:
-        connected.close()
-        raise
-    return connection
