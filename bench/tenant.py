@@ -15,7 +15,7 @@ from gatepost.model.event import ACKNOWLEDGE, MESSAGE
 from gatepost.model.session import LIFETIME, new_token, token_hash
 from gatepost.settings import load
 from gatepost.store.channels import ChannelConfig
-from gatepost.store.contacts.rows import add_missing
+from gatepost.store.contacts.rows import MissingContacts, add_missing
 from gatepost.store.pool import Database
 
 # The number at the network.
@@ -156,6 +156,6 @@ async def meet_recipients(gateway: Gateway, tenant: Tenant) -> None:
     try:
         async with db.transaction() as conn:
             phones = [str(FIRST + i) for i in range(RECIPIENTS)]
-            await add_missing(conn, tenant.channel_id, {}, phones, datetime.now(UTC), {})
+            await add_missing(conn, {tenant.channel_id: MissingContacts({}, phones)}, datetime.now(UTC))
     finally:
         await db.close()

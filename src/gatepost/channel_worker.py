@@ -47,6 +47,7 @@ from gatepost.store.deliveries.recover import open_recoveries
 from gatepost.store.endpoints import Endpoint
 from gatepost.store.media.files import next_waiting
 from gatepost.store.media.objects import ObjectStorage
+from gatepost.store.messages.queue import read_news
 from gatepost.store.pool import Database
 from gatepost.store.search.index import find_unindexed
 from gatepost.tracing import Tracer
@@ -56,6 +57,8 @@ from gatepost.webhooks.endpoint_deliverer import EndpointDeliverer
 from gatepost.webhooks.guard import Guard
 from gatepost.webhooks.http_post import Poster
 from gatepost.webhooks.link_fetch import fetch_guarded
+
+_QUEUES = 16  # whose messages are read at once
 
 
 class WorkerParts(msgspec.Struct, frozen=True):
@@ -80,6 +83,7 @@ class ChannelReads:
 
     def __init__(self, db: Database) -> None:
         self.config = GroupedLookup(partial(get_configs, db)).find
+        self.queue_news = GroupedLookup(partial(read_news, db), _QUEUES).find
         self.next_file = GroupedLookup(partial(next_waiting, db)).find
         self.unindexed = GroupedLookup(partial(find_unindexed, db)).find
         self.recoveries = GroupedLookup(partial(open_recoveries, db)).find
@@ -189,6 +193,7 @@ class ChannelWorker:
                 forget_media=self._forget_media,
                 metrics=parts.metrics,
                 tracer=parts.tracer,
+                read_news=shared.reads.queue_news,
                 senders=shared.senders,
                 backoff=Backoff(limited=config.connection == "limited"),
             )

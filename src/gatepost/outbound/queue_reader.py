@@ -1,14 +1,17 @@
 """Reading the queue from the database after a cursor, chat and bulk separately, so that no campaign delays a reply."""
 
 from datetime import datetime
+from functools import partial
 from uuid import UUID
 
+from gatepost.grouped_lookup import GroupedLookup
 from gatepost.model.errors import GatepostError
 from gatepost.model.ids import ZERO
 from gatepost.model.message import State
 from gatepost.outbound.attachments import link_failed_at
 from gatepost.outbound.sender_state import SenderState
-from gatepost.store.messages.queue import QueueMarks, read_marks, read_marks_and_queue, read_queued_states
+from gatepost.store.channel_head import StaleOwner
+from gatepost.store.messages.queue import NEWS, QueueMarks, QueueRead, read_marks, read_news, read_queued_states
 from gatepost.store.messages.send import QueuedMessage, read_queue, read_scheduled, read_start
 
 _PAGE = 500
@@ -26,6 +29,7 @@ class QueueReader:
 
     def __init__(self, state: SenderState) -> None:
         self._db = state.context.db
+        self._read_news = state.read_news or GroupedLookup(partial(read_news, self._db)).find
         self._clock = state.context.clock
         self._channel_id = state.context.lease.channel_id
         self._queue = state.queue
@@ -65,18 +69,21 @@ class QueueReader:
             raise
 
     async def _read_all(self) -> bool:
-        """Reads chat and bulk in one statement. Returns False if there is no room, or more than a page."""
+        """Reads chat and bulk in one statement. Returns False if there is no room, or more to read."""
         cursor = self._cursors[False]
         if self._cursors[True] != cursor or not all(map(self._has_room, (False, True))):
             return False
-        loaded = self._loaded()
-        marks, found = await read_marks_and_queue(self._db, self._channel_id, loaded, after=cursor, limit=_PAGE)
+        news = await self._read_news(QueueRead(self._channel_id, cursor, tuple(self._loaded())))
+        if news is None:  # the channel is deleted
+            raise StaleOwner
+        marks, found = news.marks, news.messages
         self.next_scheduled = marks.next_scheduled
         await self._follow_changes((marks.joined, marks.queue_version))
-        if len(found) == _PAGE:
-            return False
         for message in found:
             self._add(message)
+        if len(found) == NEWS:
+            self._cursors = {False: found[-1].id, True: found[-1].id}
+            return False
         end = max(marks.last_message_id, found[-1].id) if found else max(marks.last_message_id, cursor)
         self._cursors = {False: end, True: end}
         return True

@@ -16,7 +16,13 @@ from gatepost.model.event.contacts import ContactUpdated, contact_fields
 from gatepost.model.number_forms import forms_of
 from gatepost.model.person import Identity, Person, addresses, identities, is_phone
 from gatepost.store.channel_head import ChannelTransaction, renew_reads
-from gatepost.store.contacts.rows import KnownContact, add_missing, find_contacts, merge_contact_rows
+from gatepost.store.contacts.rows import (
+    KnownContact,
+    MissingContacts,
+    add_missing,
+    find_contacts,
+    merge_contact_rows,
+)
 from gatepost.store.conversations.changes import emit_created
 
 _SAME_OWNER = timedelta(days=1)  # a number is not assigned again so soon
@@ -132,8 +138,9 @@ class ContactResolver:
         """Insert contacts, each under its number, else under the first of its addresses."""
         firsts = {identity.phone or identity.addresses[0]: identity.name for identity in strangers}
         names = {address: name for address, name in firsts.items() if name}
-        made = await add_missing(self._conn, self._channel_id, self._by_address, list(firsts), self._now, names)
-        self._new += made
+        missing = MissingContacts(self._by_address, list(firsts), names)
+        made = await add_missing(self._conn, {self._channel_id: missing}, self._now)
+        self._new += made[self._channel_id]
         self._made |= {self._by_address[address].id for address in firsts}
 
     async def _learn(self, identity: Identity) -> None:

@@ -12,6 +12,7 @@ from gatepost.model.number_forms import forms_of, other_form
 from gatepost.store.channel_head import renew_reads
 from gatepost.store.mcp.merge import merge_assistant_rows
 from gatepost.store.pool import Connection, Queryable
+from gatepost.store.statement import statement
 
 
 class KnownContact(msgspec.Struct, frozen=True):
@@ -48,29 +49,35 @@ async def find_contacts(conn: Queryable, channel_id: UUID, wanted: set[str]) -> 
     return {row["asked"]: KnownContact(*(row[name] for name in KnownContact.__struct_fields__)) for row in rows}
 
 
-async def add_missing(
-    conn: "Connection[Any]",
-    channel_id: UUID,
-    known: dict[str, KnownContact],
-    phones: Sequence[str],
-    now: datetime,
-    names: Mapping[str, str],
-) -> list[KnownContact]:
-    """Insert the contacts that are not `known` yet and return them. One inserted meanwhile is used as it is.
+class MissingContacts(msgspec.Struct, frozen=True):
+    """The recipients of a channel's batch that may have no contact yet."""
 
-    The caller holds the channel's head: no address gets another contact between the read and the insert.
+    known: dict[str, KnownContact]  # by their addresses; the new ones are added
+    phones: Sequence[str]
+    names: Mapping[str, str] = {}
+
+
+async def add_missing(
+    conn: "Connection[Any]", batches: Mapping[UUID, MissingContacts], now: datetime
+) -> dict[UUID, list[KnownContact]]:
+    """Insert the contacts that are not `known` yet, of several channels. Return them for each channel.
+
+    One inserted meanwhile is used as it is. The caller holds the heads of the channels: no address gets another
+    contact between the read and the insert.
     """
-    missing = sorted(set(phones) - known.keys())
-    if not missing:
-        return []
-    wanted = [KnownContact(ids.new_id(now), phone, names.get(phone)) for phone in _one_form_each(missing)]
-    inserted = await _insert(conn, channel_id, wanted, now)
-    made = [contact for contact in wanted if contact.phone in inserted]
-    await add_number_forms(conn, channel_id, {contact.phone: contact.id for contact in made})
-    known.update((form, contact) for contact in made for form in forms_of(contact.phone))
-    if len(made) < len(wanted):
-        known.update(await find_contacts(conn, channel_id, set(missing) - known.keys()))
+    wanted = {channel_id: _contacts_for(batch, now) for channel_id, batch in batches.items()}
+    inserted = await _insert(conn, [(id_, contact) for id_, found in wanted.items() for contact in found], now)
+    made = {id_: [contact for contact in found if contact.id in inserted] for id_, found in wanted.items()}
+    for channel_id, batch in batches.items():
+        batch.known.update((form, contact) for contact in made[channel_id] for form in forms_of(contact.phone))
+        if len(made[channel_id]) < len(wanted[channel_id]):
+            batch.known.update(await find_contacts(conn, channel_id, set(batch.phones) - batch.known.keys()))
     return made
+
+
+def _contacts_for(batch: MissingContacts, now: datetime) -> list[KnownContact]:
+    missing = sorted(set(batch.phones) - batch.known.keys())
+    return [KnownContact(ids.new_id(now), phone, batch.names.get(phone)) for phone in _one_form_each(missing)]
 
 
 def _one_form_each(phones: Sequence[str]) -> list[str]:
@@ -95,26 +102,49 @@ async def add_number_forms(conn: "Connection[Any]", channel_id: UUID, owners: Ma
         )
 
 
-async def _insert(conn: "Connection[Any]", channel_id: UUID, made: Sequence[KnownContact], now: datetime) -> set[str]:
+async def _insert(conn: "Connection[Any]", made: Sequence[tuple[UUID, KnownContact]], now: datetime) -> set[UUID]:
+    """Insert contacts with their conversations and the other forms of their numbers. Return the ids inserted."""
+    if not made:
+        return set()
+    channels = {channel_id: place for place, channel_id in enumerate(dict.fromkeys(id_ for id_, _ in made), 1)}
+    contacts = [contact for _, contact in made]
     rows = await conn.fetch(
-        """WITH people AS (
-               INSERT INTO contacts (channel_id, id, phone, name, created_at, updated_at)
-               SELECT $1, n.*, $5, $5 FROM unnest($2::uuid[], $3::text[], $4::text[]) AS n (id, phone, name)
-               WHERE (SELECT 1 FROM contact_aliases a CROSS JOIN LATERAL (
-                          SELECT 1 FROM contacts WHERE channel_id = $1 AND id = a.contact_id LIMIT 1) p
-                      WHERE a.channel_id = $1 AND a.alias = n.phone LIMIT 1) IS NULL
-               ON CONFLICT (channel_id, phone) DO NOTHING RETURNING id, phone
-           ), opened AS (
-               INSERT INTO conversations (channel_id, contact_id, created_at) SELECT $1, id, $5 FROM people
-           )
-           SELECT phone FROM people""",
-        channel_id,
-        [contact.id for contact in made],
-        [contact.phone for contact in made],
-        [contact.name for contact in made],
-        now,
+        *statement(
+            _INSERT,
+            channel_ids=list(channels),
+            places=",".join([str(channels[channel_id]) for channel_id, _ in made]),
+            ids=",".join([contact.id.hex for contact in contacts]),
+            phones=[contact.phone for contact in contacts],
+            names=[contact.name for contact in contacts] if any(contact.name for contact in contacts) else None,
+            others=",".join([other_form(contact.phone) or "" for contact in contacts]),
+            now=now,
+        )
     )
-    return {row["phone"] for row in rows}
+    return {row["id"] for row in rows}
+
+
+# `(… IN …) IS TRUE` is a look-up in a hash table; without it, the planner would make a join of it, which is a nested
+# loop here.
+_INSERT = """WITH given AS MATERIALIZED (
+       SELECT (:channel_ids::uuid[])[place] AS channel_id, n.* FROM unnest(
+           string_to_array(:places, ',')::int[], string_to_array(:ids, ',')::uuid[], :phones::text[], :names::text[],
+           string_to_array(:others, ',', '')) AS n (place, id, phone, name, other)
+   ), people AS (
+       INSERT INTO contacts (channel_id, id, phone, name, created_at, updated_at)
+       SELECT n.channel_id, n.id, n.phone, n.name, :now, :now FROM given n
+       WHERE (SELECT 1 FROM contact_aliases a CROSS JOIN LATERAL (
+                  SELECT 1 FROM contacts WHERE channel_id = n.channel_id AND id = a.contact_id LIMIT 1) p
+              WHERE a.channel_id = n.channel_id AND a.alias = n.phone LIMIT 1) IS NULL
+       ON CONFLICT (channel_id, phone) DO NOTHING RETURNING channel_id, id
+   ), opened AS (
+       INSERT INTO conversations (channel_id, contact_id, created_at) SELECT channel_id, id, :now FROM people
+   ), forms AS (
+       INSERT INTO contact_aliases (channel_id, alias, contact_id)
+       SELECT n.channel_id, n.other, n.id FROM given n
+       WHERE n.other IS NOT NULL AND (n.id IN (SELECT id FROM people)) IS TRUE
+       ON CONFLICT DO NOTHING
+   )
+   SELECT id FROM people"""
 
 
 async def merge_contact_rows(conn: "Connection[Any]", channel_id: UUID, stays: UUID, goes: UUID, address: str) -> None:

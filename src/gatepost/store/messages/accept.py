@@ -21,7 +21,7 @@ from gatepost.model.quota import NO_LIMIT
 from gatepost.model.template import check_use
 from gatepost.model.window import check_window
 from gatepost.store.channel_head import EventBuffer, no_head
-from gatepost.store.contacts.rows import KnownContact, add_missing
+from gatepost.store.contacts.rows import KnownContact, MissingContacts, add_missing
 from gatepost.store.conversations.changes import emit_created
 from gatepost.store.idempotency import IdempotencyKey, find_answers, store_answers
 from gatepost.store.messages.accept_rows import AcceptedRows, LockedChannel, add_batch, open_channels, write_accepted
@@ -204,7 +204,9 @@ async def _write(conn: "Connection[Any]", groups: Sequence[ChannelGroup], now: d
     accepting = [group for group in groups if group.fresh]
     if not accepting:
         return
-    written = [await _prepare(conn, group, now) for group in accepting]
+    missing = {g.channel_id: MissingContacts(g.opened.people, [s.message.phone for s in g.chosen]) for g in accepting}
+    made = await add_missing(conn, missing, now)
+    written = [await _prepare(group, made[group.channel_id], now) for group in accepting]
     await write_accepted(conn, written, now)
     for group, rows in zip(accepting, written, strict=True):
         await _schedule(conn, group.channel_id, group.chosen, rows.new_ids)
@@ -217,11 +219,10 @@ async def _write(conn: "Connection[Any]", groups: Sequence[ChannelGroup], now: d
             group.outcomes[i] = AcceptResult(answer)
 
 
-async def _prepare(conn: "Connection[Any]", group: ChannelGroup, now: datetime) -> AcceptedRows:
-    """Return the rows of a channel's accepted messages; unknown recipients become contacts."""
+async def _prepare(group: ChannelGroup, made: Sequence[KnownContact], now: datetime) -> AcceptedRows:
+    """Return the rows of a channel's accepted messages, with the events of its new contacts."""
     head, people, chosen = group.opened.head, group.opened.people, group.chosen
     new_ids, event_buffer = ids.next_ids(head.last_message_id, now, len(chosen)), EventBuffer(head, now)
-    made = await add_missing(conn, group.channel_id, people, [s.message.phone for s in chosen], now, {})
     emit_created(made, event_buffer, now)
     recipients = [people[s.message.phone] for s in chosen]
     event_ids = await in_parts(partial(_emit_message_created, event_buffer, now), new_ids, chosen, recipients)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from typing import Any
 from uuid import UUID
 
 import msgspec
@@ -11,6 +12,8 @@ from gatepost.store.channel_head import Lease, lock_head, no_head
 from gatepost.store.messages.history import StoredMessage
 from gatepost.store.messages.send import ITS_CONVERSATION, QUEUE_COLUMNS, QueuedMessage, queued_messages
 from gatepost.store.pool import Database, keys_and_range
+
+NEWS = 100  # messages of a channel that `read_news` returns
 
 
 class QueueMarks(msgspec.Struct, frozen=True):
@@ -35,29 +38,58 @@ async def read_marks(db: Database, channel_id: UUID, loaded: Sequence[UUID]) -> 
     return QueueMarks(row["last_message_id"], row["joined"], row["queue_version"], row["next_scheduled"])
 
 
-async def read_marks_and_queue(
-    db: Database, channel_id: UUID, loaded: Sequence[UUID], *, after: UUID, limit: int
-) -> tuple[QueueMarks, list[QueuedMessage]]:
-    """Return the marks and the unsettled messages after a cursor, chat and bulk, in one read."""
+class QueueRead(msgspec.Struct, frozen=True):
+    """What the sender of a channel wants to know: its news after a cursor. `loaded` is as of `read_marks`."""
+
+    channel_id: UUID
+    after: UUID
+    loaded: tuple[UUID, ...] = ()
+
+
+class QueueNews(msgspec.Struct, frozen=True):
+    """The marks of a queue, and its unsettled messages after the cursor, chat and bulk."""
+
+    marks: QueueMarks
+    messages: list[QueuedMessage]
+
+
+async def read_news(db: Database, reads: Sequence[QueueRead], *, limit: int = NEWS) -> dict[QueueRead, QueueNews]:
+    """Return the news of several channels, at most `limit` messages of each. A deleted channel is left out."""
     rows = await db.fetch(
-        f"""SELECT h.last_message_id, h.joined, h.queue_version,
-                   (SELECT s.send_at FROM scheduled_messages s
-                    WHERE s.channel_id = :channel_id AND s.message_id <> ALL (:loaded::uuid[])
-                    ORDER BY s.send_at LIMIT 1) AS next_scheduled, q.*
-            FROM channel_heads h LEFT JOIN LATERAL (
-                SELECT {QUEUE_COLUMNS} FROM messages m {ITS_CONVERSATION}
-                WHERE m.channel_id = :channel_id AND m.id > :after AND NOT m.incoming AND m.state IN (0, 1)
-                  AND m.send_at IS NULL
-                ORDER BY m.id LIMIT :limit) q ON true
-            WHERE h.channel_id = :channel_id""",
-        channel_id=channel_id,
-        loaded=list(loaded),
-        after=after,
+        _NEWS,
+        channel_ids=[read.channel_id for read in reads],
+        afters=[read.after for read in reads],
+        loaded=[",".join(map(str, read.loaded)) for read in reads],
+        first=min(read.after for read in reads),
         limit=limit,
     )
+    found: dict[QueueRead, list[Any]] = {}
+    for row in rows:
+        found.setdefault(reads[row["place"] - 1], []).append(row)
+    return {read: await _news(db, read.channel_id, rows) for read, rows in found.items()}
+
+
+async def _news(db: Database, channel_id: UUID, rows: Sequence[Any]) -> QueueNews:
     row = rows[0]
     marks = QueueMarks(row["last_message_id"], row["joined"], row["queue_version"], row["next_scheduled"])
-    return marks, await queued_messages(db, channel_id, rows) if row["id"] else []
+    return QueueNews(marks, await queued_messages(db, channel_id, rows) if row["id"] else [])
+
+
+# `:first` is for the planner: by it, earlier partitions are left out before the statement begins.
+_NEWS = f"""SELECT k.place, h.*, (
+           SELECT s.send_at FROM scheduled_messages s
+           WHERE s.channel_id = k.channel_id AND s.message_id <> ALL (string_to_array(k.loaded, ',')::uuid[])
+           ORDER BY s.send_at LIMIT 1) AS next_scheduled, q.*
+       FROM unnest(:channel_ids::uuid[], :afters::uuid[], :loaded::text[]) WITH ORDINALITY
+            AS k (channel_id, after, loaded, place)
+       CROSS JOIN LATERAL (
+           SELECT last_message_id, joined, queue_version FROM channel_heads WHERE channel_id = k.channel_id LIMIT 1) h
+       LEFT JOIN LATERAL (
+           SELECT {QUEUE_COLUMNS} FROM messages m {ITS_CONVERSATION.replace(":channel_id", "k.channel_id")}
+           WHERE m.channel_id = k.channel_id AND m.id > k.after AND m.id > :first AND NOT m.incoming
+             AND m.state IN (0, 1) AND m.send_at IS NULL
+           ORDER BY m.id LIMIT :limit) q ON true
+       ORDER BY k.place, q.id"""
 
 
 async def save_unknown_until(db: Database, lease: Lease, waiting: Sequence[tuple[UUID, datetime]]) -> None:

@@ -1,0 +1,70 @@
+"""News of the queues of several channels in one read, and contacts of several channels in one statement."""
+
+from datetime import timedelta
+from uuid import UUID, uuid4
+
+import pytest
+
+from gatepost.model import ids
+from gatepost.store.contacts.rows import KnownContact, MissingContacts, add_missing, find_contacts
+from gatepost.store.messages.queue import NEWS, QueueRead, read_news
+from gatepost.store.pool import Database
+from tests.outbound.stage import NOW, Stage, make_stage
+
+ANA, BOB, CARL = "551199998888", "4915100001", "4915100002"
+
+
+@pytest.fixture
+async def two(db: Database) -> list[Stage]:
+    return [await make_stage(db), await make_stage(db)]
+
+
+async def test_the_news_of_each_channel_are_its_own(db: Database, two: list[Stage]) -> None:
+    one, other = two
+    first, second = await one.accept(ANA), await one.accept(BOB)
+    foreign = await other.accept(ANA, send_at=NOW + timedelta(days=1))
+    reads = [QueueRead(other.channel_id, ids.ZERO), QueueRead(one.channel_id, first), QueueRead(uuid4(), ids.ZERO)]
+    news = await read_news(db, reads)
+    assert set(news) == set(reads[:2])  # there is no third channel
+    assert [message.id for message in news[reads[1]].messages] == [second]
+    assert news[reads[0]].messages == []
+    assert news[reads[0]].marks.next_scheduled is not None
+    loaded = QueueRead(other.channel_id, ids.ZERO, (foreign,))
+    assert (await read_news(db, [loaded]))[loaded].marks.next_scheduled is None
+
+
+@pytest.mark.parametrize("waiting", [NEWS - 1, NEWS, NEWS + 1, 2 * NEWS + 1])
+async def test_all_messages_are_queued_whatever_fits_into_one_read(stage: Stage, waiting: int) -> None:
+    found = await stage.accept_many([ANA] * (waiting // 2), priority="bulk")
+    found += await stage.accept_many([ANA] * (waiting - len(found)))
+    sender = await stage.take_over(connected=False)
+    await sender._reader.read()
+    assert {message.id for message in sender._queue.messages()} == set(found)
+    later = await stage.accept(ANA)
+    sender._reader.more = True
+    await sender._reader.read()
+    assert {message.id for message in sender._queue.messages()} == {*found, later}
+
+
+async def test_contacts_of_several_channels_are_added_at_once(db: Database, two: list[Stage]) -> None:
+    one, other = two
+    await one.accept(BOB)
+    known: dict[UUID, dict[str, KnownContact]] = {stage.channel_id: {} for stage in two}
+    batches = {
+        one.channel_id: MissingContacts(known[one.channel_id], [ANA, "5511999998888", BOB], {ANA: "Ana"}),
+        other.channel_id: MissingContacts(known[other.channel_id], [CARL]),
+    }
+    async with db.transaction() as conn:
+        made = await add_missing(conn, batches, NOW)
+    assert {id_: [c.phone for c in found] for id_, found in made.items()} == {
+        one.channel_id: [ANA],
+        other.channel_id: [CARL],
+    }
+    assert known[one.channel_id][ANA] == known[one.channel_id]["5511999998888"]  # both forms of the number
+    assert known[one.channel_id][BOB].name is None  # who was there already
+    assert known[other.channel_id].keys() == {CARL}
+    for stage in two:
+        stored = await find_contacts(db, stage.channel_id, set(known[stage.channel_id]))
+        assert stored == known[stage.channel_id]
+        rows = await stage.rows("conversations")
+        assert {row["contact_id"] for row in rows} == {contact.id for contact in stored.values()}
