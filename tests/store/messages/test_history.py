@@ -267,6 +267,13 @@ async def test_a_range_of_time_reads_its_partitions_only(explained: Explained) -
     assert all(1 <= len(plan.touched("messages")) <= 2 for plan in plans)
 
 
+async def test_what_is_not_indexed_is_looked_for_in_one_block_of_messages(explained: Explained) -> None:
+    db, plans = explained
+    assert await search_index.find_unindexed(db, [CHANNEL, uuid4()]) == {CHANNEL: True}
+    assert plans[0].seq_scans() == []
+    assert rows_of(plans[0], "messages", "events") <= search_index.BLOCK
+
+
 def looks(plans: list[Plan]) -> list[tuple[str, int]]:
     """By which index each statement found blocks, and how many it read."""
     names = {"search_blocks_pkey", "search_blocks_words"}
