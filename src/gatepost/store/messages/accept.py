@@ -201,8 +201,7 @@ async def _count(conn: "Connection[Any]", group: ChannelGroup, quota: Quota, now
 
 
 async def _write(conn: "Connection[Any]", groups: Sequence[ChannelGroup], now: datetime) -> None:
-    accepting = [group for group in groups if group.fresh]
-    if not accepting:
+    if not (accepting := [group for group in groups if group.fresh]):
         return
     missing = {g.channel_id: MissingContacts(g.opened.people, [s.message.phone for s in g.chosen]) for g in accepting}
     made = await add_missing(conn, missing, now)
