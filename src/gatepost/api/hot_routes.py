@@ -21,7 +21,7 @@ from gatepost.api.errors import name_methods
 from gatepost.api.json_body import HttpAnswer, check_json, decode
 from gatepost.inbound.receive import BegunReport
 from gatepost.model.account import Caller
-from gatepost.model.errors import BadRequest, TooLarge
+from gatepost.model.errors import BadRequest, NotFound, TooLarge
 from gatepost.model.send_request import SendRequest
 from gatepost.model.session import AccessRule
 from gatepost.outbound.accept import ROUTE
@@ -117,8 +117,11 @@ async def send_message(gateway: ApiContext, scope: Scope, receive: Receive) -> H
         await admitted.recheck()
     key = idempotency_key(headers.get(b"idempotency-key"), body, ROUTE)
     request, traceparent = decode(body, _send_request), headers.get(b"traceparent")
-    accepted = await gateway.acceptor.accept(caller, request, key, traceparent)
-    return HttpAnswer(200, accepted.answer, _JSON, (*left, *_REPLAYED) if accepted.replayed else left)
+    return _accepted(await gateway.acceptor.accept(caller, request, key, traceparent), left)
+
+
+def _accepted(result: AcceptResult, left: Headers) -> HttpAnswer:
+    return HttpAnswer(200, result.answer, _JSON, (*left, *_REPLAYED) if result.replayed else left)
 
 
 class _BegunSend(msgspec.Struct, frozen=True, gc=False):
@@ -136,22 +139,23 @@ class _BegunSend(msgspec.Struct, frozen=True, gc=False):
 
     def finish(self, result: AcceptResult) -> HttpAnswer:
         self.gateway.acceptor.trace(self.caller, self.began, (result,), self.traceparent)
-        return HttpAnswer(200, result.answer, _JSON, self.left)
+        return _accepted(result, self.left)
 
     async def resume(self, gateway: ApiContext, _scope: Scope, _receive: Receive) -> HttpAnswer:
         return self.finish(await gateway.acceptor.resume(self.caller, self.submission))
 
 
 def begin_send(gateway: ApiContext, scope: Scope, body: bytes) -> Begun | None:
-    """Begin to accept a message, if its key is cached and it is plain."""
+    """Begin to accept a message, if its key is cached and it has no links."""
     headers, now = read_headers(scope), gateway.clock.now()
-    if b"cookie" in headers or b"idempotency-key" in headers or len(body) > gateway.body_limit:
+    if b"cookie" in headers or len(body) > gateway.body_limit:
         return None
     caller = gateway.gate.peek(headers.get(b"authorization"), "send", now)
     if caller is None:
         return None
     check_json(headers.get(b"content-type"))
-    submission = gateway.acceptor.check_plain(caller, decode(body, _send_request), now)
+    key = idempotency_key(headers.get(b"idempotency-key"), body, ROUTE)
+    submission = gateway.acceptor.check(caller, decode(body, _send_request), key, now)
     if submission is None:
         return None
     left, traceparent = gateway.gate.count(caller), headers.get(b"traceparent")
@@ -177,7 +181,7 @@ class _BegunCallback(msgspec.Struct, frozen=True):
     channel_id: UUID
     report: BegunReport
 
-    left_out: ClassVar = UNFIT
+    left_out: ClassVar = (*UNFIT, NotFound)  # of a channel that was moved to another cell, `answer` knows more
 
     @property
     def committed(self) -> "asyncio.Future[None]":

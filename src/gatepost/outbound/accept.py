@@ -1,7 +1,6 @@
 """Accepts sends: each is checked, counted and committed before the response."""
 
 import asyncio
-import contextlib
 import hashlib
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -112,35 +111,32 @@ class Acceptor:
     ) -> AcceptResult:
         """Accept one send. Return after the commit. `traceparent` is the header of the request."""
         began, submission = self._clock.now(), await self._prepare(caller, request, key)
-        accepted = None
-        if self._may_be_plain(caller, submission):
-            with contextlib.suppress(NotPlain):
-                accepted = await self._plain.put(caller.channel_id, submission)
-        if accepted is None:
+        try:
+            accepted = await self.begin(caller, submission)
+        except NotPlain:
             accepted = await self.resume(caller, submission)
         self.trace(caller, began, [accepted], traceparent)
         return accepted
 
-    def _may_be_plain(self, caller: Caller, submission: Submission) -> bool:
-        return (caller.channel_id, submission.message.phone) in self._recent and is_plain(submission)
-
-    def check_plain(self, caller: Caller, request: SendRequest, now: datetime) -> Submission | None:
-        """Return a message that `begin` can accept; None if only `accept` can."""
-        submission = self._check(caller, request, None, now)
-        return submission if not submission.message.links and self._may_be_plain(caller, submission) else None
+    def check(
+        self, caller: Caller, request: SendRequest, key: IdempotencyKey | None, now: datetime
+    ) -> Submission | None:
+        """Return a message that `begin` can accept; None if `accept` has to check its links first."""
+        submission = self._check(caller, request, key, now)
+        return None if submission.message.links else submission
 
     def begin(self, caller: Caller, submission: Submission) -> "asyncio.Future[AcceptResult]":
         """Begin to accept a message, without awaiting anything. The future ends after the commit.
 
         It may end with `NotPlain`; then `resume` accepts the message. `trace` is to be called at the end.
         """
-        return self._plain.enqueue(caller.channel_id, submission)
+        recipient = caller.channel_id, submission.message.phone
+        batch = self._plain if recipient in self._recent and is_plain(submission) else self._batch
+        return batch.enqueue(caller.channel_id, submission)
 
     async def resume(self, caller: Caller, submission: Submission) -> AcceptResult:
         """Accept a message that turned out not to be plain. Return after the commit."""
-        accepted = await self._batch.put(caller.channel_id, submission)
-        self._recent.add(caller.channel_id, submission.message.phone)
-        return accepted
+        return await self._batch.put(caller.channel_id, submission)
 
     async def approve(self, caller: Caller, request: SendRequest, approval: DraftApproval) -> AcceptResult:
         """Accept the message of a draft, and mark the draft as sent, in one commit."""
@@ -245,7 +241,7 @@ class Acceptor:
         self, channel_id: UUID, submissions: Sequence[Submission], batch_id: UUID | None = None
     ) -> list[Outcome]:
         outcomes = await accept_messages(self._db, channel_id, submissions, self._clock.now(), batch_id)
-        self._note(channel_id, outcomes)
+        self._note(channel_id, outcomes, submissions)
         return outcomes
 
     async def _write_measured(
@@ -278,11 +274,17 @@ class Acceptor:
     async def _write_together(self, batches: Mapping[UUID, Sequence[Submission]]) -> dict[UUID, list[Outcome]]:
         written = await accept_together(self._db, batches, self._clock.now())
         for channel_id, outcomes in written.items():
-            self._note(channel_id, outcomes)
+            self._note(channel_id, outcomes, batches[channel_id])
         return written
 
-    def _note(self, channel_id: UUID, outcomes: Sequence[Outcome | PlainOutcome]) -> None:
+    def _note(
+        self, channel_id: UUID, outcomes: Sequence[Outcome | PlainOutcome], new: Sequence[Submission] = ()
+    ) -> None:
+        """Count accepted messages. The recipients of new ones are known from now on."""
         self._count(sum(isinstance(one, AcceptResult) and not one.replayed for one in outcomes))
+        for submission, outcome in zip(new, outcomes, strict=False):
+            if isinstance(outcome, AcceptResult):
+                self._recent.add(channel_id, submission.message.phone)
 
     def trace(
         self, caller: Caller, began: datetime, outcomes: Sequence[Outcome], traceparent: str | None = None
