@@ -213,8 +213,7 @@ def common_database(server: PostgresServer, at: datetime) -> Iterator[str]:
 async def parted_database_url(postgres_server: PostgresServer, parted_template: str) -> AsyncIterator[str]:
     """Yield the address of a new database for a gateway of today.
 
-    A gateway whose clock shows another year uses `database_url`: here it would fill all weeks between with partitions,
-    or find none for a time before today's.
+    A gateway whose clock shows another year uses `database_url`: here it would fill all weeks between with partitions.
     """
     async with copied_database(postgres_server, parted_template) as url:
         yield url
