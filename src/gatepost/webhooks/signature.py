@@ -5,12 +5,12 @@ v1 is HMAC-SHA256 with a shared secret, v1a is ed25519; `model/signing.py` says 
 
 import binascii
 import hashlib
+import hmac
 from collections.abc import Mapping, Sequence
 
 from gatepost.model.signing import Key, decode_secret
 
 USER_AGENT = "Gatepost"
-_BLOCK = 64  # bytes of a block of SHA-256
 SIGNATURE_NAMES = ("webhook-id", "webhook-timestamp", "webhook-signature")
 
 
@@ -24,24 +24,14 @@ class Signer:
 
     def __init__(self, secret: Key | str) -> None:
         key = decode_secret(secret) if isinstance(secret, str) else secret
-        self._private = None if isinstance(key, bytes) else key
-        self._inner, self._outer = _padded(key if isinstance(key, bytes) else b"")
+        self._key = hmac.new(key, digestmod=hashlib.sha256) if isinstance(key, bytes) else key
 
     def sign(self, text: bytes) -> str:
-        if self._private is not None:
-            return "v1a," + _show(self._private.sign(text))
-        # HMAC by its definition, with the hashes of the padded key at hand: twice as fast as `hmac.digest`.
-        inner, outer = self._inner.copy(), self._outer.copy()
-        inner.update(text)
-        outer.update(inner.digest())
-        return "v1," + _show(outer.digest())
-
-
-def _padded(key: bytes) -> "tuple[hashlib._Hash, hashlib._Hash]":
-    if len(key) > _BLOCK:
-        key = hashlib.sha256(key).digest()
-    block = key.ljust(_BLOCK, b"\0")
-    return hashlib.sha256(bytes(x ^ 0x36 for x in block)), hashlib.sha256(bytes(x ^ 0x5C for x in block))
+        if not isinstance(self._key, hmac.HMAC):
+            return "v1a," + _show(self._key.sign(text))
+        signed = self._key.copy()  # faster than `hmac.digest`
+        signed.update(text)
+        return "v1," + _show(signed.digest())
 
 
 def signature_values(signers: Sequence[Signer], event_id: str, timestamp: int, body: bytes) -> tuple[str, str, str]:
