@@ -4,7 +4,7 @@ point = "<name>:<when>:<n>", e.g. "mark_sending:before:3"; with ":SIGSTOP" at th
 
     <name>  a store function, by its own name    before   its COMMIT, or its one statement
                                                  after    the same
-            CloudNetwork.send, Poster.post       before   the call
+            CloudNetwork.send, Poster.send       before   the call
                                                  after    its answer has come
     <n>     the n-th time, counted from 1
 
@@ -107,7 +107,7 @@ def install_poison(phone: str) -> None:
 def install_kill_point(point: str) -> None:
     """Wrap every commit, every single statement, and every call to the network and to webhooks."""
     kill_point = KillPoint(point)
-    begin, connect, send, post = Database.transaction, Database.connection, CloudNetwork.send, Poster.post
+    begin, connect, send, post = Database.transaction, Database.connection, CloudNetwork.send, Poster.send
 
     def transaction(db: Database, **options: Any) -> AbstractAsyncContextManager[Any]:
         return around_commit(kill_point, store_function(), begin(db, **options))
@@ -118,7 +118,7 @@ def install_kill_point(point: str) -> None:
     setattr(Database, "transaction", transaction)  # noqa: B010
     setattr(Database, "connection", connection)  # noqa: B010
     setattr(CloudNetwork, "send", around_call(kill_point, "CloudNetwork.send", send))  # noqa: B010
-    setattr(Poster, "post", around_call(kill_point, "Poster.post", post))  # noqa: B010
+    setattr(Poster, "send", around_call(kill_point, "Poster.send", post))  # noqa: B010
 
 
 def store_function() -> str:

@@ -22,7 +22,7 @@ OPTIONS = {
 }
 
 
-POINTS = ("Poster.post:after:2", "record_successes:before:3")
+POINTS = ("Poster.send:after:2", "record_successes:before:3")
 
 
 def events_in(request: Received) -> list[str]:

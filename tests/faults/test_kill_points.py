@@ -22,7 +22,7 @@ COMMITS = {
     "save_cursors": (2,),
     "save_pace": (2,),
 }
-CALLS = {"CloudNetwork.send": (1, 9), "Poster.post": (1, 15)}
+CALLS = {"CloudNetwork.send": (1, 9), "Poster.send": (1, 15)}
 POINTS = [
     f"{name}:{when}:{count}"
     for name, counts in (COMMITS | CALLS).items()

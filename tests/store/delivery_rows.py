@@ -7,6 +7,7 @@ from uuid import UUID
 
 from gatepost.model import ids
 from gatepost.model.event import TYPES
+from gatepost.store.deliveries.queue import DueDelivery, PendingRead, read_pending, read_pending_ordered
 from gatepost.store.pool import Database
 from tests.outbound.stage import NOW
 
@@ -173,3 +174,11 @@ async def change(db: Database, statement: str, *values: Any) -> None:
     """Run one statement."""
     async with db.connection() as conn:
         await conn.execute(statement, *values)
+
+
+async def pending_of(
+    db: Database, channel_id: UUID, endpoint_id: UUID, after: UUID, limit: int, *, ordered: bool = False
+) -> list[DueDelivery]:
+    """Return the deliveries of one endpoint that were never tried, as its deliverer reads them."""
+    read = PendingRead(channel_id, endpoint_id, after, limit)
+    return await read_pending_ordered(db, read) if ordered else (await read_pending(db, [read])).get(read, [])

@@ -13,7 +13,7 @@ from gatepost.model.endpoint import HealthCounters
 from gatepost.model.event.endpoints import EndpointPaused
 from gatepost.store.channel_head import Lease
 from gatepost.store.deliveries.attempt_record import AttemptRecord
-from gatepost.store.deliveries.queue import DeliveryCursor, next_retry, read_pending, read_retries, save_cursors
+from gatepost.store.deliveries.queue import DeliveryCursor, next_retry, read_retries, save_cursors
 from gatepost.store.deliveries.record import (
     OrderedWait,
     OrphanedRetry,
@@ -27,6 +27,7 @@ from gatepost.store.partitions import first_kept_event, make_partitions
 from gatepost.store.pool import Database
 from tests.conftest import PostgresServer, copied_database, run_apart
 from tests.outbound.stage import NOW
+from tests.store.delivery_rows import pending_of
 from tests.store.query_plans import Plan, explained_database
 from tests.store.test_plans import ENDPOINT, Scene, pretend, set_scene
 
@@ -88,7 +89,7 @@ def attempt(event_id: UUID, state: DeliveryState, *, retried: bool) -> AttemptRe
 async def move_lines(s: Scene) -> None:
     """One fails, others are deferred, it succeeds, the next one is due."""
     db, channel_id, lease = s.stage.db, s.stage.channel_id, s.stage.lease
-    due = [d.event_id for d in await read_pending(db, channel_id, ENDPOINT, ids.floor_id(NOW), 10, ordered=True)]
+    due = [d.event_id for d in await pending_of(db, channel_id, ENDPOINT, ids.floor_id(NOW), 10, ordered=True)]
     assert len(due) >= 5
     await record_attempts(db, lease, [attempt(due[0], DeliveryState.PENDING, retried=False)], NOW)
     await record_attempts(db, lease, [OrderedWait(ENDPOINT, id_, LINE) for id_ in due[1:]], NOW)
@@ -103,7 +104,7 @@ async def move_lines(s: Scene) -> None:
 async def succeed_at_once(s: Scene) -> None:
     """First attempts succeed, of this channel alone and of several."""
     db, channel_id, lease = s.stage.db, s.stage.channel_id, s.stage.lease
-    due = [d.event_id for d in await read_pending(db, channel_id, ENDPOINT, ids.floor_id(NOW), 10)]
+    due = [d.event_id for d in await pending_of(db, channel_id, ENDPOINT, ids.floor_id(NOW), 10)]
     assert len(due) >= 4
     done = [attempt(id_, DeliveryState.DELIVERED, retried=False) for id_ in due]
     await record_attempts(db, lease, done[:2], NOW)

@@ -25,7 +25,6 @@ from gatepost.store.deliveries.queue import (
     DeliveryCursor,
     count_retries,
     next_retry,
-    read_pending,
     read_retries,
     save_cursors,
 )
@@ -65,6 +64,7 @@ from gatepost.store.pool import Database
 from tests.conftest import PostgresServer, copied_database, run_apart
 from tests.outbound.stage import NOW, Stage, make_stage
 from tests.store import delivery_rows, many_contacts
+from tests.store.delivery_rows import pending_of
 from tests.store.many_contacts import fill_people
 from tests.store.many_files import fill_files, live_files
 from tests.store.query_plans import ExplainingConnection, Plan, explained_database, fill, literal
@@ -158,7 +158,7 @@ async def deliver(s: Scene) -> None:
         events = await s.events(5, PENDING, line, attempts=0)
         after = UUID(int=events[0].int - 1)
         for ordered in (False, True):
-            await read_pending(s.db, s.channel_id, s.hook, after, 10, ordered=ordered)
+            await pending_of(s.db, s.channel_id, s.hook, after, 10, ordered=ordered)
         failed = [attempt(s, events[0], DeliveryState.PENDING, line=line, retried=False)]
         await record_attempts(s.db, lease, failed, NOW)
         if line:

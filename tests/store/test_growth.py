@@ -8,13 +8,13 @@ import pytest
 from gatepost.model import ids
 from gatepost.model.delivery import DeliveryState
 from gatepost.store.deliveries.attempt_record import AttemptRecord
-from gatepost.store.deliveries.queue import read_pending
 from gatepost.store.deliveries.record import record_attempts
 from gatepost.store.events import read_feed_page
 from gatepost.store.partitions import make_partitions
 from gatepost.store.pool import Database
 from tests.outbound.stage import NOW, Stage, make_stage
 from tests.store import many_contacts
+from tests.store.delivery_rows import pending_of
 from tests.store.many_contacts import fill_people
 from tests.store.many_files import fill_files, live_files
 from tests.store.query_plans import fill
@@ -40,7 +40,7 @@ async def live(stage: Stage, phones: list[str]) -> None:
         for id_ in sent:
             await stage.report(id_, word)
     await stage.hear(phones[0])
-    due = await read_pending(stage.db, stage.channel_id, ENDPOINT, ids.floor_id(NOW), 100)
+    due = await pending_of(stage.db, stage.channel_id, ENDPOINT, ids.floor_id(NOW), 100)
     attempts = [
         AttemptRecord(
             ENDPOINT, d.event_id, 1, NOW, 1.0, 200, None, "http://x", "{}", None, None, DeliveryState.DELIVERED, None

@@ -19,7 +19,7 @@ from gatepost.networks.base import Incoming, Person, StatusUpdate
 from gatepost.store.channel_head import save_pace, save_paces
 from gatepost.store.deliveries.attempt_record import AttemptRecord
 from gatepost.store.deliveries.log import list_attempts
-from gatepost.store.deliveries.queue import next_retry, read_pending, read_retries
+from gatepost.store.deliveries.queue import next_retry, read_retries
 from gatepost.store.deliveries.record import record_attempts
 from gatepost.store.embedded import admin_dsn
 from gatepost.store.events import read_feed_page
@@ -43,6 +43,7 @@ from gatepost.store.pool import Database
 from tests.conftest import PostgresServer, copied_database, run_apart
 from tests.outbound.stage import NOW, Stage, make_stage
 from tests.store import many_contacts
+from tests.store.delivery_rows import pending_of
 from tests.store.many_contacts import CONTACT_TABLES, fill_people
 from tests.store.many_files import fill_files, live_files
 from tests.store.query_plans import BIG, Plan, explained_database, fill
@@ -237,7 +238,7 @@ async def hear_people(s: Scene) -> None:
 async def deliver(s: Scene) -> None:
     await s.stage.take_over()
     db, channel_id = s.stage.db, s.stage.channel_id
-    due = await read_pending(db, channel_id, ENDPOINT, ids.floor_id(NOW), 50)
+    due = await pending_of(db, channel_id, ENDPOINT, ids.floor_id(NOW), 50)
     assert len(due) >= 10
     again = [attempt(item.event_id, 1, DeliveryState.PENDING) for item in due]
     await record_attempts(db, s.stage.lease, again, NOW)

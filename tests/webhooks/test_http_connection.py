@@ -221,3 +221,11 @@ async def test_the_deadline_is_that_of_the_request_however_old_the_connection_is
     with pytest.raises(ExchangeFailed) as failed:
         await waiter
     assert failed.value.kind == "timeout"
+
+
+async def test_a_poster_that_was_closed_keeps_no_connection() -> None:
+    async with receiving(says(OK)) as receiver, posting() as poster:
+        await poster.close()
+        for count in range(1, 3):
+            assert (await poster.post(receiver.url, {}, b"{}")).status == 200
+            await until(lambda count=count: receiver.closed == count)  # type: ignore[misc]

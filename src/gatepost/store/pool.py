@@ -7,15 +7,13 @@ range of ids, by which partitions are skipped at run time.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Mapping, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
-from functools import partial
-from typing import Any, Protocol, TypeAlias, TypeVar
+from typing import Any, Protocol, TypeAlias
 from uuid import UUID
 
 import asyncpg
 
-from gatepost.grouped_lookup import GroupedLookup
 from gatepost.model.errors import Unavailable, database_unavailable
 from gatepost.store.kept_connections import KeptConnections, is_closed
 from gatepost.store.outage import is_outage, spoils_connection
@@ -23,8 +21,6 @@ from gatepost.store.slots import ConnectionSlots, Use
 from gatepost.store.statement import statement
 
 Connection = asyncpg.pool.PoolConnectionProxy
-K = TypeVar("K", bound=Hashable)
-V = TypeVar("V")
 
 _NAME = {"application_name": "gatepost"}
 _SESSION = {  # not in the first message of a connection: poolers refuse it
@@ -80,7 +76,6 @@ class Database:
         self.slots = slots or ConnectionSlots(pool.get_max_size())
         self._use = use
         self._listener = listener
-        self._grouped: dict[Any, GroupedLookup[Any, Any]] = {}
 
     def reserved(self, use: Use) -> "Database":
         """Return the same pool with the connections that are reserved for this use."""
@@ -89,14 +84,6 @@ class Database:
     def notifying(self, listener: CommitListener) -> "Database":
         """Return the same pool with a listener that is called for every channel that is changed through it."""
         return Database(self._pool, self.slots, self._use, listener, self._kept)
-
-    def grouped(
-        self, load: "Callable[[Database, Sequence[K]], Awaitable[Mapping[K, V]]]", most: int
-    ) -> GroupedLookup[K, V]:
-        """Return the look-up that calls `load` with the keys of all callers of the same moment, up to a number."""
-        if load not in self._grouped:
-            self._grouped[load] = GroupedLookup(partial(load, self), most)
-        return self._grouped[load]
 
     def notify(self, channel_id: UUID, *, sending: bool = True, tasks: bool = True) -> None:
         """Report a committed change of a channel. `connection` and `transaction` do it with `wakes`."""

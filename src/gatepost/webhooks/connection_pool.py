@@ -75,6 +75,7 @@ class ConnectionPool:
         self._connect_deadline = connect_deadline
         self._most_places = places
         self._places: OrderedDict[PlaceKey, PlaceConnections] = OrderedDict()
+        self._closed = False
 
     def take(self, target: CheckedUrl, address: str) -> PooledConnection | None:
         """Return an idle connection to a checked address, if there is one."""
@@ -106,7 +107,8 @@ class ConnectionPool:
             connection.abort()
 
     def close(self) -> None:
-        """Close idle connections; exchanges fail at once."""
+        """Close idle connections; exchanges fail at once, and no connection is kept any more."""
+        self._closed = True
         while self._places:
             self._places.popitem()[1].stop()
 
@@ -115,6 +117,7 @@ class ConnectionPool:
         place = self._places.get(key)
         if place is None:
             place = self._places[key] = PlaceConnections()
+            place.dropped = self._closed
             if len(self._places) > self._most_places:
                 self._places.popitem(last=False)[1].drop()
         else:

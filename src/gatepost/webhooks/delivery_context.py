@@ -1,6 +1,7 @@
 """What deliverers share: `DeliveryContext` within the process, `ChannelDelivery` within one owned channel."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from typing import TypeVar
 from uuid import UUID
 
@@ -8,9 +9,11 @@ import msgspec
 
 from gatepost.background import retry_until_available
 from gatepost.clock import Clock
+from gatepost.grouped_lookup import GroupedLookup
 from gatepost.model.event import ChannelRef
 from gatepost.store.batch import Batch
 from gatepost.store.channel_head import Lease, StaleOwner
+from gatepost.store.deliveries.queue import PENDING_AT_ONCE, read_pending
 from gatepost.store.deliveries.record import DeliveryRecord, record_attempts, record_together
 from gatepost.store.endpoints import Endpoint
 from gatepost.store.pool import Database
@@ -45,6 +48,8 @@ class DeliveryContext:
         self.pool = ConcurrencyPool(total)
         self.metrics = metrics
         self.tracer = tracer
+        # A commit wakes the deliverers of several channels at once: they read with one statement.
+        self.read_pending = GroupedLookup(partial(read_pending, db), PENDING_AT_ONCE).find
         self._batch: Batch[Lease, Sequence[DeliveryRecord], None] = Batch(
             self._write,
             size=RECORDS,

@@ -4,7 +4,13 @@ import asyncio
 from collections.abc import Sequence
 from datetime import datetime
 
-from gatepost.store.deliveries.queue import DueDelivery, next_retry, read_pending, read_retries
+from gatepost.store.deliveries.queue import (
+    DueDelivery,
+    PendingRead,
+    next_retry,
+    read_pending_ordered,
+    read_retries,
+)
 from gatepost.store.deliveries.record import OrderedWait, OrphanedRetry, release_ordered_waits
 from gatepost.store.endpoints import Endpoint
 from gatepost.webhooks.delivery_buffer import DeliveryBuffer
@@ -50,9 +56,11 @@ class DeliveryReader:
         buffer, options = self._buffer, self.target.options
         after, reach = buffer.read_to, buffer.reach
         buffer.begin_read()
-        page = await read_pending(
-            self._db, self._delivery.channel_id, self.target.id, after, limit, ordered=options.ordered
-        )
+        wanted = PendingRead(self._delivery.channel_id, self.target.id, after, limit)
+        if options.ordered:
+            page = await read_pending_ordered(self._db, wanted)
+        else:
+            page = await self._delivery.context.read_pending(wanted) or []
         if after != buffer.read_to or options != self.target.options:  # the buffer was rewound meanwhile
             self.pending = True
             self._wakeup.set()

@@ -17,7 +17,7 @@ from gatepost.model.errors import Conflict, Invalid
 from gatepost.services.recoveries import RecoverRequest, progress, read_recovery_filter, recover
 from gatepost.services.recovery_task import RecoveryTask
 from gatepost.store.channel_head import Lease, StaleOwner, claim_channel, release_channel
-from gatepost.store.deliveries.queue import read_pending, read_retries
+from gatepost.store.deliveries.queue import read_retries
 from gatepost.store.deliveries.recover import (
     CHUNK,
     RecoveryFilter,
@@ -37,6 +37,7 @@ from gatepost.store.pool import Database
 from tests.outbound.stage import NOW, Stage, make_stage
 from tests.patience import PATIENCE
 from tests.store import delivery_rows
+from tests.store.delivery_rows import pending_of
 from tests.store.query_plans import explained_database, fill
 
 LONG_AGO = ids.floor_id(NOW - timedelta(days=1))
@@ -189,7 +190,7 @@ async def test_what_is_recovered_is_delivered_once(stage: Stage) -> None:
     events = await delivery_rows.add_events(stage.db, stage.channel_id, 3)
     await delivery_rows.add_deliveries(stage.db, stage.channel_id, hook, events[2:], PENDING, attempts=0)
     await work_off(stage, await begin(stage, hook))
-    pending = await read_pending(stage.db, stage.channel_id, hook, ids.ZERO, 100)
+    pending = await pending_of(stage.db, stage.channel_id, hook, ids.ZERO, 100)
     again = await read_retries(stage.db, stage.channel_id, hook, NOW, [], 100)
     assert [due.event_id for due in pending] == events[2:]
     assert [due.event_id for due in again.due] == events[:2]

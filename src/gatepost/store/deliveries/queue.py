@@ -59,7 +59,7 @@ def retry_by_key(endpoint: str, event: str) -> str:
    ORDER BY channel_id, endpoint_id, event_id LIMIT 1"""
 
 
-_PENDING_AT_ONCE = 8  # endpoints whose deliveries are read by one statement
+PENDING_AT_ONCE = 8  # endpoints whose deliveries are read by one statement
 # `:first` is for the planner: by it, earlier partitions are left out before the statement begins.
 _PENDING = """SELECT k.place, p.*
    FROM unnest(:channel_ids::uuid[], :endpoint_ids::uuid[], :afters::uuid[], :limits::int[]) WITH ORDINALITY
@@ -83,21 +83,6 @@ _BLOCKED = f""", COALESCE((
    SELECT true FROM ({first_of_conversation(":endpoint_id", _KEY)}) f), false) AS blocked"""
 
 
-async def read_pending(
-    db: Database, channel_id: UUID, endpoint_id: UUID, after: UUID, limit: int, *, ordered: bool = False
-) -> list[DueDelivery]:
-    """Return deliveries after the cursor that were never tried, in the order of their events.
-
-    A commit wakes the deliverers of several channels at once: those that are not ordered read with one statement.
-    """
-    if not ordered:
-        wanted = PendingRead(channel_id, endpoint_id, after, limit)
-        return await db.grouped(_read_together, _PENDING_AT_ONCE).find(wanted) or []
-    query = _PENDING_ORDERED.format(blocked=_BLOCKED)
-    rows = await db.fetch(*statement(query, channel_id=channel_id, endpoint_id=endpoint_id, after=after, limit=limit))
-    return [_due(row, blocked=row["blocked"]) for row in rows]
-
-
 class PendingRead(msgspec.Struct, frozen=True):
     """The deliveries of an endpoint after a cursor, up to a number."""
 
@@ -107,7 +92,8 @@ class PendingRead(msgspec.Struct, frozen=True):
     limit: int
 
 
-async def _read_together(db: Database, reads: Sequence[PendingRead]) -> dict[PendingRead, list[DueDelivery]]:
+async def read_pending(db: Database, reads: Sequence[PendingRead]) -> dict[PendingRead, list[DueDelivery]]:
+    """Return deliveries after the cursors that were never tried, in the order of their events."""
     rows = await db.fetch(
         _PENDING,
         channel_ids=[read.channel_id for read in reads],
@@ -120,6 +106,20 @@ async def _read_together(db: Database, reads: Sequence[PendingRead]) -> dict[Pen
     for row in rows:
         found.setdefault(reads[row["place"] - 1], []).append(_due(row))
     return found
+
+
+async def read_pending_ordered(db: Database, read: PendingRead) -> list[DueDelivery]:
+    """Do the same for an endpoint that gets the events of a conversation in order."""
+    rows = await db.fetch(
+        *statement(
+            _PENDING_ORDERED.format(blocked=_BLOCKED),
+            channel_id=read.channel_id,
+            endpoint_id=read.endpoint_id,
+            after=read.after,
+            limit=read.limit,
+        )
+    )
+    return [_due(row, blocked=row["blocked"]) for row in rows]
 
 
 class RetryPage(msgspec.Struct, frozen=True):
