@@ -16,6 +16,7 @@ from gatepost.api import deprecations
 from gatepost.api.deprecations import Deprecation
 from gatepost.console.dashboard import Dashboard
 from gatepost.http_direct import DirectCycle
+from gatepost.outbound.accept import Acceptor
 from gatepost.serving import server_config
 from tests import running_gateway as running
 from tests.for_each import for_each
@@ -238,6 +239,18 @@ async def test_what_a_commit_leaves_out_is_accepted_by_a_task(gateway: Gateway, 
         assert (answer.status, "connection" in answer.headers) == (200, False)
     assert in_tasks == [SEND]
     assert await stored(gateway) == 3
+
+
+async def test_an_error_after_the_commit_is_answered(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: Any) -> None:
+        raise RuntimeError("broken")
+
+    monkeypatch.setattr(Acceptor, "trace", broken)
+    async with wired(gateway.url) as wire:
+        for _ in range(2):  # the second one with a key that is cached
+            await wire.send(sending(gateway))
+            assert (await wire.answer()).status == 500
+    assert await stored(gateway) == 2
 
 
 async def test_requests_over_the_limit(parted_database_url: str, in_tasks: list[str]) -> None:

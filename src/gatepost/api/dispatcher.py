@@ -90,14 +90,13 @@ class Dispatcher:
 
     def finish_hot(self, begun: Begun, request_id: str, scope: Scope) -> HttpAnswer | None:
         """Return the answer of a request that was begun, or None if `answer_hot` has to call `begun.resume`."""
-        try:
-            result = begun.committed.result()
-        except begun.left_out:
+        committed = begun.committed
+        if not committed.cancelled() and isinstance(committed.exception(), begun.left_out):
             return None
+        try:
+            answer = begun.finish(committed.result())
         except (Exception, asyncio.CancelledError) as error:
             answer = self._failed(error, request_id, scope)
-        else:
-            answer = begun.finish(result)
         self._gateway.figures.metrics.answered(answer.status)
         return answer
 
