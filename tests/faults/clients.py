@@ -4,6 +4,7 @@ Those without keys look for their message under its `client_ref` before they rep
 """
 
 import asyncio
+from collections.abc import Callable
 
 import msgspec
 from pyreqwest.exceptions import PyreqwestError
@@ -27,9 +28,10 @@ class Order(msgspec.Struct, frozen=True):
         return {"phone": self.phone, "body": f"Message {self.number}", "client_ref": self.key}
 
 
-def plan(recipients: int, each: int) -> list[list[Order]]:
-    """Return messages for each of several recipients."""
-    return [[Order(f"55119000{person:05}", number) for number in range(each)] for person in range(recipients)]
+def plan(recipients: int, each: int, first: int = 0) -> list[list[Order]]:
+    """Return messages for each of several recipients, numbered from `first`."""
+    numbers = range(first, first + each)
+    return [[Order(f"55119000{person:05}", number) for number in numbers] for person in range(recipients)]
 
 
 class Clients:
@@ -45,6 +47,23 @@ class Clients:
     async def send(self, orders: list[list[Order]]) -> None:
         """Send the messages of all clients concurrently, each client in its order."""
         await asyncio.gather(*(self._send_in_order(line) for line in orders))
+
+    async def send_while(self, alive: Callable[[], bool], recipients: int, each: int) -> list[Order]:
+        """Send `each` messages to each recipient, then one more each while a process is `alive`; return them all.
+
+        A process that ends at the nth call of a function always gets there: how many messages share a call depends
+        on the speed of the machine.
+        """
+        orders = plan(recipients, each)
+        await self.send(orders)
+        sent = [order for line in orders for order in line]
+        while alive():
+            more = plan(recipients, 1, first=each)
+            await self.send(more)
+            sent += [order for line in more for order in line]
+            each += 1
+            await asyncio.sleep(0.2)
+        return sent
 
     async def _send_in_order(self, orders: list[Order]) -> None:
         for order in orders:

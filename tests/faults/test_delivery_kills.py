@@ -10,7 +10,7 @@ from gatepost.model import ids
 from gatepost.model.endpoint import DeliveryOptions
 from gatepost.store.endpoints import EndpointChange, list_endpoints, update_endpoint
 from tests.conftest import Received, Receiver
-from tests.faults.clients import Clients, plan
+from tests.faults.clients import Clients
 from tests.faults.run_records import until_settled
 from tests.faults.stage import running_stage
 from tests.thorough import rotated
@@ -39,9 +39,9 @@ async def test_what_was_answered_but_not_recorded_comes_again(
         (hook,) = await list_endpoints(stage.db, stage.channel_id)
         change = EndpointChange(options=OPTIONS[name])
         await update_endpoint(stage.db, stage.channel_id, hook.id, change, hook.updated_at)
-        clients, orders = Clients(stage), plan(recipients=3, each=3)
+        clients = Clients(stage)
         killed = await stage.start(point=point)
-        sending = asyncio.create_task(clients.send(orders))
+        sending = asyncio.create_task(clients.send_while(lambda: killed.alive, recipients=3, each=3))
         assert await killed.ended() == -signal.SIGKILL, "the point was never reached"
         await stage.start()
         await sending

@@ -6,7 +6,7 @@ import signal
 import pytest
 
 from tests.conftest import Receiver
-from tests.faults.clients import Clients, plan
+from tests.faults.clients import Clients
 from tests.faults.run_records import check, find_in_doubt, read_records, until_settled
 from tests.faults.stage import running_stage
 from tests.thorough import rotated
@@ -30,7 +30,6 @@ POINTS = [
 ]
 
 
-# Each recipient gets four messages after the first, one after the other: so there are at least four calls.
 PLAIN = [f"write_plain:{when}:{count}" for when in ("before", "after") for count in (1, 4)]
 
 
@@ -40,9 +39,9 @@ async def test_a_kill_around_the_statement_for_plain_messages_loses_and_doubles_
 ) -> None:
     async with running_stage(database_url, receiver) as stage:
         await stage.create_channel(throughput=150)
-        clients, orders = Clients(stage, keyed=False), plan(recipients=7, each=5)
+        clients = Clients(stage, keyed=False)
         killed = await stage.start(point=point)
-        sending = asyncio.create_task(clients.send(orders))
+        sending = asyncio.create_task(clients.send_while(lambda: killed.alive, recipients=7, each=5))
         assert await killed.ended() == -signal.SIGKILL, "the point was never reached"
         in_doubt = await find_in_doubt(stage)
         clean = await stage.start()
@@ -56,17 +55,16 @@ async def test_a_kill_around_the_statement_for_plain_messages_loses_and_doubles_
 async def test_a_kill_at_any_point_loses_and_doubles_nothing(point: str, database_url: str, receiver: Receiver) -> None:
     async with running_stage(database_url, receiver) as stage:
         await stage.create_channel(throughput=150)
-        clients, orders = Clients(stage), plan(recipients=7, each=4)
+        clients = Clients(stage)
         killed = await stage.start(point=point)
-        sending = asyncio.create_task(clients.send(orders))
+        sending = asyncio.create_task(clients.send_while(lambda: killed.alive, recipients=7, each=4))
         assert await killed.ended() == -signal.SIGKILL, "the point was never reached"
         in_doubt = await find_in_doubt(stage)
         clean = await stage.start()
-        await sending
+        orders = await sending
         await until_settled(stage, len(clients.accepted_ids))
         check(await read_records(stage), clients.accepted_ids, in_doubt)
-        for line in orders:
-            for order in line:
-                assert await clients.ask(order) == clients.accepted_ids[order.key]
+        for order in orders:
+            assert await clients.ask(order) == clients.accepted_ids[order.key]
         assert await clean.stop() == 0
         assert not [line for line in clean.log_lines() if line["level"] not in ("info", "warning")]

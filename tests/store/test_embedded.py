@@ -101,8 +101,9 @@ def processes_of(data: Path) -> list[int]:
     """Return every live process that works in the cluster of a data folder."""
     cluster = str(data / "postgres")
     found = []
-    for process in psutil.process_iter():
+    for pid in psutil.pids():
         try:
+            process = psutil.Process(pid)
             if process.status() != psutil.STATUS_ZOMBIE and process.cwd() == cluster:
                 found.append(process.pid)
         except psutil.Error:
@@ -258,6 +259,20 @@ async def test_a_start_that_is_cancelled_leaves_no_process(data: Path) -> None:
         if not starting.cancelled():
             await server.stop()
         assert processes_of(data) == []
+
+
+async def test_a_first_start_that_is_cancelled_waits_for_initdb(new_data: Path) -> None:
+    new_data.mkdir(mode=0o711)
+    starting = asyncio.create_task(EmbeddedPostgres(new_data).start())
+    draft = new_data / "postgres.new"
+    while not (draft / "postgresql.conf").exists():
+        await asyncio.sleep(0.001)
+    starting.cancel()
+    await asyncio.gather(starting, return_exceptions=True)
+    assert starting.cancelled()
+    assert not draft.exists()
+    async with running(new_data) as url:
+        assert await value(url, "SELECT 1") == 1
 
 
 async def test_a_deep_data_folder_gets_a_short_private_socket_folder(data: Path) -> None:

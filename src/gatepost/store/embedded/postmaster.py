@@ -79,8 +79,10 @@ def forget_stale(cluster: Path, sockets: Path) -> None:
 def leftovers(cluster: Path) -> list[psutil.Process]:
     """Return the worker processes of this cluster's server, which has ended. Without a postmaster they are useless."""
     found = []
-    for process in psutil.process_iter():
+    for pid in psutil.pids():
         with contextlib.suppress(psutil.Error):
+            # Not `process_iter`: it keeps its objects, and after a pid is reused such an object counts as ended.
+            process = psutil.Process(pid)
             # The name, not the command line: that changes with a worker's task, and is empty while a process exits.
             if process.name() == "postgres" and Path(process.cwd()) == cluster:
                 found.append(process)

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import IO
+from typing import IO, ParamSpec, TypeVar
 
 import psutil
 import structlog
@@ -23,6 +23,8 @@ from gatepost.store.embedded.sockets import remove_short_sockets, socket_folder
 from gatepost.store.embedded.supervise import supervise
 
 log = structlog.get_logger("gatepost.store")
+P = ParamSpec("P")
+T = TypeVar("T")
 
 POLL = 0.01
 TRIM_EVERY = 600.0
@@ -87,7 +89,7 @@ class EmbeddedPostgres:
     async def start(self) -> str:
         """Create, start or reuse the server; return the address of its database once it accepts connections."""
         began = time.monotonic()
-        place = self._place = await asyncio.to_thread(settle, self._data, self._root_home)
+        place = self._place = await run_to_end(settle, self._data, self._root_home)
         try:
             dsn = await self._reach(place, began + self._patience)
         except BaseException:
@@ -153,7 +155,7 @@ class EmbeddedPostgres:
     async def _launch(self, place: ClusterPlace) -> str | None:
         """Start a server and wait for it; return None if the start should be retried."""
         with tempfile.TemporaryFile() as said:
-            sockets = self._sockets = await asyncio.to_thread(prepare, place)
+            sockets = self._sockets = await run_to_end(prepare, place)
             # Not in a thread: a cancellation must not happen between the start of the child and this assignment.
             child = self._child = spawn(place, said, logical=self._logical)
             dsn = await answering(place.cluster, place.account, psutil.Process(child.pid), sockets, self._patience)
@@ -192,6 +194,16 @@ def spawn(place: ClusterPlace, said: IO[bytes], *, logical: bool = False) -> sub
         start_new_session=True,
         **identity(place.account),
     )
+
+
+async def run_to_end(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Run a function in a thread. A cancelled caller waits for its end: nobody works in the folder after `start`."""
+    running = asyncio.ensure_future(asyncio.to_thread(function, *args, **kwargs))
+    try:
+        return await asyncio.shield(running)
+    except asyncio.CancelledError:
+        await asyncio.gather(running, return_exceptions=True)
+        raise
 
 
 async def keep_log_short(cluster: Path) -> None:
