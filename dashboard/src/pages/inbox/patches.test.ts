@@ -13,8 +13,14 @@ import {
   type MessagePages,
 } from "./queries";
 
-beforeEach(() => void vi.stubGlobal("document", { hidden: false }));
-afterEach(() => void vi.unstubAllGlobals());
+beforeEach(() => {
+  vi.setSystemTime("2026-11-16T11:00:30Z");
+  vi.stubGlobal("document", { hidden: false });
+});
+afterEach(() => {
+  vi.useRealTimers();
+  vi.unstubAllGlobals();
+});
 
 const CHANNEL = "ch_1";
 const FILTER = { status: "open" as const };
