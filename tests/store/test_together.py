@@ -10,6 +10,7 @@ from gatepost.store.batch import TOGETHER, Batch
 from gatepost.store.channels import delete_channel
 from tests.outbound.stage import Stage
 from tests.patience import PATIENCE
+from tests.store.test_people_at_once import blocked
 from tests.store.test_quota import acceptor, more_channels, send, used, written
 
 pytestmark = pytest.mark.usefixtures("each_path")
@@ -227,3 +228,20 @@ async def test_what_the_database_cannot_take_spoils_only_itself(stage: Stage, sp
     assert [seen[0], seen[2], seen[3]] == ["accepted"] * 3
     assert seen[1] != "accepted"
     assert await used(stage) == await written(stage) == 3
+
+
+async def test_conversations_of_several_channels_are_locked_in_key_order(stage: Stage) -> None:
+    """Sending locks conversations without the heads of their channels: both must take the same order."""
+    one, callers = acceptor(stage, None), await more_channels(stage, 6)
+    await asyncio.gather(*(send(one, caller) for caller in callers))
+    first, *others = sorted(caller.channel_id for caller in callers)
+    await stage.db.execute("UPDATE channel_heads SET work_at = now() WHERE channel_id = $1", first)  # the last one now
+    async with stage.db.transaction() as conn:
+        await conn.execute("SELECT FROM conversations WHERE channel_id = $1 FOR UPDATE", first)
+        sends = [asyncio.create_task(send(one, caller)) for caller in callers]
+        await blocked(stage)
+        free = await stage.db.fetch(
+            "SELECT FROM conversations WHERE channel_id = ANY ($1::uuid[]) FOR UPDATE SKIP LOCKED", others
+        )
+    assert len(free) == len(others)
+    assert await asyncio.gather(*sends) == ["accepted"] * len(callers)

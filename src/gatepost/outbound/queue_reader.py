@@ -5,7 +5,6 @@ from functools import partial
 from uuid import UUID
 
 from gatepost.grouped_lookup import GroupedLookup
-from gatepost.model.errors import GatepostError
 from gatepost.model.ids import ZERO
 from gatepost.model.message import State
 from gatepost.outbound.attachments import link_failed_at
@@ -64,7 +63,7 @@ class QueueReader:
         try:
             if not await self._read_all():
                 await self._read_apart()
-        except GatepostError:  # the wake-up is used up: none comes for the same messages again
+        except Exception:  # the wake-up is used up: none comes for the same messages again
             self.more = True
             raise
 

@@ -10,6 +10,7 @@ from gatepost.store.contacts.rows import KnownContact, MissingContacts, add_miss
 from gatepost.store.messages.queue import NEWS, QueueRead, read_news
 from gatepost.store.pool import Database
 from tests.outbound.stage import NOW, Stage, make_stage
+from tests.store.query_plans import explained_database
 
 ANA, BOB, CARL = "551199998888", "4915100001", "4915100002"
 
@@ -68,3 +69,16 @@ async def test_contacts_of_several_channels_are_added_at_once(db: Database, two:
         assert stored == known[stage.channel_id]
         rows = await stage.rows("conversations")
         assert {row["contact_id"] for row in rows} == {contact.id for contact in stored.values()}
+
+
+async def test_received_messages_are_not_read_when_there_is_nothing_to_send(common_url: str, stage: Stage) -> None:
+    last = await stage.accept(ANA)
+    stage.clock.advance(1)
+    for _ in range(20):
+        await stage.hear(BOB)
+    read = QueueRead(stage.channel_id, last)
+    async with explained_database(common_url) as (db, plans):
+        assert (await read_news(db, [read]))[read].messages == []
+        assert plans[-1].rows_scanned < 5
+        new = await stage.accept(ANA)
+        assert [message.id for message in (await read_news(db, [read]))[read].messages] == [new]

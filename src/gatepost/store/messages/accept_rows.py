@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import cache
+from operator import itemgetter
 from typing import Any
 from uuid import UUID
 
@@ -47,8 +48,9 @@ async def open_channels(
 ) -> dict[UUID, LockedChannel]:
     """Lock heads and find contacts in one round trip; without `wait`, locked heads are left out.
 
-    Only a transaction with a single channel may wait: none waits for a head while it holds another. Contacts are read
-    as of before the lock. One that was created meanwhile is found when its insert conflicts; when some were merged
+    Only a transaction with a single channel may wait: none waits for a head while it holds another. The channels are
+    in key order: their conversations are written in this order, and sending locks those without the heads. Contacts are
+    read as of before the lock. One that was created meanwhile is found when its insert conflicts; when some were merged
     meanwhile, all are read again.
     """
     rows = await conn.fetch(
@@ -61,7 +63,7 @@ async def open_channels(
     )
     found = _people(rows[0], with_last_in) if rows else {}
     opened = {}
-    for row in rows:
+    for row in sorted(rows, key=itemgetter("channel_id")):
         channel_id = row["channel_id"]
         people = found.get(channel_id, {})
         if row["joined"] != row["joined_before"]:

@@ -75,7 +75,8 @@ async def _news(db: Database, channel_id: UUID, rows: Sequence[Any]) -> QueueNew
     return QueueNews(marks, await queued_messages(db, channel_id, rows) if row["id"] else [])
 
 
-# `:first` is for the planner: by it, earlier partitions are left out before the statement begins.
+# `:first` is for the planner: by it, earlier partitions are left out before the statement begins. Without a new message
+# to send, none is read: those that a channel has received since its last one may be millions.
 _NEWS = f"""SELECT k.place, h.*, (
            SELECT s.send_at FROM scheduled_messages s
            WHERE s.channel_id = k.channel_id AND s.message_id <> ALL (string_to_array(k.loaded, ',')::uuid[])
@@ -86,7 +87,8 @@ _NEWS = f"""SELECT k.place, h.*, (
            SELECT last_message_id, joined, queue_version FROM channel_heads WHERE channel_id = k.channel_id LIMIT 1) h
        LEFT JOIN LATERAL (
            SELECT {QUEUE_COLUMNS} FROM messages m {ITS_CONVERSATION.replace(":channel_id", "k.channel_id")}
-           WHERE m.channel_id = k.channel_id AND m.id > k.after AND m.id > :first AND NOT m.incoming
+           WHERE h.last_message_id > k.after
+             AND m.channel_id = k.channel_id AND m.id > k.after AND m.id > :first AND NOT m.incoming
              AND m.state IN (0, 1) AND m.send_at IS NULL
            ORDER BY m.id LIMIT :limit) q ON true
        ORDER BY k.place, q.id"""
