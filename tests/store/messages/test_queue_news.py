@@ -1,10 +1,14 @@
 """News of the queues of several channels in one read, and contacts of several channels in one statement."""
 
+import asyncio
 from datetime import timedelta
+from functools import partial
 from uuid import UUID, uuid4
 
+import msgspec
 import pytest
 
+from gatepost.grouped_lookup import GroupedLookup
 from gatepost.model import ids
 from gatepost.store.contacts.rows import KnownContact, MissingContacts, add_missing, find_contacts
 from gatepost.store.messages.queue import NEWS, QueueRead, read_news
@@ -82,3 +86,33 @@ async def test_received_messages_are_not_read_when_there_is_nothing_to_send(comm
         assert plans[-1].rows_scanned < 5
         new = await stage.accept(ANA)
         assert [message.id for message in (await read_news(db, [read]))[read].messages] == [new]
+
+
+async def test_a_row_that_cannot_be_read_holds_up_no_other_channel_and_loses_no_wake_up(
+    db: Database, two: list[Stage]
+) -> None:
+    spoiled, other = two
+    lookup = GroupedLookup(partial(read_news, db))
+    for stage in two:
+        await stage.take_over()
+        stage.sender._reader._read_news = lookup.find
+        await stage.settle()
+    quoted = await spoiled.accept(ANA)
+    await spoiled.settle()
+    reply, sent = await spoiled.accept(ANA, reply_to=ids.message_id(quoted)), await other.accept(BOB)
+    content = (await spoiled.message(quoted)).content
+    await write_content(db, spoiled, quoted, "no JSON")
+    failed, done = await asyncio.gather(spoiled.sender.step(), other.settle(), return_exceptions=True)
+    assert isinstance(failed, msgspec.DecodeError)
+    assert not isinstance(done, BaseException)
+    assert await other.status(sent) == "SENT"
+    assert not spoiled.sender.idle  # the channel is not released with an unsent message
+    await write_content(db, spoiled, quoted, content)
+    await spoiled.settle()  # no wake-up comes again
+    assert await spoiled.status(reply) == "SENT"
+
+
+async def write_content(db: Database, stage: Stage, message_id: UUID, content: str) -> None:
+    await db.execute(
+        "UPDATE messages SET content = $3 WHERE channel_id = $1 AND id = $2", stage.channel_id, message_id, content
+    )
