@@ -49,6 +49,7 @@ TASKS = {  # started by hand, and why that is enough
     "services.mcp_recorder.McpRecorder._write": "while there are calls; a notification that fails is logged",
     "store.batch.Batch._start_now": "while there is something to write; each batch survives",
     "store.channel_notifier.ChannelNotifier._send_soon": "what has gathered",
+    "store.embedded.server.run_to_end": "one call in a thread; whoever waits for it gets its error",
     "webhooks.connection_pool.ConnectionPool._open_in": "one connection; whoever waits for it gets its error",
     "webhooks.endpoint_deliverer.EndpointDeliverer._start": "while something is ready",
     "webhooks.guard.Guard.check": "one question; whoever waits for it gets its error",
