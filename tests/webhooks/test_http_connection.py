@@ -2,12 +2,13 @@
 
 import asyncio
 import socket
+import tracemalloc
 from collections.abc import Callable
 
 import pytest
 
 from gatepost.webhooks.guard import Guard
-from gatepost.webhooks.http_connection import IDLE_SECONDS, ExchangeFailed, HttpConnection
+from gatepost.webhooks.http_connection import BODY_LIMIT, IDLE_SECONDS, ExchangeFailed, HttpConnection
 from gatepost.webhooks.http_post import Poster
 from tests.webhooks.test_http_post import OK, posting, receiving, says, says_and_hangs_up, says_and_waits, until
 
@@ -15,6 +16,11 @@ RESPONSES = {
     "chunked": (b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\nab\r\n3;x=1\r\ncde\r\n0\r\n\r\n", b"abcde"),
     "with a trailer": (b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1\r\na\r\n0\r\nx-t: 1\r\n\r\n", b"a"),
     "after 100 and 103": (b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Hints\r\nlink: a\r\n\r\n" + OK, b"ok"),
+    "after an unknown interim response that has a body": (
+        b"HTTP/1.1 104 Odd\r\ncontent-length: 3\r\n\r\nodd" + OK,
+        b"ok",
+    ),
+    "chunk sizes with spaces": (b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2  \r\nab\r\n0\r\n\r\n", b"ab"),
     "no content": (b"HTTP/1.1 204 No Content\r\n\r\n", b""),
     "lines without carriage return": (b"HTTP/1.1 200 OK\ncontent-length: 2\n\nok", b"ok"),
     "a status without a reason": (b"HTTP/1.1 200\r\ncontent-length: 2\r\n\r\nok", b"ok"),
@@ -195,6 +201,38 @@ async def test_a_connection_that_is_lost_before_its_first_request_fails_it_at_on
     connection.connection_lost(None)
     with pytest.raises(ExchangeFailed):
         await connection.request(b"", 3600)
+
+
+@pytest.mark.parametrize("first", [b"HTTP/1.1 100 Continue\r\n\r\n", b"HTTP/1.1 103 Hints\r\nlink: a\r\n\r\n", b""])
+async def test_a_large_response_is_not_taken_for_a_large_head(first: bytes) -> None:
+    _, _, connection = connected()
+    waiter = connection.request(b"", 3600)
+    if first:
+        connection.data_received(first)
+    connection.data_received(b"HTTP/1.1 2")
+    connection.data_received(b"00 OK\r\ncontent-length: 900000\r\n\r\n" + b"x" * 262_144)
+    result = await waiter
+    assert (result.status, len(result.body), result.truncated) == (200, BODY_LIMIT, True)
+
+
+async def test_a_body_in_small_parts_takes_no_more_memory_than_its_size_and_an_idle_connection_none() -> None:
+    _, _, connection = connected()
+    parts = b"2\r\nab\r\n" * 30_000
+    tracemalloc.start()
+    try:
+        before, _ = tracemalloc.get_traced_memory()
+        waiter = connection.request(b"", 3600)
+        connection.data_received(b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n")
+        connection.data_received(parts)
+        held = tracemalloc.get_traced_memory()[0] - before
+        assert held < 2 * BODY_LIMIT
+        connection.data_received(b"0\r\n\r\n")
+        assert len((await waiter).body) == 60_000
+        del waiter
+        connection.rest()
+        assert tracemalloc.get_traced_memory()[0] - before < BODY_LIMIT // 4
+    finally:
+        tracemalloc.stop()
 
 
 async def test_an_idle_connection_is_closed_after_four_seconds() -> None:

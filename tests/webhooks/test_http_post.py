@@ -356,6 +356,8 @@ async def test_a_header_that_is_no_text_does_not_cost_the_answer() -> None:
 BROKEN = {
     "closes at once": b"",
     "speaks another protocol": b"SSH-2.0-OpenSSH_9.9\r\n",
+    "speaks RTSP": b"RTSP/1.0 200 OK\r\ncontent-length: 0\r\n\r\n",
+    "speaks ICE, after an empty line": b"\r\nICE/1.0 200 OK\r\ncontent-length: 0\r\n\r\n",
     "closes inside its body": b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nabc",
     "sends a bad chunk": b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nZZ\r\n",
     "sends a bad status": b"HTTP/1.1 099 No\r\ncontent-length: 0\r\n\r\n",

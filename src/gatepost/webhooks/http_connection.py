@@ -22,6 +22,7 @@ _RESPONSE_MAX = 1024 * 1024  # bytes on the connection; a body in chunks of one 
 IDLE_SECONDS = 4.0
 _EARLY = 0.002  # seconds that a timer may be early: the clock of the event loop counts milliseconds
 _NO_BODY = (204, 304)
+_OTHER_PROTOCOLS = (b"R", b"I")  # RTSP and ICE, which the parser accepts as well
 _BROKEN_OFF = "the connection was closed before the response was complete"
 
 Headers = tuple[tuple[str, str], ...]
@@ -63,7 +64,6 @@ class HttpConnection(asyncio.Protocol):
         "_on_lost",
         "_parser",
         "_received",
-        "_size",
         "_timer",
         "_transport",
         "_waiter",
@@ -75,7 +75,9 @@ class HttpConnection(asyncio.Protocol):
         self._loop, self._on_lost = loop, on_lost
         self._parser = httptools.HttpResponseParser(self)
         # Other HTTP clients accept this, too. With one request in flight, nothing can be taken for another response.
-        self._parser.set_dangerous_leniencies(lenient_chunked_length=True, lenient_optional_cr_before_lf=True)
+        self._parser.set_dangerous_leniencies(
+            lenient_chunked_length=True, lenient_optional_cr_before_lf=True, lenient_spaces_after_chunk_size=True
+        )
         self._waiter: asyncio.Future[HttpResponse] | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._deadline = self._idle_since = self._wake_time = 0.0
@@ -85,8 +87,8 @@ class HttpConnection(asyncio.Protocol):
     def _begin(self) -> None:
         """Forget the previous response."""
         self._headers: list[tuple[str, str]] = []
-        self._headers_count = self._headers_size = self._received = self._size = 0
-        self._body: list[bytes] = []
+        self._headers_count = self._headers_size = self._received = 0
+        self._body = bytearray()  # a list of its parts would take twenty times its size, if they have two bytes each
         self._head_done = self._framed = self._interim = False
 
     # -- for the pool and the poster ----------------------------------------------------------------------------------
@@ -94,7 +96,6 @@ class HttpConnection(asyncio.Protocol):
     def request(self, data: bytes, seconds: float) -> "asyncio.Future[HttpResponse]":
         """Send a request. The result is its response, or ExchangeFailed after at most so many seconds."""
         loop = self._loop
-        self._begin()
         self.reusable = False
         self._deadline = loop.time() + seconds
         self._waiter = waiter = loop.create_future()
@@ -108,6 +109,7 @@ class HttpConnection(asyncio.Protocol):
 
     def rest(self) -> None:
         """Note that the connection is idle from now on."""
+        self._begin()
         self._idle_since = self._loop.time()
 
     def close(self) -> None:
@@ -155,16 +157,18 @@ class HttpConnection(asyncio.Protocol):
         if self._waiter is None:  # nothing was requested
             self.abort()
             return
-        self._received += len(data)
-        if self._received > (_RESPONSE_MAX if self._head_done else _HEAD_MAX):
-            self.fail(ExchangeFailed("protocol", "the response is too large"))
+        if not self._received and data.lstrip(b"\r\n").startswith(_OTHER_PROTOCOLS):
+            self.fail(ExchangeFailed("protocol", "invalid response: not HTTP"))
             return
+        self._received += len(data)
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserUpgrade:  # after the response
             self.reusable = False
         except httptools.HttpParserError as error:
             self.fail(ExchangeFailed("protocol", f"invalid response: {error}"))
+        if self._received > (_RESPONSE_MAX if self._head_done else _HEAD_MAX) and self._waiter is not None:
+            self.fail(ExchangeFailed("protocol", "the response is too large"))
 
     def eof_received(self) -> None:
         self.reusable = False
@@ -210,10 +214,9 @@ class HttpConnection(asyncio.Protocol):
             self._framed = self._framed or status in _NO_BODY
 
     def on_body(self, body: bytes) -> None:
-        if self._waiter is not None:
-            self._body.append(body)
-            self._size += len(body)
-            if self._size > BODY_LIMIT:
+        if self._waiter is not None and not self._interim:
+            self._body += body
+            if len(self._body) > BODY_LIMIT:
                 self._finish(reusable=False)
                 self.abort()
 
@@ -228,8 +231,8 @@ class HttpConnection(asyncio.Protocol):
         waiter, self._waiter = self._waiter, None
         if waiter is None or waiter.done():
             return
-        body = self._body[0] if len(self._body) == 1 else b"".join(self._body)
-        truncated = len(body) > BODY_LIMIT
+        truncated = len(self._body) > BODY_LIMIT
+        body = bytes(memoryview(self._body)[:BODY_LIMIT])
         self.reusable = reusable and not self._transport.get_write_buffer_size()
         status = self._parser.get_status_code()
-        waiter.set_result(HttpResponse(status, tuple(self._headers), body[:BODY_LIMIT], truncated))
+        waiter.set_result(HttpResponse(status, tuple(self._headers), body, truncated))
