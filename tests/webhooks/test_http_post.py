@@ -426,6 +426,18 @@ async def test_close_fails_posts_in_flight_at_once_and_ends_their_connections_by
         await until(lambda: receiver.closed == 1)
 
 
+async def test_close_fails_a_post_in_flight_whose_client_was_dropped() -> None:
+    guard = Guard(LOOPBACK, names(["127.0.0.1"]))
+    async with receiving(says_and_waits(b"")) as slow, receiving(says(OK)) as other:
+        async with posting(guard, deadline=3600, places=1) as poster:
+            post = asyncio.create_task(poster.post(f"http://slow.example:{slow.port}/", {}, b"{}"))
+            await until(lambda: len(slow.requests) == 1)
+            assert (await poster.post(f"http://other.example:{other.port}/", {}, b"{}")).status == 200
+            await poster.close()
+            await until(post.done)
+        assert "gateway stopped" in ((await post).error or "")
+
+
 async def test_close_drops_idle_connections() -> None:
     async with receiving(says(OK)) as receiver, posting() as poster:
         assert (await poster.post(receiver.url, {}, b"{}")).status == 200

@@ -30,32 +30,21 @@ class ConnectFailed(Exception):
 
 
 class PlaceConnections:
-    """The connections of one place."""
+    """The idle connections of one place."""
 
     def __init__(self) -> None:
         self.idle: list[PooledConnection] = []
-        self.busy: set[PooledConnection] = set()
-        self.opening: set[asyncio.Task[PooledConnection]] = set()
-        self.dropped = self.stopped = False
+        self.dropped = False
 
     def lost(self, connection: HttpConnection) -> None:
         self.idle = [one for one in self.idle if one is not connection]
 
     def drop(self) -> None:
-        """Close the idle connections, and the others when their exchange has ended."""
+        """Close the idle connections; the others are closed when their exchange has ended."""
         self.dropped = True
         idle, self.idle = self.idle, []
         for connection in idle:
             connection.close()
-
-    def stop(self) -> None:
-        """Close all connections; exchanges fail at once."""
-        self.stopped = True
-        self.drop()
-        for connection in self.busy:
-            connection.fail(ExchangeFailed("stopped"))
-        for task in self.opening:
-            task.cancel()
 
 
 class PooledConnection(HttpConnection):
@@ -75,6 +64,9 @@ class ConnectionPool:
         self._connect_deadline = connect_deadline
         self._most_places = places
         self._places: OrderedDict[PlaceKey, PlaceConnections] = OrderedDict()
+        # Of all places, also of those that were dropped.
+        self._busy: set[PooledConnection] = set()
+        self._opening: set[asyncio.Task[PooledConnection]] = set()
         self._closed = False
 
     def take(self, target: CheckedUrl, address: str) -> PooledConnection | None:
@@ -83,7 +75,7 @@ class ConnectionPool:
         while idle:
             connection = idle.pop()
             if connection.reusable:
-                connection.place.busy.add(connection)
+                self._busy.add(connection)
                 return connection
         return None
 
@@ -93,13 +85,12 @@ class ConnectionPool:
         if connection is None:
             place = self._place(target, address)
             connection = await self._open_in(place, target, address, seconds)
-            place.busy.add(connection)
         return connection
 
     def release(self, connection: PooledConnection) -> None:
         """Keep a connection whose exchange has ended, if it may take another request."""
         place = connection.place
-        place.busy.discard(connection)
+        self._busy.discard(connection)
         if connection.reusable and not place.dropped and len(place.idle) < IDLE_PER_PLACE:
             connection.rest()
             place.idle.append(connection)
@@ -110,7 +101,11 @@ class ConnectionPool:
         """Close idle connections; exchanges fail at once, and no connection is kept any more."""
         self._closed = True
         while self._places:
-            self._places.popitem()[1].stop()
+            self._places.popitem()[1].drop()
+        for connection in self._busy:
+            connection.fail(ExchangeFailed("stopped"))
+        for task in self._opening:
+            task.cancel()
 
     def _place(self, target: CheckedUrl, address: str) -> PlaceConnections:
         key = (target.host, target.port, address)
@@ -128,15 +123,15 @@ class ConnectionPool:
         self, place: PlaceConnections, target: CheckedUrl, address: str, seconds: float
     ) -> PooledConnection:
         task = asyncio.create_task(self._open(place, target, address, min(seconds, self._connect_deadline)))
-        place.opening.add(task)
-        task.add_done_callback(place.opening.discard)
+        self._opening.add(task)
+        task.add_done_callback(self._opening.discard)
         try:
             return await task
         except asyncio.CancelledError:
             if task.done() and not task.cancelled() and task.exception() is None:
-                task.result().abort()  # it was opened at the moment of the cancellation
+                self.release(task.result())  # it was opened at the moment of the cancellation
             current = asyncio.current_task()
-            if place.stopped and current is not None and not current.cancelling():
+            if self._closed and current is not None and not current.cancelling():
                 raise ExchangeFailed("stopped") from None
             raise
 
@@ -147,6 +142,7 @@ class ConnectionPool:
             async with asyncio.timeout(max(seconds, 0.001)):
                 loop = asyncio.get_running_loop()
                 made = await loop.create_connection(lambda: PooledConnection(loop, place), address, target.port)
+                self._busy.add(made[1])
                 return made[1]
         except TimeoutError:
             raise ConnectFailed("timeout", "The endpoint could not be connected to in time.") from None
