@@ -2,7 +2,8 @@
 
 connection ─► too many: 503 or 429
 headers ────► too many or too large: 431; too slow: 408; not HTTP: 400
-body ───────► too slow: 408
+body ───────► too slow: 408; trailers after it are ignored
+next request ► read only when few others of the connection wait for their turn
 response ───► not read by the client: closed
 
 This extends uvicorn's own protocol, which reads requests and writes responses. A response that starts before its
@@ -13,9 +14,11 @@ other API errors, if a response can still be sent.
 import asyncio
 import contextlib
 import os
+from collections.abc import Sized
 from typing import Any
 
 import httptools
+from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from gatepost.api.errors import error_answer
@@ -26,6 +29,7 @@ from gatepost.model.errors import BadRequest, GatepostError, HeadersTooLarge, Re
 
 _LINGER = 2.0  # seconds in which a rejected client may read the error; what it still sends is dropped
 _RETRY_AFTER = 1.0
+_PART = 4096  # bytes that are parsed at once: the most that pipelined requests can have which wait for their turn
 _BODY = (b"content-length", b"transfer-encoding")  # headers of a request with a body
 _UPGRADE = (b"connection", b"upgrade", b"http2-settings")
 
@@ -44,6 +48,7 @@ class LimitedProtocol(HttpToolsProtocol):
         self._head_size = 0
         self._header_limit, self._headers_limit = self.registry.limits.header_limit, self.registry.limits.headers
         self._has_body = False
+        self._unparsed = b""  # what was read behind requests that wait for their turn
         self._unstarted: DirectCycle | None = None  # whose body may still arrive with its headers
         self._keep_alive = False  # whether the connection stays open after this request, if it is read completely
         self._received = 0  # bytes of the body so far
@@ -59,6 +64,7 @@ class LimitedProtocol(HttpToolsProtocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
+        self.flow = _PipelineFlow(transport, self.pipeline)
         self._answering = _Answering(self)
         self._head_since = self._unsent_since = self.loop.time()
         refusal = self.registry.add(self, self.client[0] if self.client else None, self.loop)
@@ -72,6 +78,8 @@ class LimitedProtocol(HttpToolsProtocol):
         if self._ending is not None:
             self._ending.cancel()
         super().connection_lost(exc)
+        self.cycle = None  # type: ignore[assignment]  # no reference cycles, which would stay until a rare collection
+        del self._answering
 
     def shutdown(self) -> None:
         self._keep_alive = False
@@ -128,17 +136,36 @@ class LimitedProtocol(HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         if self._ending is not None or self._refusal is not None:
             return  # rejected: drop further data
+        if self._unparsed:
+            self._unparsed += data
+        else:
+            self._parse(data)
+
+    def _parse(self, data: bytes) -> None:
         self._idle_since = None
         if self._body_since is None:
             self._heard = True
             self._head_since = self._head_since or self.loop.time()
         steps = self._steps
-        self._feed(data)
+        if len(data) <= _PART:
+            self._feed(data)
+        else:
+            self._feed_parts(data)
         if self._unstarted is not None and self._refusal is None:  # the body has not arrived completely
             self._start_direct(self._unstarted)
         self._idle_bytes = self._idle_bytes + len(data) if self._steps == steps else 0
         if self._idle_bytes > self._header_limit:  # an endless header or trailer
             self._refuse(self._too_large())
+
+    def _feed_parts(self, data: bytes) -> None:
+        """Parse data until a request has to wait for its turn. What is behind it takes much less memory unparsed."""
+        for start in range(0, len(data), _PART):
+            if self._refusal is not None:
+                return
+            if self.pipeline:
+                self._unparsed = data[start:]
+                return
+            self._feed(data[start : start + _PART])
 
     def _feed(self, data: bytes) -> None:
         try:
@@ -199,6 +226,7 @@ class LimitedProtocol(HttpToolsProtocol):
             return
         if not self._begin_direct():
             super().on_headers_complete()
+        self.headers = []  # those that follow are trailers, which are no headers of the request (RFC 9110, 6.5.1)
         self._head_since, self._heard = None, False
         cycle = self.cycle
         cycle.transport = self._answering  # type: ignore[assignment]
@@ -247,11 +275,14 @@ class LimitedProtocol(HttpToolsProtocol):
         self.server_state.total_requests += 1
         if self.transport.is_closing():
             return
-        self.flow.resume_reading()
         if self.pipeline:
             self._start_asgi_task(*self.pipeline.pop())
         else:
             self._idle_since = self.loop.time()
+        if self._unparsed and not self.pipeline:
+            data, self._unparsed = self._unparsed, b""
+            self._parse(data)
+        self.flow.resume_reading()
 
     # -- the end ------------------------------------------------------------------------------------------------------
 
@@ -286,6 +317,8 @@ class LimitedProtocol(HttpToolsProtocol):
         """Close the connection after a delay: with an immediate close, a client that still sends loses the response."""
         if self._ending is None and not self.transport.is_closing():
             self._ending = self.loop.call_later(_LINGER, self._end)
+            self.pipeline.clear()
+            self._unparsed = b""
             self.flow.resume_reading()
             with contextlib.suppress(OSError, RuntimeError):
                 self.transport.write_eof()
@@ -302,6 +335,18 @@ class LimitedProtocol(HttpToolsProtocol):
     def is_read(self) -> bool:
         """Whether the request has been read completely."""
         return self._body_since is None
+
+
+class _PipelineFlow(FlowControl):
+    """Resumes reading only when no request waits for its turn; otherwise, each response would let in many more."""
+
+    def __init__(self, transport: asyncio.Transport, pipeline: Sized) -> None:
+        super().__init__(transport)
+        self._pipeline = pipeline
+
+    def resume_reading(self) -> None:
+        if self.read_paused and not self._pipeline:
+            super().resume_reading()
 
 
 class _Answering:

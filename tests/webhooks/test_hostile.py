@@ -1,8 +1,10 @@
 """Hostile endpoints beside a healthy one: deadlines hold, little is read, memory stays flat."""
 
 import gzip
+import tracemalloc
 from contextlib import AsyncExitStack
 
+import asyncpg
 import psutil
 import pytest
 
@@ -12,7 +14,7 @@ from gatepost.webhooks.guard import Guard
 from gatepost.webhooks.http_post import BODY_LIMIT, Poster
 from tests.conftest import Answer
 from tests.webhooks.stage import Stage, event_ids
-from tests.webhooks.test_http_post import receiving, repeats, says, says_and_waits
+from tests.webhooks.test_http_post import receiving, repeats, says, says_and_waits, until
 
 _BOMB = gzip.compress(b"\0" * 50_000_000)
 HOSTILE = {
@@ -91,3 +93,23 @@ async def test_of_a_success_one_kib_is_kept(stage: Stage, size: int) -> None:
     await stage.settle()
     (attempt,) = await list_attempts(stage.db, stage.channel_id, hook, None, 10)
     assert len(attempt.answer_body or b"") == min(size, 1024)
+
+
+async def test_large_answers_are_not_held_until_the_database_has_recorded_them(stage: Stage, common_url: str) -> None:
+    hook = await stage.add()
+    stage.receiver.answer = Answer(200, {}, b"x" * BODY_LIMIT)
+    await stage.take_over()
+    await stage.emit(150)
+    conn = await asyncpg.connect(common_url)
+    tracemalloc.start()
+    try:
+        async with conn.transaction():
+            await conn.execute("LOCK TABLE deliveries IN SHARE ROW EXCLUSIVE MODE")
+            await stage.deliverers[hook].step()
+            await until(lambda: len(stage.received()) == 150 and not stage.context.pool.used)
+            held, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+        await conn.close()
+    await stage.settle()
+    assert held < 150 * BODY_LIMIT / 2
