@@ -305,7 +305,7 @@ class Gatepost:
             check_credentials=self._networks.check_credentials,
             costly=self.limits.costly,
             limits=self._networks.limits_view,
-            callback_configs=TimedCache(self._callback_config, self._settings.security.key_cache_seconds),
+            callback_configs=TimedCache(self._callback_config, self._settings.security.key_cache_seconds, grouped=True),
             ready=self.readiness.checks,
             figures=self.figures,
             public_url=server.public_url.rstrip("/"),

@@ -6,7 +6,7 @@ end   ─► deliverers ─► sender ─► other tasks: no new work starts, an
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from typing import Protocol
@@ -42,6 +42,14 @@ class Worker(Protocol):
 
     async def tune(self) -> None:
         """Apply changes of the channel's settings to the tasks."""
+
+
+async def save_progress(db: Database, channels: Sequence["OwnedChannel"]) -> None:
+    """Save the progress and health of the endpoints of channels, with one statement."""
+    changed = {owned: unsaved for owned in channels if (unsaved := owned.unsaved())}
+    done = await save_cursors(db, {owned.lease: some for owned, some in changed.items()}, wait=len(channels) == 1)
+    for owned, cursors in changed.items():
+        owned.saved({id_: cursor for id_, cursor in cursors.items() if id_ in done})
 
 
 class OwnedChannel:
@@ -105,13 +113,14 @@ class OwnedChannel:
         if tasks:
             self._wake_tasks()
 
-    async def on_sweep(self) -> None:
-        """Every few sweeps: wake all tasks if something has happened, and save the progress. Both ask the database."""
+    def on_sweep(self) -> bool:
+        """Every few sweeps: wake all tasks if something has happened. Return whether the progress should be saved."""
         self._sweeps += 1
-        if self._sweeps % _RARELY == 0:
-            if self._unlooked:
-                self._wake_tasks()
-            await self.save()
+        if self._sweeps % _RARELY:
+            return False
+        if self._unlooked:
+            self._wake_tasks()
+        return True
 
     def _wake_tasks(self) -> None:
         self._unlooked = False
@@ -198,13 +207,20 @@ class OwnedChannel:
                 deliverer = self._deliverers[target.id] = worker.make_deliverer(target)
                 deliverer.start()
 
+    def unsaved(self) -> Mapping[UUID, DeliveryCursor]:
+        """Return the progress and health of the endpoints for which they changed."""
+        if not self.alive():
+            return {}
+        progress = {id_: deliverer.progress for id_, deliverer in self._deliverers.items()}
+        return {id_: cursor for id_, cursor in progress.items() if self._saved.get(id_) != cursor}
+
+    def saved(self, cursors: Mapping[UUID, DeliveryCursor]) -> None:
+        """Note what is saved."""
+        self._saved.update(cursors)
+
     async def save(self) -> None:
         """Save the progress and health of the endpoints for which they changed."""
-        progress = {id_: deliverer.progress for id_, deliverer in self._deliverers.items()}
-        changed = {id_: cursor for id_, cursor in progress.items() if self._saved.get(id_) != cursor}
-        if changed and self.alive():
-            await save_cursors(self._db, self.lease, changed)
-            self._saved |= changed
+        await save_progress(self._db, [self])
 
     async def end_deliveries(self, patience: float = 0.0) -> None:
         """Begin no more webhooks, wait for those in flight for up to `patience` seconds, and save the progress.

@@ -124,7 +124,9 @@ async def leave_lines(s: Scene) -> None:
 async def change_state(s: Scene) -> None:
     db, lease, health = s.stage.db, s.stage.lease, HealthCounters(NOW, 12, 1, None, 0, NOW)
     (target,) = (await list_delivering(db, [s.stage.channel_id]))[s.stage.channel_id]
-    await save_cursors(db, lease, {ENDPOINT: DeliveryCursor(target.cursor, health, target.updated_at)})
+    cursors = {lease: {ENDPOINT: DeliveryCursor(target.cursor, health, target.updated_at)}}
+    await save_cursors(db, cursors, wait=True)
+    await save_cursors(db, cursors, wait=False)
     seen = [EndpointNotice(EndpointPaused, "It failed")]
     assert await save_state_change(
         db, lease, s.stage.ref, ENDPOINT, EndpointStateChange("active", "paused", health), seen, NOW

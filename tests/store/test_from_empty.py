@@ -200,7 +200,9 @@ async def recover(s: Scene) -> None:
 async def change_endpoints(s: Scene) -> None:
     health = HealthCounters(NOW, 12, 1, None, 0, NOW)
     target = next(t for t in (await list_delivering(s.db, [s.channel_id]))[s.channel_id] if t.id == s.hook)
-    await save_cursors(s.db, s.stage.lease, {s.hook: DeliveryCursor(target.cursor, health, target.updated_at)})
+    cursors = {s.stage.lease: {s.hook: DeliveryCursor(target.cursor, health, target.updated_at)}}
+    await save_cursors(s.db, cursors, wait=True)
+    await save_cursors(s.db, cursors, wait=False)
     told_of = [EndpointNotice(EndpointPaused, "It failed")]
     ref, lease = s.stage.ref, s.stage.lease
     await save_state_change(s.db, lease, ref, s.hook, EndpointStateChange("active", "paused", health), told_of, NOW)

@@ -131,7 +131,8 @@ class Stage:
     async def save(self) -> None:
         """Save the cursors, as the owner does each second."""
         assert self.lease is not None
-        await save_cursors(self.db, self.lease, {id_: one.progress for id_, one in self.deliverers.items()})
+        progress = {id_: one.progress for id_, one in self.deliverers.items()}
+        await save_cursors(self.db, {self.lease: progress}, wait=True)
 
     async def drive(self, seconds: float) -> None:
         """Do everything that is due within this time, moving the clock from one step to the next."""

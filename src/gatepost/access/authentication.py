@@ -26,7 +26,7 @@ class Authenticator:
         self._rate = rate
         self._wrong = wrong
         self._callers: TimedCache[bytes, Caller | None] = TimedCache(
-            GroupedLookup(partial(find_callers, db)).find, min(cache_seconds, 1.0)
+            GroupedLookup(partial(find_callers, db)).find, min(cache_seconds, 1.0), grouped=True
         )
         self._used: dict[UUID, datetime] = {}
 

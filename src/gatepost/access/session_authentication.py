@@ -60,10 +60,10 @@ class SessionAuthenticator:
         self._wrong = wrong
         seconds = min(cache_seconds, 1.0)
         self._users: TimedCache[bytes, SignedInUser | None] = TimedCache(
-            GroupedLookup(partial(find_sessions, db)).find, seconds
+            GroupedLookup(partial(find_sessions, db)).find, seconds, grouped=True
         )
         self._channels: TimedCache[UUID, ChannelAccess | None] = TimedCache(
-            GroupedLookup(partial(find_access, db)).find, seconds
+            GroupedLookup(partial(find_access, db)).find, seconds, grouped=True
         )
         self._used: dict[UUID, datetime] = {}
 

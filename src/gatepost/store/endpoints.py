@@ -8,6 +8,7 @@ from uuid import UUID
 import msgspec
 
 from gatepost.model import ids
+from gatepost.model.dates import LAST_ID
 from gatepost.model.endpoint import ACTIVE, DISABLED, PAUSED, DeliveryOptions, HealthCounters
 from gatepost.model.event import ChannelRef
 from gatepost.model.event.endpoints import EndpointDisabled, EndpointEnabled, EndpointEvent, EndpointResumed
@@ -40,6 +41,7 @@ class Endpoint(msgspec.Struct, frozen=True):
     cursor: UUID
     created_at: datetime
     updated_at: datetime
+    has_retries: bool = True  # whether there may be some; only `list_delivering` looks
 
 
 class EndpointChange(msgspec.Struct, frozen=True):
@@ -149,7 +151,12 @@ async def list_endpoints(db: Database, channel_id: UUID) -> list[Endpoint]:
 async def list_delivering(db: Database, channel_ids: Sequence[UUID]) -> dict[UUID, list[Endpoint]]:
     """Return the endpoints of channels that are active or paused."""
     rows = await db.fetch(
-        f"SELECT {_ALL_COLUMNS} FROM endpoints WHERE channel_id = ANY ($1::uuid[]) AND state <> 'disabled'",
+        f"""SELECT {_ALL_COLUMNS}, (
+                SELECT true FROM delivery_retries r
+                WHERE (r.channel_id, r.endpoint_id, r.event_id) >= (p.channel_id, p.id, '{ids.ZERO}')
+                  AND (r.channel_id, r.endpoint_id, r.event_id) <= (p.channel_id, p.id, '{LAST_ID}')
+                ORDER BY r.channel_id, r.endpoint_id, r.event_id LIMIT 1) IS NOT NULL AS has_retries
+            FROM endpoints p WHERE channel_id = ANY ($1::uuid[]) AND state <> 'disabled'""",
         list(channel_ids),
     )
     found: dict[UUID, list[Endpoint]] = {}

@@ -100,7 +100,8 @@ class EndpointDeliverer(ChannelTask):
         current = self._health.adopt(target, changes)
         if self._health.state != state:
             self._rewind()
-        self._reader.retries_changed()  # a user may have requested retries
+        if target.has_retries or self._reader.next_retry is not None:
+            self._reader.retries_changed()  # a user may have requested retries
         return current
 
     def _prepare(self, target: Endpoint) -> EndpointRequests:

@@ -12,7 +12,7 @@ from gatepost.model.dates import LAST_ID
 from gatepost.model.delivery import DeliveryState
 from gatepost.model.endpoint import HealthCounters
 from gatepost.model.event import SYSTEM
-from gatepost.store.channel_head import Lease, owner_transaction
+from gatepost.store.channel_head import Lease
 from gatepost.store.pool import Database
 from gatepost.store.statement import statement
 
@@ -235,29 +235,60 @@ class DeliveryCursor(msgspec.Struct, frozen=True):
     updated_at: datetime | None
 
 
-async def save_cursors(db: Database, lease: Lease, cursors: Mapping[UUID, DeliveryCursor]) -> None:
-    """Save cursors and health. If a user has changed an endpoint meanwhile, only its cursor is saved."""
-    order = sorted(cursors)
-    async with owner_transaction(db, lease) as conn:
-        await conn.execute(
-            """UPDATE endpoints p SET cursor = c.cursor,
-                      failing_since = CASE WHEN p.updated_at = c.known THEN c.failing_since ELSE p.failing_since END,
-                      failures = CASE WHEN p.updated_at = c.known THEN c.failures ELSE p.failures END,
-                      notices = CASE WHEN p.updated_at = c.known THEN c.notices ELSE p.notices END,
-                      succeeded_at = GREATEST(p.succeeded_at, c.succeeded_at)
-               FROM unnest($2::uuid[], $3::uuid[], $4::timestamptz[], $5::timestamptz[], $6::int[], $7::smallint[],
-                           $8::timestamptz[])
-                 AS c (id, cursor, known, failing_since, failures, notices, succeeded_at)
-               WHERE p.channel_id = $1 AND p.id = c.id""",
-            lease.channel_id,
-            order,
-            [cursors[id_].cursor for id_ in order],
-            [cursors[id_].updated_at for id_ in order],
-            [cursors[id_].health.failing_since for id_ in order],
-            [cursors[id_].health.failures for id_ in order],
-            [cursors[id_].health.notices for id_ in order],
-            [cursors[id_].health.succeeded_at for id_ in order],
-        )
+_SAVE = """WITH held AS MATERIALIZED (
+       SELECT channel_id, epoch FROM channel_heads WHERE channel_id = ANY (:channel_ids::uuid[])
+       ORDER BY channel_id FOR KEY SHARE {locked}
+   ), given AS MATERIALIZED (
+       SELECT c.* FROM unnest(:channel_ids::uuid[], :epochs::bigint[], :ids::uuid[], :cursors::uuid[],
+                              :known::timestamptz[], :failing_since::timestamptz[], :failures::int[],
+                              :notices::smallint[], :succeeded_at::timestamptz[])
+         AS c (channel_id, epoch, id, cursor, known, failing_since, failures, notices, succeeded_at)
+       JOIN held h ON h.channel_id = c.channel_id AND h.epoch = c.epoch
+   ), locked AS MATERIALIZED (
+       SELECT p.channel_id, p.id FROM endpoints p
+       WHERE p.channel_id = ANY (:channel_ids::uuid[]) AND p.id = ANY (:ids::uuid[])
+       ORDER BY p.channel_id, p.id FOR NO KEY UPDATE {locked}
+   )
+   UPDATE endpoints p SET cursor = c.cursor,
+          failing_since = CASE WHEN p.updated_at = c.known THEN c.failing_since ELSE p.failing_since END,
+          failures = CASE WHEN p.updated_at = c.known THEN c.failures ELSE p.failures END,
+          notices = CASE WHEN p.updated_at = c.known THEN c.notices ELSE p.notices END,
+          succeeded_at = GREATEST(p.succeeded_at, c.succeeded_at)
+   FROM given c JOIN locked l ON l.channel_id = c.channel_id AND l.id = c.id
+   WHERE p.channel_id = c.channel_id AND p.id = c.id
+   RETURNING p.id"""
+_SAVE_WAITING, _SAVE_FREE = _SAVE.format(locked=""), _SAVE.format(locked="SKIP LOCKED")
+
+
+async def save_cursors(
+    db: Database, cursors: Mapping[Lease, Mapping[UUID, DeliveryCursor]], *, wait: bool
+) -> set[UUID]:
+    """Save cursors and health; return the endpoints of which they are saved: not those of a lost lease, for example.
+
+    If a user has changed an endpoint meanwhile, only its cursor is saved. With `wait`, wait for rows that are locked by
+    others, which is safe for one channel only. Otherwise leave them out.
+    """
+    rows = sorted(
+        ((lease.channel_id, lease.epoch, id_, one) for lease, some in cursors.items() for id_, one in some.items()),
+        key=lambda row: (row[0], row[2]),
+    )
+    if not rows:
+        return set()
+    channel_ids, epochs, ids_, saved = (list(column) for column in zip(*rows, strict=True))
+    health = [one.health for one in saved]
+    found = await db.fetch(
+        _SAVE_WAITING if wait else _SAVE_FREE,
+        channel_ids=channel_ids,
+        epochs=epochs,
+        ids=ids_,
+        cursors=[one.cursor for one in saved],
+        known=[one.updated_at for one in saved],
+        failing_since=[one.failing_since for one in health],
+        failures=[one.failures for one in health],
+        notices=[one.notices for one in health],
+        succeeded_at=[one.succeeded_at for one in health],
+    )
+    return {row["id"] for row in found}
 
 
 async def count_retries(db: Database, limit: int) -> int:
