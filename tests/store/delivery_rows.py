@@ -181,4 +181,5 @@ async def pending_of(
 ) -> list[DueDelivery]:
     """Return the deliveries of one endpoint that were never tried, as its deliverer reads them."""
     read = PendingRead(channel_id, endpoint_id, after, limit)
-    return await read_pending_ordered(db, read) if ordered else (await read_pending(db, [read])).get(read, [])
+    page = await read_pending_ordered(db, read) if ordered else (await read_pending(db, [read]))[read]
+    return page.due

@@ -6,6 +6,7 @@ from datetime import datetime
 
 from gatepost.store.deliveries.queue import (
     DueDelivery,
+    PendingPage,
     PendingRead,
     next_retry,
     read_pending_ordered,
@@ -60,15 +61,15 @@ class DeliveryReader:
         if options.ordered:
             page = await read_pending_ordered(self._db, wanted)
         else:
-            page = await self._delivery.context.read_pending(wanted) or []
+            page = await self._delivery.context.read_pending(wanted) or PendingPage([], limit)
         if after != buffer.read_to or options != self.target.options:  # the buffer was rewound meanwhile
             self.pending = True
             self._wakeup.set()
             return
-        await self._place(buffer.accept_page(page, limit))
+        await self._place(buffer.accept_page(page.due, page.limit))
         if reach != buffer.reach:
             self.retries_changed()
-        self.pending = self.pending or len(page) == limit
+        self.pending = self.pending or len(page.due) == page.limit
 
     async def read_retries(self, now: datetime, limit: int) -> None:
         """Read retries that are due."""

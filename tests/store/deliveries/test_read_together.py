@@ -3,9 +3,9 @@
 import pytest
 
 from gatepost.model import ids
-from gatepost.store.deliveries.queue import PendingRead, read_pending, read_pending_ordered
+from gatepost.store.deliveries.queue import PENDING_AT_ONCE, PendingRead, read_pending, read_pending_ordered
 from gatepost.store.pool import Database
-from tests.outbound.stage import make_stage
+from tests.outbound.stage import NOW, make_stage
 from tests.store.delivery_rows import add_deliveries, add_endpoint, add_events
 
 
@@ -30,11 +30,24 @@ async def test_each_endpoint_gets_its_own_deliveries_up_to_its_limit(db: Databas
         found = [await read_pending_ordered(db, read) for read in wanted]
     else:
         together = await read_pending(db, wanted)
-        found = [together.get(read, []) for read in wanted]
-    assert [[due.event_id for due in page] for page in found] == [
+        found = [together[read] for read in wanted]
+    assert [page.limit for page in found] == [3, 10, 10, 10, 10]
+    assert [[due.event_id for due in page.due] for page in found] == [
         events[:3],
         [events[2], events[4]],
         others[1:],
         [],
         [],
     ]
+
+
+async def test_many_endpoints_get_shorter_pages(db: Database) -> None:
+    stage = await make_stage(db)
+    hook = await add_endpoint(db, stage.channel_id)
+    events = await add_events(db, stage.channel_id, 52)
+    await add_deliveries(db, stage.channel_id, hook, events, 0, attempts=0)
+    others = [PendingRead(stage.channel_id, ids.new_id(NOW), ids.ZERO, 200) for _ in range(PENDING_AT_ONCE - 1)]
+    for read, limit in ((200, 50), (50, 50), (49, 49)):
+        wanted = PendingRead(stage.channel_id, hook, ids.ZERO, read)
+        page = (await read_pending(db, [*others, wanted]))[wanted]
+        assert (page.limit, [due.event_id for due in page.due]) == (limit, events[:limit])

@@ -59,7 +59,8 @@ def retry_by_key(endpoint: str, event: str) -> str:
    ORDER BY channel_id, endpoint_id, event_id LIMIT 1"""
 
 
-PENDING_AT_ONCE = 8  # endpoints whose deliveries are read by one statement
+PENDING_AT_ONCE = 32  # endpoints whose deliveries are read by one statement
+_PENDING_ROWS = 1600  # at most; many endpoints get shorter pages
 # `:first` is for the planner: by it, earlier partitions are left out before the statement begins.
 _PENDING = """SELECT k.place, p.*
    FROM unnest(:channel_ids::uuid[], :endpoint_ids::uuid[], :afters::uuid[], :limits::int[]) WITH ORDINALITY
@@ -92,23 +93,31 @@ class PendingRead(msgspec.Struct, frozen=True):
     limit: int
 
 
-async def read_pending(db: Database, reads: Sequence[PendingRead]) -> dict[PendingRead, list[DueDelivery]]:
+class PendingPage(msgspec.Struct, frozen=True):
+    """The deliveries that were read. If there are as many as the limit, which may be lower than wanted, read again."""
+
+    due: list[DueDelivery]
+    limit: int
+
+
+async def read_pending(db: Database, reads: Sequence[PendingRead]) -> dict[PendingRead, PendingPage]:
     """Return deliveries after the cursors that were never tried, in the order of their events."""
+    most = max(1, _PENDING_ROWS // len(reads))
+    pages = {read: PendingPage([], min(read.limit, most)) for read in reads}
     rows = await db.fetch(
         _PENDING,
         channel_ids=[read.channel_id for read in reads],
         endpoint_ids=[read.endpoint_id for read in reads],
         afters=[read.after for read in reads],
-        limits=[read.limit for read in reads],
+        limits=[pages[read].limit for read in reads],
         first=min(read.after for read in reads),
     )
-    found: dict[PendingRead, list[DueDelivery]] = {}
     for row in rows:
-        found.setdefault(reads[row["place"] - 1], []).append(_due(row))
-    return found
+        pages[reads[row["place"] - 1]].due.append(_due(row))
+    return pages
 
 
-async def read_pending_ordered(db: Database, read: PendingRead) -> list[DueDelivery]:
+async def read_pending_ordered(db: Database, read: PendingRead) -> PendingPage:
     """Do the same for an endpoint that gets the events of a conversation in order."""
     rows = await db.fetch(
         *statement(
@@ -119,7 +128,7 @@ async def read_pending_ordered(db: Database, read: PendingRead) -> list[DueDeliv
             limit=read.limit,
         )
     )
-    return [_due(row, blocked=row["blocked"]) for row in rows]
+    return PendingPage([_due(row, blocked=row["blocked"]) for row in rows], read.limit)
 
 
 class RetryPage(msgspec.Struct, frozen=True):
