@@ -27,7 +27,6 @@ TASKS = {  # started by hand, and why that is enough
     "cells.gateway.CellGateway._first_try": "one try to open each cell; with a limit of time",
     "cli.serve._stoppable": "the server itself; the process ends with it",
     "channel_task.ChannelTask.start": "run_loop; a channel whose task ended is dropped, a deliverer replaced",
-    "store.embedded.server.run_to_end": "one step of a start, which waits for it",
     "owned_channel.OwnedChannel.refresh": "one look after another, until nothing is stale; each of them survives",
     "inbound.media_fetch.MediaFetchTask._start_due": "one file",
     "inbound.link_keeper.LinkKeeper._listen": "one connection of a link",
