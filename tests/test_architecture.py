@@ -2,8 +2,8 @@
 
 cli
 app          (app, cells, channel_worker, housekeeping, network_factory, database_lifecycle, owner, owned_channel,
-              channel_claims, channel_starts, channel_turns, lease_listener, lease_renewal, stalled_sessions,
-              clock_sync, logs, privileges, process_limits, limit_exchange, processes, readiness, running_address,
+              channel_claims, channel_starts, channel_turns, endpoint_progress, lease_listener, lease_renewal,
+              stalled_sessions, clock_sync, logs, privileges, process_limits, limit_exchange, processes, readiness, running_address,
               serving, settings, start_errors, http_*)
 api │ mcp │ console
 access
@@ -53,6 +53,7 @@ APP = {
     "channel_claims",
     "channel_starts",
     "channel_turns",
+    "endpoint_progress",
     "lease_renewal",
     "lease_listener",
     "stalled_sessions",

@@ -44,14 +44,6 @@ class Worker(Protocol):
         """Apply changes of the channel's settings to the tasks."""
 
 
-async def save_progress(db: Database, channels: Sequence["OwnedChannel"]) -> None:
-    """Save the progress and health of the endpoints of channels, with one statement."""
-    changed = {owned: unsaved for owned in channels if (unsaved := owned.unsaved())}
-    done = await save_cursors(db, {owned.lease: some for owned, some in changed.items()}, wait=len(channels) == 1)
-    for owned, cursors in changed.items():
-        owned.saved({id_: cursor for id_, cursor in cursors.items() if id_ in done})
-
-
 class OwnedChannel:
     """A channel that this process owns."""
 
@@ -66,6 +58,7 @@ class OwnedChannel:
         self.lease = lease
         self.valid_until = valid_until
         self.seen: LogEnd | None = None
+        self.save_due = False  # whether the progress of the endpoints should be saved
         self.busy_at = clock.monotonic()
         self._db = db
         self._clock = clock
@@ -113,14 +106,13 @@ class OwnedChannel:
         if tasks:
             self._wake_tasks()
 
-    def on_sweep(self) -> bool:
-        """Every few sweeps: wake all tasks if something has happened. Return whether the progress should be saved."""
+    def on_sweep(self) -> None:
+        """Every few sweeps: wake all tasks if something has happened, and let the progress be saved."""
         self._sweeps += 1
-        if self._sweeps % _RARELY:
-            return False
-        if self._unlooked:
-            self._wake_tasks()
-        return True
+        if self._sweeps % _RARELY == 0:
+            self.save_due = True
+            if self._unlooked:
+                self._wake_tasks()
 
     def _wake_tasks(self) -> None:
         self._unlooked = False
@@ -216,11 +208,14 @@ class OwnedChannel:
 
     def saved(self, cursors: Mapping[UUID, DeliveryCursor]) -> None:
         """Note what is saved."""
+        self.save_due = False
         self._saved.update(cursors)
 
     async def save(self) -> None:
         """Save the progress and health of the endpoints for which they changed."""
-        await save_progress(self._db, [self])
+        cursors = self.unsaved()
+        done = await save_cursors(self._db, {self.lease: cursors}, wait=True)
+        self.saved({id_: cursor for id_, cursor in cursors.items() if id_ in done})
 
     async def end_deliveries(self, patience: float = 0.0) -> None:
         """Begin no more webhooks, wait for those in flight for up to `patience` seconds, and save the progress.

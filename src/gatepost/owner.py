@@ -23,12 +23,13 @@ from gatepost.channel_claims import AT_ONCE, ChannelClaims
 from gatepost.channel_starts import ChannelStarts
 from gatepost.channel_turns import ChannelTurns
 from gatepost.clock import Clock
+from gatepost.endpoint_progress import save_progress
 from gatepost.grouped_lookup import GroupedLookup
 from gatepost.lease_listener import LeaseListener
 from gatepost.lease_renewal import LeaseRenewal
 from gatepost.model.errors import Unavailable, database_unavailable
 from gatepost.model.lease_share import excess_of
-from gatepost.owned_channel import OwnedChannel, Worker, save_progress
+from gatepost.owned_channel import OwnedChannel, Worker
 from gatepost.settings import LeaseSettings
 from gatepost.stalled_sessions import STALLED, look_for_stalls
 from gatepost.store.channel_head import Lease, LogEnd, read_log_ends, release_all, release_channel
@@ -41,9 +42,7 @@ _SWEEP_AGAIN = 2.0  # maximum seconds between failing sweeps
 _GATHER = 0.05  # seconds between a wake-up and the claim, so that channels that wake together are claimed together
 _RELEASE_WAIT = 1.0  # seconds between attempts to release a channel
 _STOP_WITHIN = 2.0  # seconds for the last statements of a process that stops, and for sends in flight
-_TOGETHER = (
-    200  # channels that are woken by a sweep in one turn of the event loop, and whose progress is saved together
-)
+_TOGETHER = 200  # channels that are woken by a sweep in one turn of the event loop
 _WANTED = 3.0  # seconds for which a channel that moves to another database is not claimed
 _MOVE_WITHIN = 1.0  # seconds for webhooks in flight of such a channel, which waits for them
 _DELIVER_WITHIN = 30.0  # seconds for webhooks in flight of a channel that is handed over
@@ -64,10 +63,7 @@ class Owner:
         id_: UUID | None = None,
     ) -> None:
         self.id = id_ or uuid4()
-        self._db = db
-        self._clock = clock
-        self._settings = settings
-        self._make_workers = make_workers
+        self._db, self._clock, self._settings, self._make_workers = db, clock, settings, make_workers
         self._listener = listener or LeaseListener()
         self._owned: dict[UUID, OwnedChannel] = {}
         self._beginning: dict[UUID, asyncio.Task[bool]] = {}
@@ -292,52 +288,27 @@ class Owner:
         """Check all own channels once. An error of one channel must not affect the others."""
         owned_now = dict(self._owned)  # a copy: nothing is known about channels that are claimed meanwhile
         ends = await read_log_ends(self._db, list(owned_now)) if owned_now else {}
-        unsaved: list[OwnedChannel] = []
         for number, (channel_id, owned) in enumerate(owned_now.items(), 1):
             if number % _TOGETHER == 0:
-                await self._save(unsaved)
-                unsaved = []
+                await asyncio.sleep(0)
             if channel_id in self._beginning or channel_id in self._leaving or (owned.alive() and not owned.begun):
                 continue
             try:
-                if await self._check(channel_id, owned, ends.get(channel_id)):
-                    unsaved.append(owned)
+                await self._check(channel_id, owned, ends.get(channel_id))
             except Unavailable:  # of the database: it affects all channels
                 raise
             except Exception as error:
                 log_failure("check of a channel", error, channel=channel_id.hex)
                 self._drop(channel_id, owned, "it could not be checked")
-        await self._save(unsaved)
+        await save_progress(self._db, list(owned_now.values()))
 
-    async def _save(self, channels: Sequence[OwnedChannel]) -> None:
-        """Save the progress of endpoints: of all channels together, or of each one by itself if that fails."""
-        try:
-            await save_progress(self._db, channels)
-            return
-        except Unavailable:
-            raise
-        except Exception as error:
-            log_failure("saving of endpoints' progress", error)
-        for owned in channels:
-            try:
-                await owned.save()
-            except Unavailable:
-                raise
-            except Exception as error:
-                channel_id = owned.lease.channel_id
-                log_failure("saving of endpoints' progress", error, channel=channel_id.hex)
-                self._drop(channel_id, owned, "the progress of its endpoints could not be saved")
-
-    async def _check(self, channel_id: UUID, owned: OwnedChannel, end: LogEnd | None) -> bool:
-        """Wake a channel with new events, drop one that is lost, release one that is idle.
-
-        Return whether the progress of its endpoints should be saved.
-        """
+    async def _check(self, channel_id: UUID, owned: OwnedChannel, end: LogEnd | None) -> None:
+        """Wake a channel with new events, drop one that is lost, release one that is idle."""
         now = self._clock.monotonic()
         if end is None or owned.broken or not owned.alive():
             why = "the channel does not exist" if end is None else "one of its tasks ended" if owned.alive() else None
             self._drop(channel_id, owned, why or "its lease was lost or not renewed in time")
-            return False
+            return
         if end != owned.seen:
             owned.seen, owned.busy_at = end, now
             owned.wake(tasks=False)
@@ -346,8 +317,8 @@ class Owner:
             owned.refresh()
         elif now - owned.busy_at > self._settings.idle:
             await self._release_idle(channel_id, owned)
-            return False
-        return owned.on_sweep()
+            return
+        owned.on_sweep()
 
     async def _release_idle(self, channel_id: UUID, owned: OwnedChannel) -> None:
         await owned.save()

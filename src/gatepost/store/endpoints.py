@@ -152,10 +152,10 @@ async def list_delivering(db: Database, channel_ids: Sequence[UUID]) -> dict[UUI
     """Return the endpoints of channels that are active or paused."""
     rows = await db.fetch(
         f"""SELECT {_ALL_COLUMNS}, (
-                SELECT true FROM delivery_retries r
-                WHERE (r.channel_id, r.endpoint_id, r.event_id) >= (p.channel_id, p.id, '{ids.ZERO}')
-                  AND (r.channel_id, r.endpoint_id, r.event_id) <= (p.channel_id, p.id, '{LAST_ID}')
-                ORDER BY r.channel_id, r.endpoint_id, r.event_id LIMIT 1) IS NOT NULL AS has_retries
+                SELECT true FROM delivery_retries
+                WHERE (channel_id, endpoint_id, event_id) >= (p.channel_id, p.id, '{ids.ZERO}') AND
+                      (channel_id, endpoint_id, event_id) <= (p.channel_id, p.id, '{LAST_ID}')
+                ORDER BY channel_id, endpoint_id, event_id LIMIT 1) IS NOT NULL AS has_retries
             FROM endpoints p WHERE channel_id = ANY ($1::uuid[]) AND state <> 'disabled'""",
         list(channel_ids),
     )
@@ -393,9 +393,7 @@ async def clear_probe(db: Database, lease: Lease, endpoint_id: UUID, at: datetim
 
 
 def _endpoint(row: Any) -> Endpoint:
-    values = dict(row)
-    values["events"] = tuple(values["events"])
-    values["headers"] = msgspec.json.decode(values["headers"])
-    options = DeliveryOptions(**{name: values.pop(name) for name in _OPTION_NAMES})
-    health = HealthCounters(**{name: values.pop(name) for name in _HEALTH_NAMES})
-    return Endpoint(**values, options=options, health=health)
+    values = {**row, "events": tuple(row["events"]), "headers": msgspec.json.decode(row["headers"])}
+    values["options"] = DeliveryOptions(**{name: values.pop(name) for name in _OPTION_NAMES})
+    values["health"] = HealthCounters(**{name: values.pop(name) for name in _HEALTH_NAMES})
+    return Endpoint(**values)
