@@ -3,8 +3,8 @@
 cli
 app          (app, cells, channel_worker, housekeeping, network_factory, database_lifecycle, owner, owned_channel,
               channel_claims, channel_starts, channel_turns, endpoint_progress, lease_listener, lease_renewal,
-              stalled_sessions, clock_sync, logs, privileges, process_limits, limit_exchange, processes, readiness, running_address,
-              serving, settings, start_errors, http_*)
+              stalled_sessions, clock_sync, logs, privileges, process_limits, limit_exchange, processes, readiness,
+              running_address, serving, settings, start_errors, http_*)
 api │ mcp │ console
 access
 outbound │ inbound │ webhooks │ services │ admin
