@@ -132,6 +132,7 @@ class EndpointRequests:
             response = await self._poster.send(target.url, lines, body.body, self._channel_id)
         ok = is_delivered(response.status, response.error_kind)
         if ok:
+            response = _without_rest(response)
             decisions = _DELIVERED if len(unit.items) == 1 else (DELIVERED,) * len(unit.items)
         else:
             decisions = self._decide(unit, response)
@@ -187,7 +188,7 @@ def _attempt(sent: DeliveryResult, item: DueDelivery, decision: RetryDecision, *
         url=target.url,
         request_headers=sent.headers,
         answer_headers=headers,
-        answer_body=_kept_body(response.body, decision) if first else None,
+        answer_body=(response.body or None) if first else None,
         state=_STATES[decision.fate],
         next_at=None if behind else decision.at,
         retried=item.retried,
@@ -197,9 +198,11 @@ def _attempt(sent: DeliveryResult, item: DueDelivery, decision: RetryDecision, *
     )
 
 
-def _kept_body(body: bytes, decision: RetryDecision) -> bytes | None:
-    """Return what the log keeps of a response: all that was read of a failure, the beginning of a success."""
-    return (body[:KEPT_OF_SUCCESS] if decision.fate == "delivered" else body) or None
+def _without_rest(response: PostResult) -> PostResult:
+    """Return a success without what the log does not keep: many of them may wait for a slow database."""
+    if len(response.body) <= KEPT_OF_SUCCESS:
+        return response
+    return msgspec.structs.replace(response, body=response.body[:KEPT_OF_SUCCESS])
 
 
 def note_lags(sent: DeliveryResult, note: Callable[[float], None]) -> None:
