@@ -224,9 +224,9 @@ class LimitedProtocol(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         if self.parser.should_upgrade():
             return
+        self.scope["headers"] = self.headers.copy()  # without trailers, which the parser adds later (RFC 9110, 6.5.1)
         if not self._begin_direct():
             super().on_headers_complete()
-        self.headers = []  # those that follow are trailers, which are no headers of the request (RFC 9110, 6.5.1)
         self._head_since, self._heard = None, False
         cycle = self.cycle
         cycle.transport = self._answering  # type: ignore[assignment]

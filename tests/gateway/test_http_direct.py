@@ -67,6 +67,11 @@ def in_chunks(whole: bytes) -> bytes:
     return head + b"\r\n\r\n" + b"".join(b"%x\r\n%b\r\n" % (len(chunk), chunk) for chunk in [*chunks, b""])
 
 
+def with_trailer(whole: bytes, name: str, value: str) -> bytes:
+    """A request in chunks, with a field behind its body."""
+    return whole.removesuffix(b"\r\n") + f"{name}: {value}\r\n\r\n".encode()
+
+
 def as_asgi(whole: bytes) -> bytes:
     """The same request with an empty query, which goes through ASGI."""
     return whole.replace(b" HTTP/", b"? HTTP/", 1)
@@ -74,7 +79,7 @@ def as_asgi(whole: bytes) -> bytes:
 
 async def test_both_ways_answer_alike(gateway: Gateway, passed_to_asgi: list[str]) -> None:
     send = sending(gateway)
-    keyed = sending(gateway, idempotency_key="one")
+    keyed, keyless = sending(gateway, idempotency_key="one"), send.replace(b"authorization", b"x-nothing")
     async with wired(gateway.url) as wire:
         await wire.send(keyed)
         assert (await wire.answer()).status == 200
@@ -84,7 +89,12 @@ async def test_both_ways_answer_alike(gateway: Gateway, passed_to_asgi: list[str
         "the last request of a connection": (sending(gateway, connection="close"), b"200"),
         "HTTP/1.0": (send.replace(b"HTTP/1.1", b"HTTP/1.0"), b"200"),
         "a chunked body": (in_chunks(send), b"200"),
-        "no key": (send.replace(b"authorization", b"x-nothing"), b"401"),
+        "a key behind the body": (
+            with_trailer(in_chunks(keyless), "authorization", f"Bearer {gateway.key}"),
+            b"401",
+        ),
+        "a wrong key behind the body": (with_trailer(in_chunks(send), "authorization", "Bearer gpk_1"), b"200"),
+        "no key": (keyless, b"401"),
         "a mistyped key": (send.replace(gateway.key.encode(), gateway.key.encode()[:-1]), b"401"),
         "not JSON": (send.replace(b"application/json", b"text/plain"), b"415"),
         "an invalid message": (sending(gateway, body=b"{}"), b"422"),

@@ -1,6 +1,7 @@
 """HTTP before the application: what is refused, what is ended, and what has to be left alone."""
 
 import asyncio
+import gc
 import random
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
@@ -8,13 +9,14 @@ from typing import Any
 
 import pytest
 import uvicorn
+from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
 from gatepost.http_connections import BodyRate, Connections
-from gatepost.http_protocol import limited_protocol
+from gatepost.http_protocol import LimitedProtocol, limited_protocol
 from gatepost.settings import BadSettings, load
 from tests.conftest import serve_config
 from tests.gateway.wire import HOST, Wire, check_wire, request, wired
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, patience
 
 LIMIT, HEADERS = 4096, 20
 SMALL = {"header_limit": LIMIT, "headers": HEADERS}
@@ -24,7 +26,10 @@ Serve = Callable[..., AbstractAsyncContextManager[str]]
 
 
 class App:
-    """An application that answers with what it got. /early does not read, /wait waits, /long writes a lot."""
+    """An application that answers with what it got.
+
+    /early does not read, /wait waits, /long writes a lot, /broken fails.
+    """
 
     def __init__(self) -> None:
         self.go_on = asyncio.Event()
@@ -37,6 +42,8 @@ class App:
         if body is None:
             self.disconnected.set()
             return
+        if scope["path"] == "/broken":
+            raise RuntimeError("broken")
         if scope["path"] == "/wait":
             await self.go_on.wait()
         told = f"{scope['method']} {scope['path']} {len(body)}".encode()
@@ -291,6 +298,51 @@ async def test_pipelining_and_keep_alive(serve: Serve) -> None:
             assert all("connection" not in answer.headers for answer in told)
 
 
+async def test_few_requests_wait_for_their_turn(serve: Serve, app: App) -> None:
+    """Unread, a request has 18 bytes; read, a hundred times as many. An answer does not let more of them in either."""
+    total, most = 6000, 0
+    async with serve() as url, wired(url) as wire:
+        await wire.send(request("GET", "/wait"))
+        sending = asyncio.create_task(wire.send(b"GET / HTTP/1.1\r\n\r\n" * total))
+        async with patience(lambda: f"{alive(RequestResponseCycle)} requests were read"):
+            while alive(RequestResponseCycle) < 3:
+                await asyncio.sleep(0.02)
+        app.go_on.set()
+        assert (await wire.answer()).body == b"GET /wait 0"
+        for number in range(total):
+            if number % 1000 == 0:
+                most = max(most, alive(RequestResponseCycle))
+            assert (await wire.answer()).body == b"GET / 0"
+        await sending
+    assert most < 500
+
+
+def alive(kind: type) -> int:
+    """How many objects of a class there are."""
+    return sum(isinstance(thing, kind) for thing in gc.get_objects())
+
+
+async def test_a_long_request_behind_another(serve: Serve, app: App) -> None:
+    """Its body is read when it is its turn, also what arrived before; and so is what follows."""
+    body = b"a" * 300_000
+    async with serve() as url, wired(url) as wire:
+        several = request("GET", "/wait") + request("POST", "/", {}, body) + GET * 300 + request("POST", "/", {}, body)
+        sending = asyncio.create_task(wire.send(several))
+        app.go_on.set()
+        told = [(await wire.answer()).body for _ in range(303)]
+        await sending
+        assert told == [b"GET /wait 0", b"POST / 300000", *[b"GET / 0"] * 300, b"POST / 300000"]
+
+
+async def test_nothing_is_done_behind_the_last_answer(serve: Serve, app: App) -> None:
+    async with serve() as url, wired(url) as wire:
+        await wire.send(request("GET", "/broken") + request("POST", "/early", {}, b"1234", length=5))
+        answer = await wire.answer()
+        assert (answer.status, answer.headers["connection"]) == (500, "close")
+        assert await wire.ended() == b""
+    assert app.seen == ["/broken"]
+
+
 async def test_a_large_body_in_pieces_keeps_its_connection(serve: Serve) -> None:
     async with serve() as url, wired(url) as wire:
         await wire.send(request("POST", "/", length=3_000_000))
@@ -366,6 +418,23 @@ async def test_an_exempt_address_is_not_counted(serve: Serve) -> None:
     exempt = ["10.0.0.0/8", "127.0.0.1/32"]
     async with serve(connections_per_address=1, unlimited_addresses=exempt) as url, AsyncExitStack() as stack:
         await opened(url, stack, 5)
+
+
+async def test_a_closed_connection_is_freed_at_once(serve: Serve) -> None:
+    """The garbage collector runs rarely."""
+    gc.collect()
+    gc.disable()
+    try:
+        async with serve() as url:
+            async with wired(url) as wire:
+                await wire.send(GET)
+                assert (await wire.answer()).status == 200
+                assert alive(LimitedProtocol) == 1
+            async with patience(lambda: f"{alive(LimitedProtocol)} connections are in memory"):
+                while alive(LimitedProtocol):
+                    await asyncio.sleep(0.02)
+    finally:
+        gc.enable()
 
 
 async def test_a_crowd_of_the_refused_is_not_let_in_either(serve: Serve) -> None:
