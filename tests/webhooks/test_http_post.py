@@ -477,6 +477,20 @@ def certify(name: str, folder: Path) -> tuple[ssl.SSLContext, bytes]:
     return context, certificate
 
 
+@pytest.mark.parametrize("secure", [False, True], ids=["http", "https"])
+@pytest.mark.parametrize(("own", "sent"), [({}, b"*/*"), ({"Accept": "application/json"}, b"application/json")])
+async def test_an_endpoint_may_have_its_own_accept_header(
+    tmp_path: Path, secure: bool, own: dict[str, str], sent: bytes
+) -> None:
+    context, root = certify("hook.example", tmp_path)
+    guard = Guard(LOOPBACK, names(["127.0.0.1"]))
+    async with receiving(says(OK), context if secure else None) as receiver, posting(guard, roots=[root]) as poster:
+        url = f"{'https' if secure else 'http'}://hook.example:{receiver.port}/"
+        assert (await poster.post(url, own, b"{}")).status == 200
+    lines = receiver.requests[0][0].lower().split(b"\r\n")
+    assert [line for line in lines if line.startswith(b"accept:")] == [b"accept: " + sent]
+
+
 async def test_tls_asks_for_the_name_at_the_pinned_address(tmp_path: Path) -> None:
     context, root = certify("hook.example", tmp_path)
     asked: list[str | None] = []

@@ -51,7 +51,8 @@ def header_lines(headers: Mapping[str, str]) -> bytes:
             raise ForbiddenUrl(f"The header {name} cannot be set: it controls the connection.")
         if not _NAME.fullmatch(name) or not _VALUE.fullmatch(value):
             raise ForbiddenUrl("A header of this endpoint cannot be sent: its name or value has forbidden characters.")
-    return "".join([f"{name}: {value}\r\n" for name, value in headers.items()]).encode()
+    sent = headers if any(name.lower() == "accept" for name in headers) else {"accept": "*/*", **headers}
+    return "".join([f"{name}: {value}\r\n" for name, value in sent.items()]).encode()
 
 
 class Poster:
@@ -148,7 +149,7 @@ class Poster:
 
 
 def _request(target: CheckedUrl, lines: bytes, body: bytes) -> bytes:
-    head = f"POST {target.resource} HTTP/1.1\r\nhost: {target.authority}\r\naccept: */*\r\n"
+    head = f"POST {target.resource} HTTP/1.1\r\nhost: {target.authority}\r\n"
     return b"%b%bcontent-length: %d\r\n\r\n%b" % (head.encode(), lines, len(body), body)
 
 
