@@ -85,7 +85,14 @@ class Acceptor:
         self._note_commit = note_commit
         self._tracer = tracer
         self._batch: Batch[UUID, Submission, AcceptResult] = Batch(
-            self._write, limit=queue, weigh=_weigh, together=self._write_together, stage="accept", note=note_commit
+            self._write,
+            limit=queue,
+            weigh=_weigh,
+            together=self._write_together,
+            keys=_CHANNELS,
+            patience=_PATIENCE,
+            stage="accept",
+            note=note_commit,
         )
         self._plain: Batch[UUID, Submission, AcceptResult] = Batch(
             self._write_plain,
