@@ -1,7 +1,11 @@
 """Concurrency limits: a failing endpoint gets less, a dead one with a backlog delays no other."""
 
 import asyncio
+import random
+from collections import Counter
 from functools import partial
+
+import pytest
 
 from gatepost.webhooks.concurrency import ConcurrencyPool, EndpointConcurrency
 from tests.conftest import Answer, Received
@@ -52,6 +56,50 @@ def test_a_user_that_found_no_slot_is_called_and_none_is_forgotten() -> None:
         share.wait(name, partial(woken.append, name))
     share.release("a")
     assert woken[4:] == ["d", "i", "j"]
+
+
+class User:
+    """A user that counts how often it is looked at."""
+
+    looks = 0
+
+    def __hash__(self) -> int:
+        User.looks += 1
+        return id(self)
+
+
+def test_the_work_for_a_slot_does_not_grow_with_those_that_wait() -> None:
+    share, users = ConcurrencyPool(20), [User() for _ in range(1000)]
+    for user in users:
+        if not share.acquire(user):
+            share.wait(user, lambda: None)
+    User.looks = 0
+    assert not share.acquire(users[-1])
+    assert User.looks < 10
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_an_even_share_counts_those_that_hold_and_those_that_wait(seed: int) -> None:
+    chosen, share = random.Random(seed), ConcurrencyPool(24)
+    held, waiting = Counter[str](), set[str]()
+    for _ in range(400):
+        user, step = chosen.choice("abcdefghijkl"), chosen.randrange(5)
+        if step <= 1 and share.acquire(user):
+            held[user] += 1
+        elif step == 2 and held[user]:
+            held[user] -= 1
+            share.release(user)
+        elif step == 3:
+            waiting.add(user)
+            share.wait(user, partial(waiting.discard, user))
+        elif step == 4:
+            waiting.discard(user)
+            share.leave(user)
+        used, holders = held.total(), {one for one in held if held[one]}
+        for one in "abz":
+            even = max(1, 24 // (len(holders | waiting | {one}) + 1))
+            beyond = max(0, min(even - held[one], 24 - used))
+            assert share.free_slots(one) == (12 - used if used < 12 else beyond)
 
 
 def test_a_pool_of_one_slot() -> None:

@@ -28,13 +28,15 @@ class ConcurrencyPool:
         self._half = max(1, total // 2)
         self._held: dict[Hashable, int] = {}
         self._waiting: dict[Hashable, Callable[[], None]] = {}
+        self._without_slot = 0  # of those that wait
         self.used = 0
 
     def free_slots(self, user: Hashable) -> int:
         """Return how many more slots `user` may take."""
         if self.used < self._half:
             return self._half - self.used
-        users = len(self._held.keys() | self._waiting.keys() | {user})
+        new = user not in self._held and user not in self._waiting
+        users = len(self._held) + self._without_slot + new
         even = max(1, self._total // (users + 1))
         return max(0, min(even - self._held.get(user, 0), self._total - self.used))
 
@@ -42,7 +44,10 @@ class ConcurrencyPool:
         """Take a slot; False if there is none."""
         if not self.free_slots(user):
             return False
-        self._held[user] = self._held.get(user, 0) + 1
+        held = self._held.get(user, 0)
+        if not held and user in self._waiting:
+            self._without_slot -= 1
+        self._held[user] = held + 1
         self.used += 1
         return True
 
@@ -52,20 +57,29 @@ class ConcurrencyPool:
         self._held[user] -= 1
         if not self._held[user]:
             del self._held[user]
+            if user in self._waiting:
+                self._without_slot += 1
         # Below half every user may take a slot, and nothing else would call those that still wait.
         if self._waiting:
             self._call(len(self._waiting) if self.used < self._half else 2)
 
     def wait(self, user: Hashable, call: Callable[[], None]) -> None:
         """Call once, when a slot may be free."""
-        self._waiting.setdefault(user, call)
+        if user not in self._waiting:
+            self._waiting[user] = call
+            self._without_slot += user not in self._held
 
     def leave(self, user: Hashable) -> None:
         """Stop waiting."""
-        self._waiting.pop(user, None)
+        if user in self._waiting:
+            self._remove(user)
+
+    def _remove(self, user: Hashable) -> Callable[[], None]:
+        self._without_slot -= user not in self._held
+        return self._waiting.pop(user)
 
     def _call(self, count: int) -> None:
         for user in list(islice(self._waiting, count)):
             if self.used >= self._total:
                 return  # those before took every slot: the others keep their turn
-            self._waiting.pop(user)()
+            self._remove(user)()
