@@ -326,6 +326,63 @@ async def test_a_caller_that_is_cancelled_as_it_gets_its_slot_returns_it() -> No
     assert (share.running, share.waiting) == (0, 0)
 
 
+async def test_a_caller_that_is_cancelled_before_it_gets_a_slot_leaves_it_to_the_next() -> None:
+    share = LookupLimiter(per_channel=1, total=1)
+    await share.acquire(ANA)
+    cancelled, other = asyncio.create_task(share.acquire(BOB)), asyncio.create_task(share.acquire(None))
+    await turn()
+    cancelled.cancel()
+    share.release(ANA)  # before the cancelled task has run
+    with pytest.raises(asyncio.CancelledError):
+        await cancelled
+    await other
+    assert (share.running, share.waiting) == (1, 0)
+    share.release(None)
+    assert (share.running, share._held) == (0, {})
+
+
+@pytest.mark.parametrize("turns", range(6))
+async def test_a_lookup_that_ends_while_another_caller_is_cancelled(turns: int) -> None:
+    book = Book()
+    resolver = Resolver(book, per_channel=1, total=1)
+    first = asyncio.create_task(resolver("a.dead", ANA))
+    await turn()
+    waiting = asyncio.create_task(resolver("b.dead", BOB))
+    await turn()
+    book.open["a.dead"].set_result(ResolvedName((V4,), 60.0))
+    for _ in range(turns):
+        await asyncio.sleep(0)
+    waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+    assert (await first).addresses == (V4,)
+    await turn()
+    for future in book.open.values():  # the lookup of the cancelled caller, if it has begun
+        future.set_result(ResolvedName((V4,), 60.0))
+    assert (await resolver("shop.example", EVE)).addresses == (V4,)
+
+
+async def test_the_work_for_a_slot_does_not_grow_with_the_channels_that_wait() -> None:
+    share, looks = LookupLimiter(per_channel=2, total=2), 0
+
+    class Channel:
+        def __hash__(self) -> int:
+            nonlocal looks
+            looks += 1
+            return id(self)
+
+    for _ in range(2):
+        await share.acquire(first := Channel())
+    waiting = [asyncio.create_task(share.acquire(Channel())) for _ in range(500)]
+    await turn()
+    looks = 0
+    share.release(first)
+    assert 0 < looks < 50
+    for task in waiting:
+        task.cancel()
+    await asyncio.wait(waiting)
+
+
 # -- with a real name server ------------------------------------------------------------------------------------------
 
 
