@@ -276,6 +276,32 @@ async def test_requests_over_the_limit(parted_database_url: str, in_tasks: list[
     assert len(in_tasks) < len(found)  # the last two, and those with a key that is not cached
 
 
+async def test_a_request_of_an_overloaded_gateway_counts_once(parted_database_url: str) -> None:
+    full = running_gateway(parted_database_url, role="api", api__rate=0.01, api__burst=9, api__queue=1)
+    async with full as gateway, AsyncExitStack() as connections:
+        writing, waiting, third = [await connections.enter_async_context(wired(gateway.url)) for _ in range(3)]
+        assert await left_after(third, gateway) == "8"
+        async with held(gateway) as locked:
+            await writing.send(sending(gateway))
+            await locked()
+            await waiting.send(sending(gateway))
+            for _ in range(3):
+                await third.send(HEALTH)
+                assert (await third.answer()).status == 200
+                await third.send(sending(gateway))
+                check_refused(await third.answer(), 503, "overloaded")
+        assert [(await wire.answer()).status for wire in (writing, waiting)] == [200, 200]
+        assert await left_after(third, gateway) == "2"
+
+
+async def left_after(wire: Wire, gateway: Gateway) -> str:
+    """How many requests are left after a message."""
+    await wire.send(sending(gateway))
+    answer = await wire.answer()
+    assert answer.status == 200
+    return re.findall(r"r=(\d+)", answer.headers["ratelimit"])[0]
+
+
 # -- bodies -----------------------------------------------------------------------------------------------------------
 
 

@@ -207,11 +207,7 @@ def begin_callback(gateway: ApiContext, scope: Scope, body: bytes) -> Begun | No
         return None
     held = gateway.callback_memory.open(config.id)
     held.take(len(body))
-    try:
-        report = gateway.receiver.begin(config.id, config.channel, updates)
-    except Exception:
-        held.release()
-        raise
+    report = gateway.receiver.begin(config.id, config.channel, updates)
     report.stored.add_done_callback(held.release)
     return _BegunCallback(gateway, config.id, report)
 

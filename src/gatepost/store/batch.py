@@ -80,10 +80,11 @@ class Batch(Generic[K, T, R]):
         return await self.enqueue(key, item)
 
     def enqueue(self, key: K, item: T) -> "asyncio.Future[R]":
-        """Do the same and return the future, for a caller who collects those of many items."""
-        if self.waiting >= self._limit:
-            raise overloaded()
+        """Do the same and return the future, which also ends with the error if too many items wait."""
         future: asyncio.Future[R] = asyncio.get_running_loop().create_future()
+        if self.waiting >= self._limit:
+            future.set_exception(overloaded())
+            return future
         queue = self._waiting.get(key)
         if queue is None:
             queue = self._waiting[key] = deque()
