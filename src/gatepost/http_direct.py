@@ -11,7 +11,9 @@ query or escapes, and if responses have headers of CORS or deprecations. Both us
 """
 
 import asyncio
+import contextlib
 import re
+from functools import partial
 from typing import Any, Protocol, cast
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
@@ -93,7 +95,8 @@ class DirectCycle(RequestResponseCycle):
     def start(self) -> None:
         """Answer the request: without a task if it has arrived completely and nothing but its commit is awaited."""
         if not self.more_body and len(self.body) <= _SMALL:
-            self._begun = self._routes.dispatcher.begin_hot(self._route, self.scope, bytes(self.body))
+            with contextlib.suppress(Exception):  # nothing was changed: the handler fails in the same way, and answers
+                self._begun = self._routes.dispatcher.begin_hot(self._route, self.scope, bytes(self.body))
         if self._begun is None:
             self._start_task(self._answer)
             return
@@ -103,8 +106,14 @@ class DirectCycle(RequestResponseCycle):
 
     def _finish(self, committed: "asyncio.Future[Any]") -> None:
         """Send the answer after the commit."""
-        assert self._begun is not None
         self._protocol.tasks.discard(committed)
+        try:
+            self._send_begun()
+        except Exception as error:
+            self._start_task(partial(_fail, error))
+
+    def _send_begun(self) -> None:
+        assert self._begun is not None
         dispatcher, begun = self._begun
         answer = dispatcher.finish_hot(begun, self._request_id, cast("dict[str, Any]", self.scope))
         if answer is None:
@@ -126,11 +135,17 @@ class DirectCycle(RequestResponseCycle):
         """Send a plain answer at once. Return False if uvicorn has to send it."""
         if answer.status != 200 or not self.keep_alive or self.flow.write_paused or self.disconnected:
             return False
+        written = self._routes.write(answer, self._request_id, self.default_headers)
         self.response_started = self.response_complete = True
-        self.transport.write(self._routes.write(answer, self._request_id, self.default_headers))
+        self.transport.write(written)
         self.message_event.set()
         self.on_response()
         return True
+
+
+async def _fail(error: Exception, *_: Any) -> None:
+    """Fail in place of the ASGI app: uvicorn logs the error, and answers 500 or closes the connection."""
+    raise error
 
 
 def _lines(headers: Any) -> bytes:

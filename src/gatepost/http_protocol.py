@@ -79,6 +79,7 @@ class LimitedProtocol(HttpToolsProtocol):
             self._ending.cancel()
         super().connection_lost(exc)
         self.cycle = None  # type: ignore[assignment]  # no reference cycles, which would stay until a rare collection
+        self.pipeline.clear()
         del self._answering
 
     def shutdown(self) -> None:

@@ -420,18 +420,23 @@ async def test_an_exempt_address_is_not_counted(serve: Serve) -> None:
         await opened(url, stack, 5)
 
 
-async def test_a_closed_connection_is_freed_at_once(serve: Serve) -> None:
+@pytest.mark.parametrize("behind", [b"", GET])
+async def test_a_closed_connection_is_freed_at_once(serve: Serve, app: App, behind: bytes) -> None:
     """The garbage collector runs rarely."""
     gc.collect()
     gc.disable()
+    before = alive(LimitedProtocol)
     try:
         async with serve() as url:
             async with wired(url) as wire:
-                await wire.send(GET)
-                assert (await wire.answer()).status == 200
-                assert alive(LimitedProtocol) == 1
+                await wire.send(request("GET", "/wait") + behind)
+                async with patience(lambda: app.seen):
+                    while not app.seen:
+                        await asyncio.sleep(0.02)
+                assert alive(LimitedProtocol) > before
+            app.go_on.set()
             async with patience(lambda: f"{alive(LimitedProtocol)} connections are in memory"):
-                while alive(LimitedProtocol):
+                while alive(LimitedProtocol) > before:
                     await asyncio.sleep(0.02)
     finally:
         gc.enable()

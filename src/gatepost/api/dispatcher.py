@@ -78,14 +78,11 @@ class Dispatcher:
         return direct_route(path) if self._hot and self._plain else None
 
     def begin_hot(self, route: HotRoute, scope: Scope, body: bytes) -> "tuple[Dispatcher, Begun] | None":
-        """Begin to answer a request without awaiting anything. Return None if `answer_hot` has to answer it.
+        """Begin to answer a request without awaiting anything. Return None, or raise, if `answer_hot` has to answer it.
 
         Otherwise, return the dispatcher whose `finish_hot` is to be called after the commit.
         """
-        try:
-            begun = route.begin(self._gateway, scope, body)
-        except Exception:  # it has changed nothing: `answer_hot` fails in the same way, and answers
-            return None
+        begun = route.begin(self._gateway, scope, body)
         return (self, begun) if begun is not None else None
 
     def finish_hot(self, begun: Begun, request_id: str, scope: Scope) -> HttpAnswer | None:
