@@ -11,7 +11,6 @@ query or escapes, and if responses have headers of CORS or deprecations. Both us
 """
 
 import asyncio
-import contextlib
 import re
 from functools import partial
 from typing import Any, Protocol, cast
@@ -95,8 +94,10 @@ class DirectCycle(RequestResponseCycle):
     def start(self) -> None:
         """Answer the request: without a task if it has arrived completely and nothing but its commit is awaited."""
         if not self.more_body and len(self.body) <= _SMALL:
-            with contextlib.suppress(Exception):  # nothing was changed: the handler fails in the same way, and answers
+            try:
                 self._begun = self._routes.dispatcher.begin_hot(self._route, self.scope, bytes(self.body))
+            except Exception:  # nothing was changed: the handler fails in the same way, and answers
+                self._begun = None
         if self._begun is None:
             self._start_task(self._answer)
             return

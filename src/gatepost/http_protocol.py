@@ -91,10 +91,12 @@ class LimitedProtocol(HttpToolsProtocol):
 
     def check(self, now: float) -> None:
         """Close the connection if the deadline of what it waits for has passed."""
-        if self._ending is not None or self.transport.is_closing():
+        if self._ending is not None:
             return
         if self._is_stuck(now):
             self.transport.abort()
+        elif self.transport.is_closing():
+            return
         elif self._idle_since is not None and now - self._idle_since > self.timeout_keep_alive:
             self.transport.close()
         elif self._head_since is not None:

@@ -28,7 +28,7 @@ Serve = Callable[..., AbstractAsyncContextManager[str]]
 class App:
     """An application that answers with what it got.
 
-    /early does not read, /wait waits, /long writes a lot, /broken fails.
+    /early does not read, /wait waits, /long writes a lot, /large the same at once, /broken fails.
     """
 
     def __init__(self) -> None:
@@ -47,6 +47,8 @@ class App:
         if scope["path"] == "/wait":
             await self.go_on.wait()
         told = f"{scope['method']} {scope['path']} {len(body)}".encode()
+        if scope["path"] == "/large":
+            told = bytes(400 * 65_536)
         start = {"type": "http.response.start", "status": 200}
         if scope["path"] == "/long":
             await send({**start, "headers": []})
@@ -284,6 +286,16 @@ async def test_an_answer_that_nobody_takes_is_given_up(serve: Serve, app: App) -
         async with asyncio.timeout(PATIENCE):
             await app.disconnected.wait()
         assert len(await wire.ended()) < 400 * 65_536
+
+
+async def test_the_last_answer_of_a_connection_is_given_up_too(serve: Serve) -> None:
+    before = alive(LimitedProtocol)
+    async with serve(send_timeout=0.3) as url, wired(url) as wire:
+        await wire.send(request("GET", "/large", {"connection": "close"}))
+        await wire.take(1)
+        async with patience(lambda: "the connection is still open"):
+            while alive(LimitedProtocol) > before:
+                await asyncio.sleep(0.02)
 
 
 # -- what has to go on working ----------------------------------------------------------------------------------------
