@@ -74,7 +74,8 @@ def parse(url: str) -> Url:
         raise ForbiddenUrl(f"Only http and https can be called, not {parsed.scheme}.")
     if parsed.username or parsed.password is not None:
         raise ForbiddenUrl("The URL must not contain a user name or password; use a header instead.")
-    if not parsed.host_str or len(parsed.host_str) > LONGEST_HOST:
+    host = parsed.host_str or ""
+    if not host or len(host) > LONGEST_HOST or ".." in f".{host}":  # a name with an empty part never resolves
         raise ForbiddenUrl("The URL has no usable host.")
     return parsed
 
