@@ -1,10 +1,12 @@
 """Hostile endpoints beside a healthy one: deadlines hold, little is read, memory stays flat."""
 
+import asyncio
 import gzip
 import tracemalloc
 from contextlib import AsyncExitStack
 
 import asyncpg
+import msgspec
 import psutil
 import pytest
 
@@ -13,8 +15,8 @@ from gatepost.store.deliveries.log import list_attempts
 from gatepost.webhooks.guard import Guard
 from gatepost.webhooks.http_post import BODY_LIMIT, Poster
 from tests.conftest import Answer
-from tests.webhooks.stage import Stage, event_ids
-from tests.webhooks.test_http_post import receiving, repeats, says, says_and_waits, until
+from tests.webhooks.stage import ANA, Stage, event_ids
+from tests.webhooks.test_http_post import OK, receiving, repeats, says, says_and_waits, until
 
 _BOMB = gzip.compress(b"\0" * 50_000_000)
 HOSTILE = {
@@ -93,6 +95,39 @@ async def test_of_a_success_one_kib_is_kept(stage: Stage, size: int) -> None:
     await stage.settle()
     (attempt,) = await list_attempts(stage.db, stage.channel_id, hook, None, 10)
     assert len(attempt.answer_body or b"") == min(size, 1024)
+
+
+@pytest.mark.parametrize("batch", [1, 2])
+async def test_an_endpoint_that_closes_a_used_connection_at_the_next_post_gets_it_again(
+    stage: Stage, batch: int
+) -> None:
+    async def script(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if len(receiver.requests) == 2:
+            raise ConnectionError  # closes the connection
+        writer.write(OK)
+
+    async with receiving(script) as receiver:
+        await stage.add(url=receiver.url, ordered=True, batch=batch)
+        await stage.take_over(in_flight=1)
+        emitted = [await stage.emit(batch, ANA) for _ in range(3)]
+        await stage.drive(60)
+        sent = [event["id"] for _, body in receiver.requests for event in events_of(body)]
+        first, second, third = (event_ids(group) for group in emitted)
+        assert sent == [*first, *second, *second, *third]
+        assert receiver.opened == 2
+        rows = await stage.rows("delivery_attempts", "ORDER BY event_id, number")
+        again = [row for row in rows if row["event_id"] in emitted[1]]
+        assert [(row["number"], row["status"], row["error"] is None) for row in again] == [
+            (1, None, False),
+            (2, 200, True),
+        ] * batch
+        assert {row["state"] for row in await stage.rows("deliveries")} == {1}
+
+
+def events_of(body: bytes) -> list[dict[str, str]]:
+    """Return the events of a POST: a single one, or those of a batch."""
+    decoded = msgspec.json.decode(body)
+    return decoded.get("events", [decoded])  # type: ignore[no-any-return]
 
 
 async def test_large_answers_are_not_held_until_the_database_has_recorded_them(stage: Stage, common_url: str) -> None:
