@@ -78,7 +78,7 @@ async def direct(options: argparse.Namespace) -> Turn:
     async def turn() -> int:
         now = datetime.now(UTC)
         batch = [submission(now) for _ in range(options.batch)]
-        if isinstance((await accept_plain(db, {channel_id: batch}, now))[channel_id][0], NotPlain):
+        if isinstance((await accept_plain(db, {channel_id: batch}, now, wait=True))[channel_id][0], NotPlain):
             await accept_messages(db, channel_id, batch, now)
         return len(batch)
 

@@ -97,6 +97,30 @@ async def test_a_key_that_takes_long_by_itself_does_not_hold_up_the_others_that_
     assert batch.waiting == 0
 
 
+@pytest.mark.parametrize("workers", [1, 2, 4])
+async def test_however_many_keys_are_locked_the_others_are_written(workers: int) -> None:
+    writer, release = Writer(), asyncio.Event()
+    locked = set("bcdef")
+    writer.leave_out = locked
+
+    async def one(key: str, items: Sequence[int]) -> list[int | Exception]:
+        if key in locked:
+            await release.wait()
+        return await writer.one(key, items)
+
+    batch: Batch[str, int, int] = Batch(one, workers=workers, size=20, together=writer.several)
+    held = {key: batch.enqueue(key, 1) for key in locked}
+    async with asyncio.timeout(PATIENCE):
+        for number in range(5):  # one at a time, and several
+            assert await batch.enqueue("a", number) == 10 * number
+            assert list(await asyncio.gather(batch.enqueue("a", 1), batch.enqueue("g", 2))) == [10, 20]
+    assert not any(future.done() for future in held.values())
+    release.set()
+    assert await asyncio.gather(*held.values()) == [10] * len(locked)
+    await batch.drain()
+    assert batch.waiting == 0
+
+
 async def test_with_patience_other_keys_gather_while_a_batch_is_written() -> None:
     writer = Writer()
     batch: Batch[str, int, int] = Batch(writer.one, workers=4, together=writer.several, patience=PATIENCE)
@@ -190,20 +214,22 @@ async def test_one_commit_for_several_channels(stage: Stage) -> None:
 
 
 async def test_a_channel_that_somebody_holds_does_not_hold_up_the_others(stage: Stage) -> None:
-    """Two are held, and others have yet to get their first slice."""
+    """Half of them are held, and others have yet to get their first slice."""
     one, callers = acceptor(stage, None), await more_channels(stage, 8)
     await asyncio.gather(*(send(one, caller) for caller in callers[:4]))
-    held = (1, 2)
+    held = (1, 2, 5, 6)
     async with stage.db.transaction() as conn:
         await conn.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
         for at in held:
             await conn.execute("SELECT 1 FROM channel_heads WHERE channel_id = $1 FOR UPDATE", callers[at].channel_id)
         sends = [asyncio.create_task(send(one, caller)) for caller in callers]
         async with asyncio.timeout(PATIENCE):
-            for at in (0, 3, 4, 5, 6, 7):
+            for at in (0, 3, 4, 7):
                 assert await sends[at] == "accepted"
+            for at in (0, 3, 4, 7):  # also while the others wait
+                assert await send(one, callers[at]) == "accepted"
         assert not any(sends[at].done() for at in held)
-    assert [await sends[at] for at in held] == ["accepted"] * 2
+    assert [await sends[at] for at in held] == ["accepted"] * len(held)
     assert await used(stage) == await written(stage)
 
 

@@ -260,7 +260,9 @@ class Acceptor:
         return outcomes
 
     async def _write_plain(self, channel_id: UUID, submissions: Sequence[Submission]) -> list[PlainOutcome]:
-        return (await self._write_plain_together({channel_id: submissions}))[channel_id]
+        outcomes = (await accept_plain(self._db, {channel_id: submissions}, self._clock.now(), wait=True))[channel_id]
+        self._note(channel_id, outcomes)
+        return outcomes
 
     async def _write_plain_together(
         self, batches: Mapping[UUID, Sequence[Submission]]

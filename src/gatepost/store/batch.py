@@ -7,7 +7,8 @@
 One batch per channel is written at a time. Several channels are written concurrently or, if the writer supports it,
 several in one transaction: small batches of many channels then cost little more than one large batch. With a
 `patience`, they also gather while the batch of another channel is written, but not longer than that: it may wait for a
-lock. A batch that fails as a whole is halved until the failing item is alone. Nothing here knows SQL.
+lock. If all workers may wait for locks, one more works that does not: it writes the channels that are not locked. A
+batch that fails as a whole is halved until the failing item is alone. Nothing here knows SQL.
 """
 
 import asyncio
@@ -25,8 +26,8 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 Write = Callable[[K, Sequence[T]], Awaitable[Sequence[R | Exception]]]
-# Several batches in one commit. A key that is missing in the result was not written; it is tried again with the
-# others that are missing, and then alone.
+# Several batches in one commit, without waiting for a lock. A key that is missing in the result was not written; it is
+# tried again with the others that are missing, and then alone.
 WriteTogether = Callable[[Mapping[K, Sequence[T]]], Awaitable[Mapping[K, Sequence[R | Exception]]]]
 Entries = list[tuple[T, "asyncio.Future[R]"]]
 NoteCommit = Callable[[str, int, float], None]  # stage, items, seconds
@@ -72,6 +73,7 @@ class Batch(Generic[K, T, R]):
         self._patience = patience  # seconds after which another worker starts
         self._timer: asyncio.TimerHandle | None = None
         self._open = 0  # workers that still take keys; a task is in `_running` for a moment longer
+        self._patient = 0  # workers that write a single key, and may wait for its lock
         self._gathering = False  # whether a worker waits for more keys before it takes some
         self.waiting = 0
 
@@ -114,7 +116,7 @@ class Batch(Generic[K, T, R]):
             self._start_worker()
 
     def _start_now(self) -> None:
-        if self._open < self._workers and not self._gathering:
+        if self._open < self._most_workers and not self._gathering:
             self._open += 1
             task = asyncio.create_task(self._run_worker())
             self._running.add(task)
@@ -122,10 +124,12 @@ class Batch(Generic[K, T, R]):
 
     async def _run_worker(self) -> None:
         try:
-            while self._ready and not self._gathering:
+            while self._ready and not self._gathering and self._open <= self._most_workers:
                 if self._together and self._linger and self.waiting < self._size and self._ready[0] not in self._alone:
                     await self._gather()
                 keys = self._next_keys()
+                if not keys:
+                    return  # until a worker that waits for a lock is done
                 if self._ready:
                     self._start_worker()
                 await attempt("batch", partial(self._serve, keys))
@@ -141,7 +145,17 @@ class Batch(Generic[K, T, R]):
             self._gathering = False
 
     def _next_keys(self) -> list[K]:
-        """Return the key that has waited longest, and those after it that fit into the same transaction."""
+        """Return the key that has waited longest, and those after it that fit into the same transaction.
+
+        The additional worker gets none that was found locked.
+        """
+        if not self._may_wait:
+            locked = 0
+            while locked < len(self._ready) and self._ready[0] in self._alone:
+                self._ready.rotate(-1)
+                locked += 1
+            if locked == len(self._ready):
+                return []
         keys = [self._ready.popleft()]
         items = self._weight(keys[0])
         while self._together and self._ready and len(keys) < self._keys and keys[0] not in self._alone:
@@ -150,6 +164,15 @@ class Batch(Generic[K, T, R]):
                 break
             keys.append(self._ready.popleft())
         return keys
+
+    @property
+    def _may_wait(self) -> bool:
+        """Whether one more worker may wait for a lock."""
+        return self._together is None or self._patient < self._workers
+
+    @property
+    def _most_workers(self) -> int:
+        return self._workers if self._may_wait else self._workers + 1
 
     def _weight(self, key: K) -> int:
         """Return the weight of what waits under a key, counted no further than a batch may hold."""
@@ -175,13 +198,20 @@ class Batch(Generic[K, T, R]):
     async def _flush(self, keys: list[K]) -> None:
         self._alone.difference_update(keys)
         taken = {key: entries for key in keys if (entries := self._take(key))}
-        if len(taken) == 1:
-            for key, entries in taken.items():
+        if len(taken) == 1 and self._may_wait:
+            ((key, entries),) = taken.items()
+            self._patient += 1
+            if self._ready:
+                self._start_worker()
+            try:
                 await self._write_all(key, entries)
+            finally:
+                self._patient -= 1
             return
-        for _ in range(2):
-            if len(taken) > 1:
-                taken = await self._write_together(taken)
+        if taken:
+            taken = await self._write_together(taken)
+        if len(taken) > 1:
+            taken = await self._write_together(taken)
         for key, entries in taken.items():
             self._return(key, entries)
 

@@ -53,7 +53,9 @@ async def know(stage: Stage, *phones: str, name: str | None = None) -> None:
 
 async def accept_one(stage: Stage, one: Submission) -> UUID | None:
     """Accept one message by the statement. Return its id; None if it is left out."""
-    (outcome,) = (await accept_plain(stage.db, {stage.channel_id: [one]}, stage.clock.now()))[stage.channel_id]
+    (outcome,) = (await accept_plain(stage.db, {stage.channel_id: [one]}, stage.clock.now(), wait=True))[
+        stage.channel_id
+    ]
     return new_id(outcome) if isinstance(outcome, AcceptResult) else None
 
 
@@ -191,7 +193,7 @@ async def test_strangers_and_closed_windows_are_left_out_and_the_others_are_writ
     await receive(stage, message_from(stage, Person(BOB)))
     windowed = [msgspec.structs.replace(submission(stage, phone), window=True) for phone in (ANA, BOB)]
     batch = [submission(stage, "5511900000000"), *windowed, submission(stage, ANA)]
-    outcomes = (await accept_plain(stage.db, {stage.channel_id: batch}, stage.clock.now()))[stage.channel_id]
+    outcomes = (await accept_plain(stage.db, {stage.channel_id: batch}, stage.clock.now(), wait=True))[stage.channel_id]
     assert [type(one) for one in outcomes] == [NotPlain, NotPlain, AcceptResult, AcceptResult]
     written = [new_id(one) for one in outcomes if isinstance(one, AcceptResult)]
     assert [(await row_of(stage, "messages", id_))["phone"] for id_ in written] == [BOB, ANA]

@@ -15,8 +15,8 @@ this module has no errors of its own, and remembers nothing that could be out of
 
 The statement leaves out a head that is locked or was changed since the statement began. So it reads contacts and
 endpoints as they are under the lock, and does not update an old version of a row that it has locked in a newer one:
-PostgreSQL would wait there for everyone who waits for this row, and call it a deadlock. A single channel that was left
-out is locked by a statement of its own first.
+PostgreSQL would wait there for everyone who waits for this row, and call it a deadlock. With `wait`, a channel that was
+left out is locked by a statement of its own first.
 
 The JSON of an event is the one of `model/event`: it is rendered once per channel and sender with placeholders in the
 place of the values, and PostgreSQL fills them in.
@@ -76,26 +76,28 @@ class _LockedHead(msgspec.Struct, frozen=True):
     held: QuotaSlice
 
 
-async def accept_plain(db: Database, batches: Batches, now: datetime) -> dict[UUID, list[PlainOutcome]]:
+async def accept_plain(
+    db: Database, batches: Batches, now: datetime, *, wait: bool = False
+) -> dict[UUID, list[PlainOutcome]]:
     """Accept plain messages in one commit.
 
-    Of several channels, one is missing in the result if its head is locked, or if its quota slice is too small. If
-    nothing can be written because of that, slices are refilled first. There is at most one commit, so that an error
-    applies to all.
+    A channel is missing in the result if its head is locked, or if its quota slice is too small. If nothing can be
+    written because of that, slices are refilled first. There is at most one commit, so that an error applies to all.
+    With a single channel it can `wait` for the lock; then none is missing.
     """
-    heads = await write_plain(db, batches, now)
+    heads = await write_plain(db, batches, now, wait=wait)
     short = [id_ for id_, head in heads.items() if not covers(quota_of(batches[id_], now), head.held, head.known)]
     if short and not any(head.before for head in heads.values()):
         refilled = [id_ for id_ in short if await _refill(db, id_, quota_of(batches[id_], now), heads[id_])]
         if refilled:
-            heads |= await write_plain(db, {id_: batches[id_] for id_ in refilled}, now)
+            heads |= await write_plain(db, {id_: batches[id_] for id_ in refilled}, now, wait=wait)
         short = []
     outcomes: dict[UUID, list[PlainOutcome]] = {}
     for channel_id, batch in batches.items():
         head = heads.get(channel_id)
         if head is not None and head.before is not None:
             outcomes[channel_id] = await _outcomes(batch, head, head.before.int, now)
-        elif len(batches) == 1 or (head is not None and channel_id not in short):
+        elif wait or (head is not None and channel_id not in short):
             outcomes[channel_id] = [NotPlain() for _ in batch]
     return outcomes
 
@@ -104,12 +106,12 @@ async def _refill(db: Database, channel_id: UUID, quota: Quota, head: _LockedHea
     return await refill(db, channel_id, quota, head.held, head.known)
 
 
-async def write_plain(db: Database, batches: Batches, now: datetime) -> dict[UUID, _LockedHead]:
+async def write_plain(db: Database, batches: Batches, now: datetime, *, wait: bool) -> dict[UUID, _LockedHead]:
     """Run the statement, and wake the owners of the channels. Return the heads that it has locked."""
     prepared = statement(_ACCEPT, **_values(batches, now))
     async with db.connection() as conn:
         rows = await conn.fetch(*prepared)
-    if not rows and len(batches) == 1:  # another transaction had the lock: wait for it
+    if not rows and wait:  # another transaction had the lock
         async with db.transaction() as conn:
             await lock_head(conn, next(iter(batches)))
             rows = await conn.fetch(*prepared)
