@@ -133,3 +133,16 @@ async def test_what_has_expired_is_forgotten(source: Source) -> None:
         assert await cache.get("a") == "a1"
         await settle()
     assert list(cache._cached) == ["a"]
+
+
+async def test_a_request_starts_a_bounded_number_of_renewals(source: Source) -> None:
+    cache = source.cache()
+    for number in range(700):
+        await cache.get(str(number))
+        cache.peek(str(number))
+    for expected in (500, 200):
+        source.asked.clear()
+        source.now += 0.6 if expected == 500 else 0.13
+        cache.peek("699")
+        await settle()
+        assert [len(keys) for keys in source.asked] == [expected]

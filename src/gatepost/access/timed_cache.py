@@ -13,6 +13,7 @@ K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 _MAX_SIZE = 20_000
 _LOOKS = 8  # per period, for what is due
+_AT_ONCE = 500  # look-ups of one look, which a request waits for; what is left over is due at the next one
 
 
 class _Entry(Generic[V]):
@@ -88,14 +89,17 @@ class TimedCache(Generic[K, V]):
         if now < self._next_look:
             return
         self._next_look = now + self._seconds / _LOOKS
+        due: list[K] = []
         expired = []
         for key, entry in self._cached.items():
-            if entry.until - now >= self._early:
+            if entry.until - now >= self._early or len(due) == _AT_ONCE:
                 break
             if entry.used:
-                self._begin(key)
+                due.append(key)
             elif entry.until <= now:
                 expired.append(key)
+        for key in due:
+            self._begin(key)
         for key in expired:
             del self._cached[key]
 
