@@ -232,7 +232,7 @@ class HttpConnection(asyncio.Protocol):
         if waiter is None or waiter.done():
             return
         truncated = len(self._body) > BODY_LIMIT
-        body = bytes(memoryview(self._body)[:BODY_LIMIT])
+        body = bytes(self._body[:BODY_LIMIT] if truncated else self._body)
         self.reusable = reusable and not self._transport.get_write_buffer_size()
         status = self._parser.get_status_code()
         waiter.set_result(HttpResponse(status, tuple(self._headers), body, truncated))
