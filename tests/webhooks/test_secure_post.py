@@ -142,3 +142,16 @@ async def test_close_fails_posts_in_flight_at_once(secure: Secure) -> None:
         await poster.close()
         await until(post.done)
         assert "gateway stopped" in ((await post).error or "")
+
+
+async def test_close_fails_a_post_in_flight_whose_client_was_dropped(tls: tuple[ssl.SSLContext, bytes]) -> None:
+    context, root = tls
+    guard = Guard(LOOPBACK, names(["127.0.0.1"]))
+    async with receiving(says_and_waits(b""), context) as slow, receiving(says(OK), context) as other:
+        async with posting(guard, _PATIENT, roots=[root], places=1) as poster:
+            post = asyncio.create_task(poster.post(f"https://hook.example:{slow.port}/", {}, b"{}"))
+            await until(lambda: len(slow.requests) == 1)
+            assert (await poster.post(f"https://hook.example:{other.port}/", {}, b"{}")).status == 200
+            await poster.close()
+            await until(post.done)
+        assert "gateway stopped" in ((await post).error or "")

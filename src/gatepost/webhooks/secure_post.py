@@ -3,7 +3,7 @@
 post ─► client of (host, port, address), pinned ─► status, headers, ≤ 64 KiB ─► HttpResponse
 """
 
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Sequence
 from datetime import timedelta
 
@@ -30,17 +30,27 @@ class SecureClients:
         self._roots = tuple(roots)
         self._user_agent = user_agent
         self._clients: OrderedDict[ClientKey, Client] = OrderedDict()
+        self._in_flight: Counter[Client] = Counter()  # POSTs, also of clients that were dropped
 
     async def post(self, target: CheckedUrl, address: str, lines: bytes, body: bytes, seconds: float) -> HttpResponse:
         """Post to a checked address within so many seconds; raise PyreqwestError."""
         headers = dict([line.split(": ", 1) for line in lines.decode().split("\r\n")[:-1]])
-        request = self._client(target, address).post(target.url).timeout(timedelta(seconds=max(seconds, 0.001)))
-        return await _exchange(request.headers(headers).body_bytes(body).build_streamed())
+        client = self._client(target, address)
+        request = client.post(target.url).timeout(timedelta(seconds=max(seconds, 0.001)))
+        self._in_flight[client] += 1
+        try:
+            return await _exchange(request.headers(headers).body_bytes(body).build_streamed())
+        finally:
+            self._in_flight[client] -= 1
+            if not self._in_flight[client]:
+                del self._in_flight[client]
 
     async def close(self) -> None:
         """Close idle connections; POSTs in flight fail at once."""
         while self._clients:
             _, client = self._clients.popitem()
+            await client.close()
+        for client in list(self._in_flight):
             await client.close()
 
     def _client(self, target: CheckedUrl, address: str) -> Client:
