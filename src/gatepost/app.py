@@ -243,6 +243,12 @@ class Gatepost:
         if self._owner is None or not self._owner.wake(channel_id, sending=sending, tasks=tasks):
             self._notifier.notify(channel_id)
 
+    def on_listening(self) -> None:
+        """Read what notifications would have told about. The sweep finds events and messages without them."""
+        self._account_streams.report(None)
+        if self._owner is not None:
+            self._owner.look(lost=True)
+
     def on_channel(self, channel_id: UUID) -> None:
         """Wake what waits for a channel on this node."""
         self._waiters.wake(channel_id)
@@ -263,7 +269,7 @@ class Gatepost:
         """Tell the open pages of an account where a person is."""
         self._presence.put(presence)
 
-    def on_account_change(self, change: AccountChange | None) -> None:
+    def on_account_change(self, change: AccountChange) -> None:
         """Tell the open pages of an account what has changed."""
         self._account_streams.report(change)
 

@@ -115,16 +115,17 @@ class Owner:
 
     def wake(self, channel_id: UUID, *, sending: bool = True, tasks: bool = True) -> bool:
         """Wake a channel. If this process does not own it, look whether it has an owner, and return False."""
-        owned = self._owned.get(channel_id)
-        if owned is None:
+        if (owned := self._owned.get(channel_id)) is None:
             if self._claims.wake(channel_id):
                 self._wake.set()
             return False
         owned.wake(sending=sending, tasks=tasks)
         return True
 
-    def look(self) -> None:
-        """Look for channels without an owner now."""
+    def look(self, *, lost: bool = False) -> None:
+        """Look for channels without an owner now; if notifications were `lost`, read the settings of the own ones."""
+        for owned in self._owned.values() if lost else ():
+            owned.refresh()
         self._wake.set()
 
     def hand_over(self, channels: Sequence[UUID]) -> None:
@@ -388,8 +389,7 @@ class Owner:
         Those that are idle first, then those without a link, because a phone that is linked has to connect again.
         """
         others = [] if self._stopping or not self._owned else await self._claims.count_others()
-        excess = excess_of(self._staying, others) if others else 0
-        if not excess:
+        if not (excess := excess_of(self._staying, others) if others else 0):
             return
         settled = [(id_, one) for id_, one in self._owned.items() if id_ not in self._beginning.keys() | self._leaving]
         settled.sort(key=lambda pair: pair[1].move_cost)

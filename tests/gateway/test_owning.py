@@ -95,3 +95,38 @@ async def test_a_cancel_on_one_node_frees_the_conversation_on_another(parted_dat
         finally:
             await worker.stop()
             await db.close()
+
+
+async def test_what_changed_while_no_notification_came_is_read_afterwards(
+    parted_database_url: str, receiver: Receiver
+) -> None:
+    async with running_gateway(parted_database_url, role="api", lease__sweep=3600) as gateway:
+        await gateway.call("POST", "/api/v1/webhooks", {"url": receiver.url + "/old"})
+        waiting = await gateway.send(**TEXT)
+        db = await Database.connect(parted_database_url, connections=4)
+        worker = Gatepost(gateway.settings, db, parted_database_url, SystemClock(), "worker")
+        await worker.start()
+        try:
+            await gateway.until_status(waiting, "READ")
+            await receiver.wait_for(4)
+            assert worker._owner is not None
+            (owned,) = worker._owner._owned.values()
+
+            async def quiet() -> bool:
+                return owned._refreshing is None or owned._refreshing.done()
+
+            await until(quiet)
+            await gateway.db.execute("UPDATE endpoints SET url = $1", receiver.url + "/new")
+            await gateway.db.execute(
+                """SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+                   WHERE datname = current_database() AND query LIKE 'LISTEN%'"""
+            )
+
+            async def followed() -> bool:
+                (deliverer,) = owned._deliverers.values()
+                return deliverer.target.url.endswith("/new")
+
+            await until(followed)
+        finally:
+            await worker.stop()
+            await db.close()

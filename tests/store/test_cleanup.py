@@ -74,6 +74,9 @@ class Heard(msgspec.Struct):
 
     channels: list[UUID]
 
+    def on_listening(self) -> None:
+        """Nothing was lost."""
+
     def on_channel(self, channel_id: UUID) -> None:
         self.channels.append(channel_id)
 
@@ -86,8 +89,8 @@ class Heard(msgspec.Struct):
     def on_presence(self, presence: Presence) -> None:
         raise AssertionError(presence)
 
-    def on_account_change(self, change: AccountChange | None) -> None:
-        assert change is None
+    def on_account_change(self, change: AccountChange) -> None:
+        raise AssertionError(change)
 
     def on_limit_counts(self, counts: LimitCounts) -> None:
         raise AssertionError(counts)

@@ -32,6 +32,9 @@ _MAX = 200  # ids in one notification: its payload may have 8,000 bytes
 class NotificationListener(Protocol):
     """Called with the notifications of all nodes."""
 
+    def on_listening(self) -> None:
+        """Called when notifications come, at the start and after an interruption: some may have been lost."""
+
     def on_channel(self, channel_id: UUID) -> None:
         """Called when a channel has news."""
 
@@ -44,8 +47,8 @@ class NotificationListener(Protocol):
     def on_presence(self, presence: Presence) -> None:
         """Called when a person looks at a conversation, types in it or leaves it."""
 
-    def on_account_change(self, change: AccountChange | None) -> None:
-        """Called when an account has changed; None: notifications may have been lost, of any account."""
+    def on_account_change(self, change: AccountChange) -> None:
+        """Called when an account has changed."""
 
     def on_limit_counts(self, counts: LimitCounts) -> None:
         """Called when the limits of a gateway have counted something."""
@@ -104,7 +107,7 @@ class ChannelNotifier:
                 await conn.add_listener(presence.NOTIFICATION, self._read_presence)
                 await conn.add_listener(account_changes.NOTIFICATION, self._read_account_change)
                 await conn.add_listener(limit_counts.NOTIFICATION, self._read_limit_counts)
-                self._listener.on_account_change(None)
+                self._listener.on_listening()
                 await lost.wait()
             finally:
                 conn.terminate()
