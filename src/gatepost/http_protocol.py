@@ -19,7 +19,7 @@ from typing import Any
 
 import httptools
 from uvicorn.protocols.http.flow_control import FlowControl
-from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
 from gatepost.api.errors import error_answer
 from gatepost.api.json_body import HttpAnswer
@@ -49,6 +49,7 @@ class LimitedProtocol(HttpToolsProtocol):
         self._header_limit, self._headers_limit = self.registry.limits.header_limit, self.registry.limits.headers
         self._has_body = False
         self._unparsed = b""  # what was read behind requests that wait for their turn
+        self._current: RequestResponseCycle | None = None  # the request that is answered now
         self._unstarted: DirectCycle | None = None  # whose body may still arrive with its headers
         self._keep_alive = False  # whether the connection stays open after this request, if it is read completely
         self._received = 0  # bytes of the body so far
@@ -78,7 +79,10 @@ class LimitedProtocol(HttpToolsProtocol):
         if self._ending is not None:
             self._ending.cancel()
         super().connection_lost(exc)
-        self.cycle = None  # type: ignore[assignment]  # no reference cycles, which would stay until a rare collection
+        if self._current is not None and not self._current.response_complete:  # uvicorn tells only the last request
+            self._current.disconnected = True
+            self._current.message_event.set()
+        self.cycle = self._current = self._unstarted = None  # type: ignore[assignment]  # no cycles: collections are rare
         self.pipeline.clear()
         del self._answering
 
@@ -233,6 +237,8 @@ class LimitedProtocol(HttpToolsProtocol):
         self._head_since, self._heard = None, False
         cycle = self.cycle
         cycle.transport = self._answering  # type: ignore[assignment]
+        if not self.pipeline:
+            self._current = cycle
         if self._has_body:
             self._body_since, self._received = self.loop.time(), 0
             self._rate.restart()
@@ -279,7 +285,8 @@ class LimitedProtocol(HttpToolsProtocol):
         if self.transport.is_closing():
             return
         if self.pipeline:
-            self._start_asgi_task(*self.pipeline.pop())
+            self._current, app = self.pipeline.pop()
+            self._start_asgi_task(self._current, app)
         else:
             self._idle_since = self.loop.time()
         if self._unparsed and not self.pipeline:

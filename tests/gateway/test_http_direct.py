@@ -1,6 +1,7 @@
 """The hot routes without ASGI: the same answers, byte by byte, and the same connections as with it."""
 
 import asyncio
+import gc
 import re
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -22,6 +23,7 @@ from tests import running_gateway as running
 from tests.for_each import for_each
 from tests.gateway.checks import TEXT, check_refused, until
 from tests.gateway.test_callback_bodies import EMPTY, POSSIBLE, address, sign
+from tests.gateway.test_http_protocol import alive
 from tests.gateway.wire import Wire, request, wired
 from tests.patience import PATIENCE, patience
 from tests.running_gateway import Gateway, running_gateway
@@ -261,6 +263,25 @@ async def test_an_error_after_the_commit_is_answered(gateway: Gateway, monkeypat
             await wire.send(sending(gateway))
             assert (await wire.answer()).status == 500
     assert await stored(gateway) == 2
+
+
+async def test_a_message_that_its_commit_refuses_leaves_no_garbage(gateway: Gateway) -> None:
+    """The garbage collector runs rarely."""
+    refused = sending(gateway, body=msgspec.json.encode({**TEXT, "reply_to": "0" * 32}))
+    await said(gateway, sending(gateway))
+    gc.collect()
+    gc.disable()
+    before = alive(DirectCycle)
+    try:
+        async with wired(gateway.url) as wire:
+            for _ in range(3):
+                await wire.send(refused)
+                check_refused(await wire.answer(), 422, "invalid_field", "reply_to")
+        async with patience(lambda: f"{alive(DirectCycle) - before} requests are in memory"):
+            while alive(DirectCycle) > before:
+                await asyncio.sleep(0.02)
+    finally:
+        gc.enable()
 
 
 async def test_an_answer_that_cannot_be_written(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:

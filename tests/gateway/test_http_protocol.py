@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import uvicorn
+import uvloop
 from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
 from gatepost.http_connections import BodyRate, Connections
@@ -34,6 +35,7 @@ class App:
     def __init__(self) -> None:
         self.go_on = asyncio.Event()
         self.seen: list[str] = []
+        self.answered: list[str] = []
         self.disconnected = asyncio.Event()
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
@@ -57,6 +59,7 @@ class App:
             self.disconnected.set()
             await send({"type": "http.response.body"})
             return
+        self.answered.append(scope["path"])
         await send({**start, "headers": [(b"content-length", b"%d" % len(told))]})
         await send({"type": "http.response.body", "body": told})
 
@@ -296,6 +299,25 @@ async def test_the_last_answer_of_a_connection_is_given_up_too(serve: Serve) -> 
         async with patience(lambda: "the connection is still open"):
             while alive(LimitedProtocol) > before:
                 await asyncio.sleep(0.02)
+
+
+def test_a_request_ends_with_its_connection_although_others_wait(
+    serve: Serve, app: App, caplog: pytest.LogCaptureFixture
+) -> None:
+    """With the loop of a gateway, which does not allow to write to a closed connection."""
+
+    async def scenario() -> None:
+        async with serve(body_timeout=0.2) as url, wired(url) as wire:
+            await wire.send(request("GET", "/wait") + request("POST", "/", {}, b"1234", length=5))
+            assert await wire.ended() == b""
+            app.go_on.set()
+            async with patience(lambda: app.answered):
+                while not app.answered:
+                    await asyncio.sleep(0.02)
+
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(scenario())
+    assert "Exception" not in caplog.text
 
 
 # -- what has to go on working ----------------------------------------------------------------------------------------

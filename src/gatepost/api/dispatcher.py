@@ -88,12 +88,13 @@ class Dispatcher:
     def finish_hot(self, begun: Begun, request_id: str, scope: Scope) -> HttpAnswer | None:
         """Return the answer of a request that was begun, or None if `answer_hot` has to call `begun.resume`."""
         committed = begun.committed
-        if not committed.cancelled() and isinstance(committed.exception(), begun.left_out):
+        error = asyncio.CancelledError() if committed.cancelled() else committed.exception()
+        if isinstance(error, begun.left_out):
             return None
-        try:
-            answer = begun.finish(committed.result())
-        except (Exception, asyncio.CancelledError) as error:
-            answer = self._failed(error, request_id, scope)
+        try:  # raising the error of the commit would leave a reference cycle: its traceback names the future
+            answer = self._failed(error, request_id, scope) if error else begun.finish(committed.result())
+        except Exception as failed:
+            answer = self._failed(failed, request_id, scope)
         self._gateway.figures.metrics.answered(answer.status)
         return answer
 
