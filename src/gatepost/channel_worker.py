@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 from uuid import UUID
+from weakref import WeakValueDictionary
 
 import msgspec
 
@@ -94,7 +95,7 @@ class ChannelWorkers:
 
     def __init__(self, parts: WorkerParts) -> None:
         self.parts = parts
-        self.keepers: dict[UUID, LinkKeeper] = {}
+        self.keepers: WeakValueDictionary[UUID, LinkKeeper] = WeakValueDictionary()  # while their channels are owned
         db, clock, settings = parts.db, parts.clock, parts.settings
         sending, webhooks, files = settings.sending, settings.webhooks, settings.media
         self.reads = ChannelReads(db)

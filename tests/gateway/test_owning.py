@@ -1,9 +1,12 @@
 """Who sends, and what first: chat before bulk, and one node accepting what another sends."""
 
+import gc
 from typing import Any
 
 from gatepost.app import Gatepost
 from gatepost.clock import SystemClock
+from gatepost.owned_channel import OwnedChannel
+from gatepost.store.channel_head import Lease
 from gatepost.store.pool import Database
 from tests.conftest import Receiver, serve_app
 from tests.gateway.checks import SEND, TEXT, check_refused, until
@@ -130,3 +133,19 @@ async def test_what_changed_while_no_notification_came_is_read_afterwards(
         finally:
             await worker.stop()
             await db.close()
+
+
+async def test_a_linked_channel_that_is_given_away_leaves_nothing_behind(parted_database_url: str) -> None:
+    async with running_gateway(parted_database_url, role="api") as gateway:
+        channel = await gateway.new_qr_channel(gateway.account_id)
+        worker = Gatepost(gateway.settings, gateway.db, parted_database_url, SystemClock(), "worker")
+        worker._make_owner()
+        assert worker._workers is not None
+        keepers = worker._workers.keepers
+        owned = OwnedChannel(gateway.db, SystemClock(), Lease(channel.id, 1), float("inf"))
+        made = await worker._workers.make_workers([owned])
+        assert keepers[channel.id] is made[channel.id].keeper
+        del owned, made
+        gc.collect()
+        assert not keepers
+        await worker.stop()
