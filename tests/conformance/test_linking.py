@@ -31,11 +31,13 @@ async def states(line: LinkedLine) -> list[str]:
 
 
 async def until_reason(line: LinkedLine, state: str, reason: str) -> None:
+    now: dict[str, Any] = {}
+
     async def look() -> bool:
-        now = (await line.get("/channel"))["connection"]
+        now.update((await line.get("/channel"))["connection"])
         return now["state"] == state and (now["reason"] or "").startswith(reason_of(reason).text)
 
-    await until(look)
+    await until(look, what=lambda: f"{state} because of {reason}; it is {now}")
 
 
 async def code_after(line: LinkedLine, old: str) -> str:

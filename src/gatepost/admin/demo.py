@@ -128,7 +128,7 @@ async def link_phone(db: Database, now: datetime) -> None:
     """Request the link of the demo's QR number; the sandbox's phone scans the code."""
     for channel in await list_channels(db, ACCOUNT_ID):
         if channel.phone == QR_PHONE:
-            await request_link(db, channel.id, now, wanted=True, logout=False)
+            await request_link(db, channel.id, now, wanted=True)
 
 
 def read_quickstart(folder: Path) -> Quickstart | None:

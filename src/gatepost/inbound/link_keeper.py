@@ -3,6 +3,10 @@
 requested? ─► open ─► updates ─► receiver ─► durable ─► acknowledged
   ▲         │         ╰─► the link's own state ─► row, event, the sender's connection to the network
   ╰─ wait ◄─┴─ ended: reconnect now · back off · stop until the next request
+
+A request to log out stays in the row until the commit that reports the phone as unlinked. Whatever ends before (the
+connection, the driver, this process), the next connection continues with it: it unlinks the phone, or learns that the
+phone is not linked any more.
 """
 
 import asyncio
@@ -23,10 +27,10 @@ from gatepost.networks.base import CallFailed, ConnectionUpdate, Update
 from gatepost.networks.qr.driver import Driver
 from gatepost.networks.qr.link import Link
 from gatepost.networks.qr.network import QrNetwork
-from gatepost.networks.qr.reasons import NextStep, Reason, reason_of
+from gatepost.networks.qr.reasons import NextStep, reason_of
 from gatepost.store.channel_head import StaleOwner
 from gatepost.store.channels import save_connection
-from gatepost.store.links import LinkRow, get_link, update_link
+from gatepost.store.links import LinkRow, get_link, save_link_state, update_link
 
 log = structlog.get_logger("gatepost.link")
 _UNACKED = 256  # updates that may be on their way into the database at once
@@ -36,6 +40,9 @@ _LOOK_EVERY = 5.0
 _GATHER = 0.1  # seconds: every event of a channel wakes this task, and few bring a request
 _STOP_WITHIN = 3.0  # seconds that a stop waits for the last state to be written
 _NO_END = timedelta(days=365)  # a lock whose end the network did not name
+_UP = ("connected", "limited")
+_NO_CODES: dict[str, Any] = {"qr": None, "qr_until": None, "pairing_code": None}
+_UNLINKED: dict[str, Any] = {"device": None, "linked_at": None}
 
 _Pending = asyncio.Queue[tuple[int | None, "asyncio.Task[None]"] | None]
 
@@ -70,7 +77,7 @@ class LinkKeeper(ChannelTask):
 
     @property
     def idle(self) -> bool:
-        return not _needs_link(self.row)
+        return not (self.row.wanted or self.row.logout)
 
     @property
     def next_work(self) -> datetime | None:
@@ -132,11 +139,12 @@ class LinkKeeper(ChannelTask):
     async def _connect_if_wanted(self) -> NextStep:
         """Read the request, and hold the link if it was requested. STOP: nothing to do until this task is woken."""
         self.row = await get_link(self._db, self._lease.channel_id)
-        if not _needs_link(self.row) or self._stopping:
-            if self.row.logout:
-                await update_link(self._db, self._lease, logout=False, device=None, qr=None)
+        if self._stopping:
             return NextStep.STOP
-        return await self._hold_link()
+        if self.row.logout and self.row.linked_at is None:  # no phone is linked, or no longer
+            text = reason_of("logged_out_here").text
+            await self._save_state("logged_out", text, logout=False, **_UNLINKED, **_NO_CODES)
+        return NextStep.STOP if self.idle else await self._hold_link()
 
     # -- one connection ------------------------------------------------------------------------------------------------
 
@@ -161,14 +169,11 @@ class LinkKeeper(ChannelTask):
 
     async def _report_end(self) -> None:
         """Report the end of a link that the gateway closed; it must not be shown as connected."""
-        if self._state in ("connected", "limited", "waiting_for_scan", "connecting") and self._alive():
+        if self._state in (*_UP, "waiting_for_scan", "connecting") and self._alive():
             if self._stopping:
                 await self._report("disconnected", "The gateway that held the link stopped.")
-            elif not self.row.wanted:
-                gone = self.row.logout
-                await self._report(
-                    "logged_out" if gone else "disconnected", reason_of("logged_out_here" if gone else "closed").text
-                )
+            elif self.idle:
+                await self._report("disconnected", reason_of("closed").text)
 
     async def _listen(self, link: Link) -> NextStep:
         """Receive the updates of the link until it ends; return what to do next."""
@@ -222,51 +227,54 @@ class LinkKeeper(ChannelTask):
     # -- its state -----------------------------------------------------------------------------------------------------
 
     async def _on_connection(self, link: Link, update: ConnectionUpdate) -> NextStep:
-        own = update.reason == "logged_out" and self.row.logout
-        reason = reason_of("logged_out_here" if own else update.reason)
-        texts = reason.text if update.reason else None, update.details
-        reason_text = " ".join(text for text in texts if text) or None
         if update.qr is not None:
-            until = self._clock.now() + timedelta(seconds=update.qr_seconds or 20)
-            await update_link(self._db, self._lease, qr=update.qr, qr_until=until)
-            await self._report("waiting_for_scan", "Scan the code with the phone.", qr=update.qr)
-            self._wakeup.set()  # a pairing code may have been asked for
+            await self._show_code(update.qr, update.qr_seconds or 20)
             return NextStep.GO_ON
         if update.state == "waiting_for_scan":
             return NextStep.GO_ON  # the code itself is reported
-        if update.state in ("connected", "limited"):
-            limited = reason_text if update.state == "limited" else None
+        if update.state in _UP:
+            limited = _text_of(update, update.reason) if update.state == "limited" else None
             await self._connected(link, update, limited or reason_of("linked").text)
             return NextStep.GO_ON
         self._set_network(None)
-        await self._save_end(link, update, reason)
-        await self._report(update.state, reason_text)
-        if update.reason == "closed":  # the gateway closed it, and its row says why
-            return NextStep.BACK_OFF
-        return reason.then
+        return await self._ended(link, update)
 
-    async def _save_end(self, link: Link, update: ConnectionUpdate, reason: Reason) -> None:
-        """Write the changes of the link's row after a connection ended, or while one is being opened."""
-        values: dict[str, Any] = {}
-        if update.state != "connecting":
-            values = {"qr": None, "qr_until": None, "pairing_code": None}
-        if update.reason == "linked":  # the network asks for a new connection now, which this device has to open
-            values |= {"device": link.device, "lid": update.lid, "linked_at": self._clock.now()}
-        if update.state == "logged_out":
-            values |= {"device": None, "linked_at": None, "logout": False}
-        if reason.then is NextStep.STOP and update.reason != "closed":
+    async def _show_code(self, code: str, seconds: float) -> None:
+        """Save a code to scan, unless a logout is requested: a code says that no phone is linked."""
+        until = self._clock.now() + timedelta(seconds=seconds)
+        self.row = await update_link(self._db, self._lease, qr=code, qr_until=until)
+        if self.row.logout:
+            self.row = await update_link(self._db, self._lease, **_UNLINKED, **_NO_CODES)
+        else:
+            await self._report("waiting_for_scan", "Scan the code with the phone.", qr=code)
+        self._wakeup.set()  # a pairing code or a logout may have been requested
+
+    async def _ended(self, link: Link, update: ConnectionUpdate) -> NextStep:
+        """Save the state of a connection that ended, or that is being opened, and return what to do next."""
+        row = self.row = await get_link(self._db, self._lease.channel_id)
+        closed = update.reason == "closed"
+        if closed and row.logout and not self._stopping:
+            return NextStep.RECONNECT  # `_log_out` closed it; the row says whether a phone is linked
+        own = update.reason == "logged_out" and row.logout
+        name = "logged_out_here" if own else update.reason
+        then = reason_of(name).then
+        waits = then is NextStep.STOP and not closed  # until the next request
+        values = _changes_of_end(link, update, self._clock.now())
+        if own:
+            values["logout"] = False  # `wanted` stays: it was requested after the logout
+        elif waits and not row.logout:
             values["wanted"] = False
-        if values:
-            await update_link(self._db, self._lease, **values)
+        await self._save_state(update.state, _text_of(update, name), **values)
+        if own:
+            return NextStep.STOP if self.idle else NextStep.RECONNECT
+        return NextStep.BACK_OFF if closed or (waits and row.logout) else then
 
     async def _connected(self, link: Link, update: ConnectionUpdate, reason_text: str) -> None:
         row = await get_link(self._db, self._lease.channel_id)
-        await update_link(
+        self.row = await update_link(
             self._db,
             self._lease,
-            qr=None,
-            qr_until=None,
-            pairing_code=None,
+            **_NO_CODES,
             device=link.device,
             lid=update.lid or row.lid,
             linked_at=row.linked_at or self._clock.now(),
@@ -288,6 +296,15 @@ class LinkKeeper(ChannelTask):
         if (network is None) != (self.network is None):
             self.network = network
             self._changed()
+
+    async def _save_state(self, state: str, reason_text: str | None, **values: Any) -> None:
+        """Report a state with the changes of the row in one commit, so that no crash can separate them."""
+        if not values:
+            await self._report(state, reason_text)
+            return
+        self._state = state
+        now = self._clock.now()
+        self.row = await save_link_state(self._db, self._lease, self._channel, now, state, reason_text, **values)
 
     async def _report(self, state: str, reason_text: str | None, *, qr: str | None = None) -> None:
         self._state = state
@@ -317,15 +334,31 @@ class LinkKeeper(ChannelTask):
     async def _serve_request(self, link: Link) -> None:
         row = self.row = await get_link(self._db, self._lease.channel_id)
         if row.logout:
-            await link.logout()
-            await update_link(self._db, self._lease, logout=False, wanted=False, device=None, linked_at=None)
+            await self._log_out(link)
         elif not row.wanted:
             await link.close()
         elif row.pair_phone and not row.pairing_code and link.state == "waiting_for_scan":
             code = await link.pair(row.pair_phone)
             await update_link(self._db, self._lease, pairing_code=code, pair_phone=None)
 
+    async def _log_out(self, link: Link) -> None:
+        """Unlink the phone. While the link is being opened, it is not known yet whether there is one to unlink."""
+        if link.state in _UP:
+            await link.logout()
+        elif link.state == "waiting_for_scan":
+            await link.close()
 
-def _needs_link(row: LinkRow) -> bool:
-    """Return whether the link must be open: it was requested, or it is needed to unlink the phone."""
-    return row.wanted or (row.logout and row.linked_at is not None)
+
+def _text_of(update: ConnectionUpdate, reason: str | None) -> str | None:
+    texts = reason_of(reason).text if reason else None, update.details
+    return " ".join(text for text in texts if text) or None
+
+
+def _changes_of_end(link: Link, update: ConnectionUpdate, now: datetime) -> dict[str, Any]:
+    """Return the changes of the row that a state brings with it, except for those of the requests."""
+    values = {} if update.state == "connecting" else dict(_NO_CODES)
+    if update.reason == "linked":  # the network asks for a new connection now, which this device has to open
+        values |= {"device": link.device, "lid": update.lid, "linked_at": now}
+    if update.state == "logged_out":
+        values |= _UNLINKED
+    return values

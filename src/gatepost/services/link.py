@@ -32,9 +32,9 @@ class LinkCode(msgspec.Struct, frozen=True):
 
 
 async def connect(db: Database, channel: ChannelConfig, now: datetime) -> None:
-    """Request the link. A phone that was linked before connects; otherwise codes are shown."""
+    """Request the link. A phone that is linked connects; otherwise codes are shown, also after a logout under way."""
     check_linked(channel)
-    await request_link(db, channel.id, now, wanted=True, logout=False)
+    await request_link(db, channel.id, now, wanted=True)
 
 
 async def log_out(db: Database, channel: ChannelConfig, now: datetime) -> None:
@@ -61,7 +61,7 @@ async def want_pairing_code(db: Database, channel: ChannelConfig, phone: str | N
     """Request a code to type on the phone instead of one to scan."""
     check_linked(channel)
     number = check_phone(phone if phone is not None else channel.phone)
-    await request_link(db, channel.id, now, wanted=True, logout=False, pair_phone=number, pairing_code=None)
+    await request_link(db, channel.id, now, wanted=True, pair_phone=number, pairing_code=None)
 
 
 async def pairing_code(db: Database, clock: Clock, channel: ChannelConfig, wait: float) -> str:
@@ -78,7 +78,7 @@ async def pairing_code(db: Database, clock: Clock, channel: ChannelConfig, wait:
 
 async def _check_may_come(db: Database, channel_id: UUID, row: LinkRow) -> None:
     config = await get_config(db, channel_id)
-    if config is not None and config.connection in _UP:
+    if config is not None and config.connection in _UP and not row.logout:
         raise Conflict("The phone is linked already: there is nothing to scan. Log out first to link another one.")
     if not row.wanted:
         raise Conflict(f"Nobody asked to link a phone. POST /api/v1/channel/connect first.{_because(config)}")

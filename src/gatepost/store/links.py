@@ -7,8 +7,10 @@ from uuid import UUID
 
 import msgspec
 
-from gatepost.store.channel_head import Lease, owner_transaction
-from gatepost.store.pool import Database
+from gatepost.model.event import ChannelRef
+from gatepost.store.channel_head import Lease, channel_transaction, owner_transaction
+from gatepost.store.channels import record_connection
+from gatepost.store.pool import Connection, Database
 from gatepost.store.statement import statement
 
 
@@ -49,27 +51,37 @@ async def request_link(db: Database, channel_id: UUID, now: datetime, **request:
     """Save what people request of a link, and request an owner."""
     assert request.keys() <= _REQUESTABLE
     async with db.transaction(wakes=channel_id) as conn:
-        await conn.execute(*_upsert(channel_id, request))
+        # The head first, as in `save_link_state`: the other order could end in a deadlock.
         await conn.execute(
             """UPDATE channel_heads SET work_at = LEAST(COALESCE(work_at, $2), $2)
                WHERE channel_id = $1""",
             channel_id,
             now,
         )
+        await _write(conn, channel_id, request)
 
 
-async def update_link(db: Database, lease: Lease, **values: Any) -> None:
-    """Save what the link reports now; only its owner may."""
+async def update_link(db: Database, lease: Lease, **values: Any) -> LinkRow:
+    """Save what the link reports now, and return its row; only its owner may."""
     assert values.keys() <= set(LinkRow.__struct_fields__)
     async with owner_transaction(db, lease) as conn:
-        await conn.execute(*_upsert(lease.channel_id, values))
+        return await _write(conn, lease.channel_id, values)
 
 
-def _upsert(channel_id: UUID, values: dict[str, Any]) -> tuple[Any, ...]:
-    return statement(
-        f"""INSERT INTO channel_links (channel_id, {", ".join(values)})
-            VALUES (:channel_id, {", ".join(f":{name}" for name in values)})
-            ON CONFLICT (channel_id) DO UPDATE SET {", ".join(f"{name} = :{name}" for name in values)}""",
-        channel_id=channel_id,
-        **values,
-    )
+async def save_link_state(
+    db: Database, lease: Lease, channel: ChannelRef, now: datetime, state: str, reason: str | None, **values: Any
+) -> LinkRow:
+    """Do the same, and save the state of the connection in the same commit."""
+    assert values.keys() <= set(LinkRow.__struct_fields__)
+    async with channel_transaction(db, channel, lease.channel_id, now, epoch=lease.epoch, sending=False) as transaction:
+        await record_connection(transaction, state, reason)
+        return await _write(transaction.conn, lease.channel_id, values)
+
+
+async def _write(conn: "Connection[Any]", channel_id: UUID, values: dict[str, Any]) -> LinkRow:
+    sql = f"""INSERT INTO channel_links (channel_id, {", ".join(values)})
+              VALUES (:channel_id, {", ".join(f":{name}" for name in values)})
+              ON CONFLICT (channel_id) DO UPDATE SET {", ".join(f"{name} = :{name}" for name in values)}
+              RETURNING {_COLUMNS}"""
+    (row,) = await conn.fetch(*statement(sql, channel_id=channel_id, **values))
+    return LinkRow(**row)

@@ -20,6 +20,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from gatepost.model import ids
 from gatepost.networks.base import (
+    CallFailed,
     ConnectionUpdate,
     ContactUpdate,
     ErrorReaction,
@@ -477,6 +478,23 @@ async def test_a_logout_from_here(link: Link, network: Network, store: str) -> N
     await link.logout()
     await network.saw("logged_out_by_device")
     assert (await until(link, state("logged_out"))).reason == "logged_out"
+    assert await rows(store, device) == []
+
+
+async def test_a_logout_that_the_network_did_not_confirm(
+    link: Link, gateway: Gateway, network: Network, shop: Fields, store: str
+) -> None:
+    """The phone may still be linked, so its keys are kept for the next attempt."""
+    device = link.device
+    await network.do("drop_logouts")
+    with pytest.raises(CallFailed, match="unknown whether"):
+        await link.logout()
+    await network.do("drop_logouts", on=False)
+    assert (await until(link, lambda one: getattr(one, "state", "connected") != "connected")).reason == "network_gone"
+    await link.close()
+    again = await opened_again(gateway, shop, device)
+    await again.logout()
+    await network.saw("logged_out_by_device", lambda one: one["device"] == device)
     assert await rows(store, device) == []
 
 

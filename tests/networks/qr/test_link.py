@@ -304,7 +304,7 @@ async def test_the_other_requests(link: Link, script: Scripted) -> None:
     await script.asked("logout")
     await link.close()
     await script.asked("close")
-    assert [update async for update in link.updates()] == []
+    assert [update async for update in link.updates()] == [(None, ConnectionUpdate("logged_out", "logged_out"))]
 
 
 @pytest.mark.parametrize(("code", "retry"), [(404, False), (429, True), (503, True), (0, True)])

@@ -30,6 +30,7 @@ from gatepost.networks.qr.phone.engine import EngineListener
 from gatepost.networks.qr.phone.jids import format_jid, jid
 from gatepost.networks.qr.phone.protos import common, e2e, neo
 from gatepost.networks.qr.phone.server import Server
+from gatepost.networks.qr.phone.translate_link import connection
 from tests.networks.qr.file_host import FileHost, file_host, seal
 from tests.networks.qr.library_events import SHOP, message, said
 from tests.networks.qr.scripted import PairWire
@@ -290,6 +291,23 @@ async def test_the_other_requests(link: Link, library: Library) -> None:
     assert ("read", ("A", "B", "15550003333@s.whatsapp.net", "READ")) in library.calls
     await link.typing(ANA, False)
     assert ("typing", ("15550003333@s.whatsapp.net", "PAUSED")) in library.calls
+
+
+async def test_a_logout_ends_the_session_of_a_library_that_does_not_report_it(
+    link: Link, driver: Driver, library: Library
+) -> None:
+    await link.logout()
+    assert ("logout", ()) in library.calls
+    assert await until(link, "logged_out")
+    del library.to["ch_1"]
+    await driver.link("ch_1").open("15550002222")
+    await opened(library)  # by a new session: the last one has ended
+
+
+async def test_a_limited_link_still_sends_and_is_logged_out(link: Link, library: Library) -> None:
+    library.to["ch_1"].event([connection("limited", "time_locked")])
+    await until(link, "limited")
+    assert await link.send(ID, ANA, "text", {"body": "x"}) == SendAccepted("3EB01")
     await link.logout()
     assert ("logout", ()) in library.calls
 

@@ -83,8 +83,10 @@ class Link:
         return answer.code
 
     async def logout(self) -> None:
-        """Unlink the phone."""
+        """Unlink the phone. The link then ends as logged out, whether the driver also reports it or not."""
         await self._call("logout")
+        if self.state != "logged_out":
+            self.take(frames.ConnectionFrame(session=self.session, state="logged_out", reason="logged_out"))
 
     async def close(self) -> None:
         """Close the connection; the phone stays linked."""

@@ -96,6 +96,7 @@ const COMMANDS = {
   lose: (world, { phone, nth = 1 }) => void world.lost.set(phone, nth),
   silence: (world, { on = true }) => void (world.silent = on),
   drop: (world, { account }) => connectionOf(world, account).cut(),
+  drop_logouts: (world, { on = true }) => void (world.dropLogouts = on),
   log_out: (world, { account }) => logOut(world.device(account)),
   replace: (world, { account }) => replace(connectionOf(world, account)),
   ban: (world, { account }) => ban(world.phone(account)),

@@ -108,6 +108,7 @@ const answerDevices = (world, connection, query) => {
   if (typed?.attrs.stage === 'companion_hello') return takePairingHello(world, connection, query, typed)
   if (typed?.attrs.stage === 'companion_finish') return takePairingFinish(connection, query, typed)
   if (!child(query, 'remove-companion-device')) return result(query)
+  if (world.dropLogouts) return connection.cut()
   connection.send(result(query))
   world.tell({ saw: 'logged_out_by_device', device: connection.device.jid })
   logOut(connection.device)

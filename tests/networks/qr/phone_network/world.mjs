@@ -42,6 +42,7 @@ export class World {
     this.history = []
     this.silent = false
     this.refuseConnections = null
+    this.dropLogouts = false
     this.seen = []
     this.addressedAs = new Map()
   }

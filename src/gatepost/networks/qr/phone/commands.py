@@ -96,8 +96,10 @@ async def get(session: DeviceSession, frame: Fields) -> list[Fields]:
 
 
 async def logout(session: DeviceSession, _frame: Fields) -> Fields:
+    """Unlink the phone. The answer follows the report of it, and the end of the connection."""
     _up(session)
     await _asked(session.phone.logout())
+    await session.end_unlinked()
     return {"ok": True}
 
 

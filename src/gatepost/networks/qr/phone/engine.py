@@ -81,7 +81,7 @@ class Phone(Protocol):
         """Decrypt a vote in a poll."""
 
     async def logout(self) -> None:
-        """Unlink the phone."""
+        """Unlink the phone; returns when the network has confirmed it."""
 
 
 class Engine(Protocol):

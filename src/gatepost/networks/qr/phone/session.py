@@ -57,7 +57,7 @@ class DeviceSession:
 
     @property
     def connected(self) -> bool:
-        return any(frame.get("state") == "connected" for frame in self._standing)
+        return any(frame.get("state") in ("connected", "limited") for frame in self._standing)
 
     @property
     def over(self) -> bool:
@@ -97,6 +97,12 @@ class DeviceSession:
         self._telling.cancel()
         for _, waiter in self._waiters:
             waiter.cancel()
+
+    async def end_unlinked(self) -> None:
+        """Report that the phone was unlinked from here, and end the connection. Not every library does that itself."""
+        if not self._is_final():
+            self.emit(link.connection("logged_out", "logged_out"))
+        await self._engine.stop(self._life)
 
     def emit(self, frame: Frame) -> None:
         """Write a frame. Frames that are kept until acknowledged get a number."""

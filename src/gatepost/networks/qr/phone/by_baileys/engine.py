@@ -40,6 +40,7 @@ class LinkSession:
         self.closing = False  # later events are ignored
         self.gone = asyncio.Event()  # the connection is closed in the process
         self.ended = False  # the phone removed the device
+        self.forgetting: asyncio.Task[None] | None = None  # deletes the keys of a removed device
         self.forget_at = 0.0
         self.stirred = asyncio.Event()  # an event arrived, or the connection ended
 
@@ -81,6 +82,8 @@ class Baileys:
             # There was no code, no connection and no error: the link is opened again.
             return connection("disconnected", "network_gone", "The library did not connect in time.")
         finally:
+            if one.forgetting:  # also if it was stopped meanwhile: nothing else would delete the keys
+                await asyncio.wait({one.forgetting})
             await self._let_go(life, one)
             del self._lives[life]
             for task in one.asks:
@@ -235,15 +238,14 @@ class Baileys:
         if how is None:
             one.to.login("timeout")
         elif how["state"] == "logged_out" and one.device:
-            task = asyncio.create_task(self._forget(one, how))
-            one.asks.add(task)
+            one.forgetting = asyncio.create_task(self._forget(one, how))
         else:
             one.end(how)
 
     async def _forget(self, one: LinkSession, how: Frame) -> None:
         """Delete the keys of a device that the phone removed, then end the connection."""
         device, one.device, one.ended = one.device, None, True  # no more keys are written for it
-        under_way = [task for task in one.asks if task is not asyncio.current_task()]
+        under_way = list(one.asks)
         for task in under_way:
             task.cancel()
         await asyncio.gather(*under_way, return_exceptions=True)

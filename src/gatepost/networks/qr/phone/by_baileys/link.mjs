@@ -13,6 +13,7 @@ import {
   makeCacheableSignalKeyStore,
   makeWASocket,
   proto,
+  S_WHATSAPP_NET,
   unpadRandomMax16,
 } from '@whiskeysockets/baileys'
 import { download, upload } from './files.mjs'
@@ -23,9 +24,12 @@ import * as events from './events.mjs'
 import { Turns } from './turns.mjs'
 
 const RESTART = 515
+const LOGGED_OUT = 401
 const CONNECTION_CLOSED = 428
 const OURS = 1 // not a code of the network: the failure is on our side
 const ACKNOWLEDGED_WITHIN = 45_000
+const UNLINKED_WITHIN = 20_000
+const UNLINK = 'unlink' // in place of the id of a message
 const NO_ANSWER = 'The network did not acknowledge in time.'
 const LATEST = 2000 // ids of messages already reported from their stanza, which the library also emits as events
 
@@ -91,8 +95,9 @@ export class Link {
   }
 
   #closed(error) {
-    this.#fail(new Error('The connection ended before the network answered.'))
     const code = error?.output?.statusCode ?? 0
+    if (code === LOGGED_OUT) this.#acks.get(UNLINK)?.resolve() // the network may not answer before it
+    this.#fail(new Error('The connection ended before the network answered.'))
     if (code === RESTART) {
       // The new connection reads the keys of the pairing, so they must be stored first.
       this.#keys.saved().then(() => this.#over || this.#connect(), () => {})
@@ -311,8 +316,18 @@ export class Link {
     throw new Error('The vote could not be opened.')
   }
 
+  // Not the library's own logout, which does not wait for the network's answer: if the connection failed at that moment,
+  // the phone would stay linked, to a device whose keys are deleted.
   async logout() {
-    await this.#socket.logout()
+    const device = { tag: 'remove-companion-device', attrs: { jid: this.#keys.creds.me.id, reason: 'user_initiated' } }
+    const query = { tag: 'iq', attrs: { to: S_WHATSAPP_NET, type: 'set', xmlns: 'md' }, content: [device] }
+    // The library's query does not fail when the connection ends, and resolves to nothing after its time limit.
+    const confirmed = this.#acknowledgement(UNLINK)
+    const { resolve, reject } = this.#acks.get(UNLINK)
+    const asked = this.#socket.query(query, UNLINKED_WITHIN)
+    asked.then((answer) => (answer ? resolve() : reject(new Error(NO_ANSWER))), reject)
+    await confirmed
+    this.#end(LOGGED_OUT, 'Intentional Logout')
   }
 }
 

@@ -1,0 +1,313 @@
+"""A logout that was accepted ends with an unlinked phone, whatever happens to the link, its driver or its owner.
+
+test ─► requests ─► the database ◄─ LinkKeeper ◄══ frames ══► a driver that answers as the test says
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from gatepost.channel_task import ChannelContext
+from gatepost.inbound.link_keeper import LinkKeeper
+from gatepost.networks.qr.driver import Driver
+from gatepost.networks.qr.reasons import reason_of
+from gatepost.services import link as service
+from gatepost.store.channel_head import StaleOwner, claim_channel, release_channel
+from gatepost.store.channels import ChannelConfig, get_config
+from gatepost.store.links import LinkRow, get_link, save_link_state, update_link
+from tests.networks.qr.scripted import Frame, Scripted, running
+from tests.outbound.stage import NOW, Stage
+from tests.patience import patience
+
+DEVICE = "15550002222:7@s.whatsapp.net"
+HERE = ("logged_out", reason_of("logged_out_here").text)
+NOT_UP = {"error": {"code": 0, "title": "The link is not connected"}, "sure": True}
+
+
+class PhoneDriver(Scripted):
+    """A driver with one phone. `linked` is the truth: whether the phone lists our device."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.linked = False
+        self.session = ""
+        self.state = "disconnected"
+        self.replies |= {"open": self.open, "logout": self.logout, "close": self.close}
+
+    def open(self, frame: Frame) -> list[Frame]:
+        self.session = frame["session"]
+        if self.linked:
+            return [{"ok": True}, self.event("connected", "linked")]
+        if frame.get("device"):
+            return [{"ok": True}, self.event("logged_out", "logged_out")]
+        return [{"ok": True}, self.event("waiting_for_scan", "started"), self.frame("qr", code="2@x", seconds=60)]
+
+    def logout(self, _frame: Frame) -> list[Frame]:
+        if self.state != "connected":
+            return [NOT_UP]
+        self.linked = False
+        return [self.event("logged_out", "logged_out"), {"ok": True}]
+
+    def close(self, _frame: Frame) -> list[Frame]:
+        return [self.event("disconnected", "closed"), {"ok": True}]
+
+    def scan(self) -> list[Frame]:
+        self.linked = True
+        return [self.frame("linked", phone="15550002222", device=DEVICE)]
+
+    def event(self, state: str, reason: str) -> Frame:
+        self.state = state
+        return self.frame("connection", state=state, reason=reason)
+
+    def frame(self, event: str, **fields: Any) -> Frame:
+        return {"event": event, "session": self.session, **fields}
+
+
+class Linked:
+    """The channel of a stage, its owner's keeper, and the driver that it reaches."""
+
+    def __init__(self, stage: Stage, phone: PhoneDriver, driver: Driver) -> None:
+        self.stage, self.db, self.phone = stage, stage.db, phone
+        self.keeper: LinkKeeper
+        self._driver = driver
+
+    async def own(self) -> LinkKeeper:
+        """A new owner takes the channel; the last one is gone without a word."""
+        stage = self.stage
+        if hasattr(self, "keeper"):
+            await self.keeper.end()
+            await release_channel(self.db, stage.lease, seen=None, work_at=None)
+        lease = await claim_channel(self.db, stage.channel_id, uuid4(), 3600)
+        assert lease
+        stage.lease = lease
+        context = ChannelContext(self.db, stage.clock, lease, stage.ref, lambda: True)
+        self.keeper = LinkKeeper(context, self._find, stage.receiver, lambda: None, groups=False)
+        return self.keeper
+
+    async def _find(self) -> Driver:
+        return self._driver
+
+    async def start(self) -> None:
+        (await self.own()).start()
+
+    async def connect(self, *, scanned: bool = True) -> None:
+        """A link that is up, or that shows a code."""
+        self.phone.linked = scanned
+        await self.start()
+        await service.connect(self.db, await self.config(), NOW)
+        self.keeper.wake()
+        await self.until("connected" if scanned else "waiting_for_scan")
+
+    async def log_out(self) -> None:
+        await service.log_out(self.db, await self.config(), NOW)
+        if hasattr(self, "keeper"):
+            self.keeper.wake()
+
+    async def config(self) -> ChannelConfig:
+        config = await get_config(self.db, self.stage.channel_id)
+        assert config
+        return config
+
+    async def row(self) -> LinkRow:
+        return await get_link(self.db, self.stage.channel_id)
+
+    async def until(self, *states: str) -> tuple[str, str | None]:
+        now: tuple[str, str | None] = ("", None)
+        async with patience(lambda: f"{states}; it is {now}"):
+            while now[0] not in states:
+                config = await self.config()
+                now = config.connection, config.reason
+                await asyncio.sleep(0.01)
+        return now
+
+    async def check_unlinked(self) -> None:
+        """The first final state is the right one, and nothing is left to do."""
+        assert await self.until("logged_out", "disconnected") == HERE
+        assert not self.phone.linked
+        row = await self.row()
+        assert (row.wanted, row.logout, row.device, row.linked_at, row.qr) == (False, False, None, None, None)
+
+
+@asynccontextmanager
+async def linked_to(stage: Stage) -> AsyncIterator[Linked]:
+    phone = PhoneDriver()
+    async with running("socketpair", phone) as driver:
+        one = Linked(stage, phone, driver)
+        yield one
+        if hasattr(one, "keeper"):
+            await one.keeper.end()
+
+
+@pytest.fixture
+async def linked(stage: Stage) -> AsyncIterator[Linked]:
+    async with linked_to(stage) as one:
+        yield one
+
+
+async def test_the_library_reports_nothing_after_a_logout(linked: Linked) -> None:
+    """Or reports it late: something else happens on the channel meanwhile, and the keeper looks again."""
+
+    def unlink(_frame: Frame) -> list[Frame]:
+        phone.linked = False
+        linked.keeper.wake()
+        return [{"ok": True}]
+
+    phone = linked.phone
+    phone.replies["logout"] = unlink
+    await linked.connect()
+    await linked.log_out()
+    await linked.check_unlinked()
+
+
+@pytest.mark.parametrize("answer", [[{"ok": True}], [NOT_UP], []], ids=["confirmed", "rejected", "silent"])
+async def test_the_connection_ends_before_the_library_reports_the_logout(linked: Linked, answer: list[Frame]) -> None:
+    def drop(_frame: Frame) -> list[Frame]:
+        linked.phone.linked = False
+        return [linked.phone.event("disconnected", "network_gone"), *answer]
+
+    await linked.connect()
+    linked.phone.replies["logout"] = drop
+    await linked.log_out()
+    await linked.until("disconnected")
+    await linked.until("connecting", "logged_out")  # after a pause
+    await linked.until("logged_out")
+    await linked.check_unlinked()
+
+
+@pytest.mark.parametrize("unlinked", [True, False])
+async def test_the_owner_is_killed_during_a_logout(linked: Linked, unlinked: bool) -> None:
+    """The next owner unlinks the phone. If that is done, the driver sends a code, which is not shown."""
+    await linked.connect()
+    linked.phone.replies["logout"] = lambda _: None
+    await linked.log_out()
+    await linked.phone.asked("logout")
+    linked.phone.linked = not unlinked
+    linked.phone.replies["logout"] = linked.phone.logout
+    await linked.start()
+    await linked.until("logged_out")
+    await linked.check_unlinked()
+    bodies = await linked.db.fetch("SELECT body::text FROM events WHERE channel_id = $1", linked.stage.channel_id)
+    assert bodies
+    assert not [body for (body,) in bodies if "waiting_for_scan" in body]
+
+
+async def test_the_owner_stops_while_it_reads_the_request(linked: Linked) -> None:
+    keeper = await linked.own()
+    await update_link(linked.db, linked.stage.lease, device=DEVICE, linked_at=NOW)
+    await linked.log_out()
+    async with linked.db.transaction() as conn:
+        await conn.execute("LOCK TABLE channel_links IN ACCESS EXCLUSIVE MODE")
+        keeper.start()
+        await somebody_waits(conn)
+        await keeper.stop()
+    async with patience(lambda: "the keeper ends"):
+        while not keeper.ended:
+            await asyncio.sleep(0.005)
+    row = await linked.row()
+    assert (row.logout, row.device) == (True, DEVICE)
+    linked.phone.linked = True
+    await linked.start()
+    await linked.until("logged_out")
+    await linked.check_unlinked()
+
+
+@pytest.mark.parametrize("scanned", [False, True])
+async def test_a_logout_while_a_code_is_shown(linked: Linked, scanned: bool) -> None:
+    """Nobody can scan the code after it. A phone that scanned it at the last moment is unlinked."""
+
+    def close(_frame: Frame) -> list[Frame]:
+        phone.replies["close"] = phone.close
+        return [*(phone.scan() if scanned else []), *phone.close({})]
+
+    phone = linked.phone
+    await linked.connect(scanned=False)
+    phone.replies["close"] = close
+    await linked.log_out()
+    await linked.until("logged_out")
+    await linked.check_unlinked()
+    opened = [one.get("device") for one in phone.requests if one["op"] == "open"]
+    assert opened == ([None, DEVICE] if scanned else [None])
+
+
+async def test_a_logout_with_nothing_linked(linked: Linked) -> None:
+    await linked.start()
+    await linked.log_out()
+    await linked.until("logged_out")
+    await linked.check_unlinked()
+    assert linked.phone.requests == []
+
+
+async def test_a_link_that_is_requested_during_a_logout_comes_after_it(linked: Linked) -> None:
+    await linked.connect()
+    linked.phone.replies["logout"] = lambda _: None
+    await linked.log_out()
+    await linked.phone.asked("logout")
+    await service.connect(linked.db, await linked.config(), NOW)
+    linked.phone.linked = False
+    await linked.phone.say(linked.phone.event("logged_out", "logged_out"))
+    await linked.until("waiting_for_scan")
+    row = await linked.row()
+    assert (row.wanted, row.logout, row.qr) == (True, False, "2@x")
+
+
+@pytest.mark.parametrize("reason", ["replaced", "banned"])
+async def test_an_end_that_waits_for_somebody_does_not_end_a_logout(linked: Linked, reason: str) -> None:
+    def fail(_frame: Frame) -> list[Frame]:
+        phone.replies["logout"] = phone.logout
+        return [phone.event(reason_of(reason).state, reason)]
+
+    phone = linked.phone
+    await linked.connect()
+    phone.replies["logout"] = fail
+    await linked.log_out()
+    await linked.until("logged_out")
+    await linked.check_unlinked()
+
+
+async def test_the_owner_is_killed_between_the_logout_and_its_report(linked: Linked) -> None:
+    """The row and the state are one commit: the request is not done before it is reported."""
+    await linked.connect()
+    async with linked.db.transaction() as conn:
+        await conn.execute("SELECT FROM channels WHERE id = $1 FOR UPDATE", linked.stage.channel_id)
+        await linked.log_out()
+        await somebody_waits(conn)
+        await linked.keeper.end()
+    await linked.start()
+    await linked.until("logged_out")
+    await linked.check_unlinked()
+
+
+async def test_the_state_is_saved_by_the_owner_alone(linked: Linked) -> None:
+    await linked.own()
+    lease = linked.stage.lease
+    await linked.own()
+    with pytest.raises(StaleOwner):
+        await save_link_state(linked.db, lease, linked.stage.ref, NOW, "banned", None, wanted=True)
+    assert ((await linked.config()).connection, (await linked.row()).wanted) == ("disconnected", False)
+
+
+async def test_a_request_waits_for_the_owner_without_a_lock_that_the_owner_needs(linked: Linked) -> None:
+    await linked.own()
+    await update_link(linked.db, linked.stage.lease, linked_at=NOW)
+    head, row = (
+        f"SELECT FROM {table} WHERE channel_id = $1 FOR UPDATE" for table in ("channel_heads", "channel_links")
+    )
+    async with linked.db.transaction() as conn:
+        await conn.execute(head, linked.stage.channel_id)
+        requesting = asyncio.create_task(linked.log_out())
+        await somebody_waits(conn)
+        await conn.execute(f"{row} NOWAIT", linked.stage.channel_id)
+    await requesting
+    assert (await linked.row()).logout
+
+
+async def somebody_waits(conn: Any) -> None:
+    """Waits until another connection needs a lock that this one has."""
+    blocked = "SELECT count(*) FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY (pg_blocking_pids(pid))"
+    async with patience(lambda: "somebody waits for a lock"):
+        while not await conn.fetchval(blocked):
+            await asyncio.sleep(0.005)
