@@ -9,8 +9,11 @@ from uuid import UUID
 import msgspec
 import pytest
 
+from gatepost.access.refusal_recorder import Refusal, RefusalRecorder
 from gatepost.admin import account_move, endpoints
 from gatepost.admin.account_move import AccountMove, MovePlace
+from gatepost.clock import MovableClock
+from gatepost.model.account import key_hash
 from gatepost.model.errors import Conflict
 from gatepost.store.media.objects import ObjectStorage, media_place
 from gatepost.store.moves import arrival, departure, tables
@@ -315,6 +318,21 @@ async def test_a_move_that_ends_at_any_point_goes_on_or_is_undone(quick_cells: C
     await clients.until(len(clients.accepted) + 3)
     await clients.stop()
     await until_clean(moved(cells, "west", source), receiver, clients.accepted)
+
+
+async def test_both_cells_may_have_refused_the_same_request(quick_cells: Cells) -> None:
+    """The old cell saves a few seconds later what it refused, when the new one may have refused the same."""
+    cells, west = quick_cells, quick_cells.of["west"]
+    point, clock = Point(departure, "remove_account", after=False), MovableClock(west.clock.now())
+    assert await _until_killed(point, mover(cells, "west", "east"))
+    for name in ("west", "east"):
+        recorder = RefusalRecorder(cells.of[name].db, clock)
+        refusal = Refusal("POST", "/api/v1/message/send", 503, "overloaded", "", f"of {name}", "req_1")
+        recorder.record(key_hash(west.key), refusal, admitted=True)
+        await recorder.save()
+    await run_again(mover(cells, "west", "east").run)
+    rows = await cells.of["east"].db.fetch("SELECT message FROM refused_requests")
+    assert [row["message"] for row in rows] == ["of east"]
 
 
 def test_the_stream_of_changes() -> None:

@@ -95,6 +95,9 @@ async def write_rows(conn: RawConnection, table: str, columns: Sequence[str], pi
 # -- changes -----------------------------------------------------------------------------------------------------------
 
 
+_OF_BOTH = ("refused_requests",)  # tables that both cells write for a while; a row of the new cell has precedence
+
+
 async def apply_changes(conn: RawConnection, account_id: UUID, gathered: Iterable[Gathered], position: int) -> None:
     """Bring rows to their last state, and write how far that is, in one commit."""
     async with conn.transaction():
@@ -135,7 +138,10 @@ async def _apply(conn: RawConnection, gathered: Gathered) -> None:
     same = " AND ".join(f"old.{key} = c.{key}" for key in keys)
     await conn.execute(f"DELETE FROM {name} old USING {temporary} c WHERE {same}")
     columns_text = ", ".join(relation.columns)
-    await conn.execute(f"INSERT INTO {name} ({columns_text}) SELECT {columns_text} FROM {temporary} WHERE part >= 0")
+    await conn.execute(
+        f"INSERT INTO {name} ({columns_text}) SELECT {columns_text} FROM {temporary} WHERE part >= 0"
+        f"{' ON CONFLICT DO NOTHING' if name in _OF_BOTH else ''}"
+    )
 
 
 def _by_missing(gathered: Gathered) -> dict[tuple[str, ...], list[RowState]]:
