@@ -79,9 +79,16 @@ async def save_link_state(
 
 
 async def _write(conn: "Connection[Any]", channel_id: UUID, values: dict[str, Any]) -> LinkRow:
-    sql = f"""INSERT INTO channel_links (channel_id, {", ".join(values)})
-              VALUES (:channel_id, {", ".join(f":{name}" for name in values)})
-              ON CONFLICT (channel_id) DO UPDATE SET {", ".join(f"{name} = :{name}" for name in values)}
-              RETURNING {_COLUMNS}"""
-    (row,) = await conn.fetch(*statement(sql, channel_id=channel_id, **values))
+    (row,) = await conn.fetch(*_upsert(channel_id, values))
     return LinkRow(**row)
+
+
+def _upsert(channel_id: UUID, values: dict[str, Any]) -> tuple[Any, ...]:
+    return statement(
+        f"""INSERT INTO channel_links (channel_id, {", ".join(values)})
+            VALUES (:channel_id, {", ".join(f":{name}" for name in values)})
+            ON CONFLICT (channel_id) DO UPDATE SET {", ".join(f"{name} = :{name}" for name in values)}
+            RETURNING {_COLUMNS}""",
+        channel_id=channel_id,
+        **values,
+    )
