@@ -5,6 +5,7 @@ import hashlib
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime, timedelta
+from typing import Any
 from uuid import UUID
 
 import msgspec
@@ -34,8 +35,8 @@ BATCH_MAX = 1000
 _TURN = 50  # messages of a batch between which others get a turn
 _LONG = 8 * 1024  # characters of a message that count as one message more
 _RECENT = 50_000  # recipients after which older ones are forgotten
-_CHANNELS = 64  # most channels in one commit of plain messages
-_PATIENCE = 0.01  # seconds that plain messages wait for the commit of other channels
+_CHANNELS = 64  # most channels in one commit
+_PATIENCE = 0.01  # seconds that messages wait for the commit of other channels
 
 
 class RecentRecipients:
@@ -84,25 +85,17 @@ class Acceptor:
         self.draft_life = draft_life
         self._note_commit = note_commit
         self._tracer = tracer
-        self._batch: Batch[UUID, Submission, AcceptResult] = Batch(
-            self._write,
-            limit=queue,
-            weigh=_weigh,
-            together=self._write_together,
-            keys=_CHANNELS,
-            patience=_PATIENCE,
-            stage="accept",
-            note=note_commit,
-        )
+        shared: Any = {
+            "limit": queue,
+            "weigh": _weigh,
+            "keys": _CHANNELS,
+            "patience": _PATIENCE,
+            "stage": "accept",
+            "note": note_commit,
+        }
+        self._batch: Batch[UUID, Submission, AcceptResult] = Batch(self._write, together=self._write_together, **shared)
         self._plain: Batch[UUID, Submission, AcceptResult] = Batch(
-            self._write_plain,
-            limit=queue,
-            weigh=_weigh,
-            together=self._write_plain_together,
-            keys=_CHANNELS,
-            patience=_PATIENCE,
-            stage="accept",
-            note=note_commit,
+            self._write_plain, together=self._write_plain_together, **shared
         )
         self._recent = RecentRecipients()
         self._assistants: Batch[UUID, tuple[Submission, AssistantPart], AcceptResult] = Batch(

@@ -244,27 +244,23 @@ class DeliveryCursor(msgspec.Struct, frozen=True):
     updated_at: datetime | None
 
 
-_SAVE = """WITH held AS MATERIALIZED (
-       SELECT channel_id, epoch FROM channel_heads WHERE channel_id = ANY (:channel_ids::uuid[])
-       ORDER BY channel_id FOR KEY SHARE {locked}
-   ), given AS MATERIALIZED (
+# Each row is looked up by its key: a join of the lists would compare each row of one with each of the other.
+_SAVE = """WITH given AS MATERIALIZED (
        SELECT c.* FROM unnest(:channel_ids::uuid[], :epochs::bigint[], :ids::uuid[], :cursors::uuid[],
                               :known::timestamptz[], :failing_since::timestamptz[], :failures::int[],
                               :notices::smallint[], :succeeded_at::timestamptz[])
          AS c (channel_id, epoch, id, cursor, known, failing_since, failures, notices, succeeded_at)
-       JOIN held h ON h.channel_id = c.channel_id AND h.epoch = c.epoch
-   ), locked AS MATERIALIZED (
-       SELECT p.channel_id, p.id FROM endpoints p
-       WHERE p.channel_id = ANY (:channel_ids::uuid[]) AND p.id = ANY (:ids::uuid[])
-       ORDER BY p.channel_id, p.id FOR NO KEY UPDATE {locked}
+       CROSS JOIN LATERAL (
+           SELECT 1 FROM channel_heads WHERE channel_id = c.channel_id AND epoch = c.epoch FOR KEY SHARE {locked}) h
+       CROSS JOIN LATERAL (
+           SELECT 1 FROM endpoints WHERE channel_id = c.channel_id AND id = c.id FOR NO KEY UPDATE {locked}) e
    )
    UPDATE endpoints p SET cursor = c.cursor,
           failing_since = CASE WHEN p.updated_at = c.known THEN c.failing_since ELSE p.failing_since END,
           failures = CASE WHEN p.updated_at = c.known THEN c.failures ELSE p.failures END,
           notices = CASE WHEN p.updated_at = c.known THEN c.notices ELSE p.notices END,
           succeeded_at = GREATEST(p.succeeded_at, c.succeeded_at)
-   FROM given c JOIN locked l ON l.channel_id = c.channel_id AND l.id = c.id
-   WHERE p.channel_id = c.channel_id AND p.id = c.id
+   FROM given c WHERE p.channel_id = c.channel_id AND p.id = c.id
    RETURNING p.id"""
 _SAVE_WAITING, _SAVE_FREE = _SAVE.format(locked=""), _SAVE.format(locked="SKIP LOCKED")
 
