@@ -16,6 +16,7 @@ from gatepost.model import ids
 from gatepost.model.account_log import Actor
 from gatepost.model.errors import Conflict, GatepostError, NotFound
 from gatepost.model.mcp_policy import Policy, Recipients, sentences
+from gatepost.services import assistant_changes
 from gatepost.services.labels import LabelService, NewLabel, create_label
 from gatepost.services.mcp_access import count_sends_left
 from gatepost.settings import load
@@ -137,6 +138,26 @@ async def test_what_a_rotated_key_has_sent_counts_for_the_new_one_and_back(stage
     assert [await one.result(BEA, "one") for one in (new, old)] == ["sent"] * 2
     stranger = await make_assistant(stage, SEND_4)
     assert [await one.result(BEA, "five") for one in (new, old, stranger)] == [*["refused sends_per_hour"] * 2, "sent"]
+
+
+async def test_what_a_rotated_key_reads_and_hands_over_counts_for_the_new_one_and_back(stage: Stage) -> None:
+    old = await make_assistant(stage, replace(SEND, no_crossing=True))
+    ana, bea = await old.contact(ANA), await old.contact(BEA)
+    conversation = ids.format_id("cv", bea)
+    rotated = await keys.rotate_key(stage.db, stage.channel_id, old.key_id, now=NOW)
+    new = Assistant(stage, replace(old.caller, principal=replace(old.caller.principal, id=rotated.key.id)))
+    for reader, writer in ((old, new), (new, old)):  # both are valid for a day
+        await reader.read(ana)
+        assert await writer.result(BEA) == "draft"
+        note = writer.call("update_conversation")
+        with pytest.raises(GatepostError, match="another conversation"):
+            await assistant_changes.update_conversation(stage.db, writer.caller, note, conversation, note="4111")
+        call = reader.call("hand_over")
+        await assistant_changes.hand_over(stage.db, reader.caller, call, conversation, "Angry")
+        assert await writer.result(BEA, "Anyway") == "refused hand_over"
+        await assistant_changes.give_back(stage.db, stage.channel_id, conversation)
+        reader.later(minutes=61)
+        assert await writer.result(BEA, "Later") == "sent"
 
 
 async def nothing() -> None:

@@ -130,10 +130,10 @@ _FACTS = f"""SELECT given.n, person.last_in_at,
            SELECT 1 FROM drafts WHERE {_BY_NUMBER}
               AND created_at > COALESCE(person.last_in_at, '-infinity') AND {_COUNTED}
            LIMIT :most) x) AS drafts_since,
-       EXISTS (SELECT FROM mcp_reads WHERE channel_id = :channel_id AND key_id = given.key_id
+       EXISTS (SELECT FROM mcp_reads WHERE channel_id = :channel_id AND key_id = ANY(keys.ids)
                  AND read_at > :hour_ago AND contact_id IS DISTINCT FROM given.contact_id) AS read_others,
        EXISTS (SELECT FROM mcp_handovers WHERE channel_id = :channel_id AND contact_id = given.contact_id
-                 AND key_id = given.key_id) AS handed_over
+                 AND key_id = ANY(keys.ids)) AS handed_over
 FROM unnest(:key_ids::uuid[], :contact_ids::uuid[], :phones::text[], :others::text[], :limits::int[])
        WITH ORDINALITY AS given (key_id, contact_id, phone, other, most, n)
 CROSS JOIN LATERAL (SELECT {same_keys("given.key_id")} AS ids) keys

@@ -70,24 +70,14 @@ async def save_policy(
 
 
 async def copy_to_key(conn: "Connection[Any]", channel_id: UUID, old_id: UUID, new_id: UUID) -> None:
-    """Give a key that replaces another one its policy, what it has read, and the conversations that were taken over."""
-    keys = (channel_id, old_id, new_id)
+    """Give a key that replaces another one its policy. What the old one does counts for the new one (`same_keys`)."""
     await conn.execute(
         """INSERT INTO mcp_policies (key_id, channel_id, policy, updated_at, updated_by)
            SELECT $3, channel_id, policy, updated_at, updated_by FROM mcp_policies
            WHERE key_id = $2 AND channel_id = $1""",
-        *keys,
-    )
-    await conn.execute(
-        """INSERT INTO mcp_handovers (channel_id, contact_id, key_id, reason, at)
-           SELECT channel_id, contact_id, $3, reason, at FROM mcp_handovers WHERE channel_id = $1 AND key_id = $2""",
-        *keys,
-    )
-    await conn.execute(
-        """INSERT INTO mcp_reads (channel_id, call_id, contact_id, key_id, read_at)
-           SELECT channel_id, gen_random_uuid(), contact_id, $3, read_at FROM mcp_reads
-           WHERE channel_id = $1 AND key_id = $2""",
-        *keys,
+        channel_id,
+        old_id,
+        new_id,
     )
 
 

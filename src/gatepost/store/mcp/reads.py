@@ -4,16 +4,17 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from gatepost.model.mcp_verdict import HOUR
+from gatepost.store.mcp.facts import same_keys
 from gatepost.store.pool import Database, Queryable, delete_in_chunks
 
 READ_KEPT = timedelta(hours=2)  # longer than any rule looks back
 
 
 async def has_read_others(conn: Queryable, channel_id: UUID, key_id: UUID, contact_id: UUID, now: datetime) -> bool:
-    """Return whether a key has read another conversation than this one within the last hour."""
+    """Return whether a key, or one of its rotations, has read another conversation than this within the last hour."""
     found: bool = await conn.fetchval(
-        """SELECT EXISTS (SELECT FROM mcp_reads WHERE channel_id = $1 AND key_id = $2 AND read_at > $4
-                            AND contact_id <> $3)""",
+        f"""SELECT EXISTS (SELECT FROM mcp_reads WHERE channel_id = $1 AND key_id = ANY({same_keys("$2::uuid")})
+                             AND read_at > $4 AND contact_id <> $3)""",
         channel_id,
         key_id,
         contact_id,
