@@ -1,6 +1,7 @@
 """The stream of an account: all channels, without a gap over cuts and nodes, only for those who may read."""
 
 import asyncio
+import gc
 from collections.abc import AsyncIterator
 from typing import Any
 from uuid import uuid4
@@ -11,11 +12,12 @@ from gatepost.admin import accounts, sign_in, users
 from gatepost.admin import channels as admin
 from gatepost.model import ids
 from gatepost.model.account_log import OPERATOR
-from gatepost.services.account_feed import ALL_CHANGED
+from gatepost.services.account_feed import ALL_CHANGED, AccountStream
+from gatepost.services.event_waiters import EventWaiter
 from gatepost.store.channels import ChannelConfig, save_connection
 from tests.gateway.account_streams import STREAM, AccountReader, open_account_stream
-from tests.gateway.checks import TEXT, check_refused, feed
-from tests.gateway.event_streams import another_node
+from tests.gateway.checks import TEXT, check_refused, feed, until
+from tests.gateway.event_streams import another_node, open_stream
 from tests.gateway.people import new_person
 from tests.patience import PATIENCE
 from tests.running_gateway import Gateway, running_gateway
@@ -219,6 +221,24 @@ async def test_bad_cursors_and_parameters(gateway: Gateway) -> None:
     check_refused(await person.call("GET", STREAM + "?types=x"), 422, "invalid_field", "types")
     check_refused(await gateway.call("GET", STREAM), 403, "session_required")
     assert (await person.call("HEAD", STREAM)).body == b""
+
+
+async def test_a_stream_with_an_end_that_is_closed_before_leaves_nothing(gateway: Gateway) -> None:
+    person = await new_person(gateway)
+
+    async def in_memory() -> set[int]:
+        gc.collect()
+        return {id(one) for one in gc.get_objects() if isinstance(one, AccountStream | EventWaiter)}
+
+    before = await in_memory()
+    async with open_account_stream(person, "?seconds=3600") as stream, open_stream(gateway, "?seconds=3600"):
+        await stream.notice("ready")
+        assert len(await in_memory() - before) == 2
+
+    async def all_gone() -> bool:
+        return await in_memory() <= before
+
+    await until(all_gone)
 
 
 async def test_it_ends_when_the_node_stops(gateway: Gateway) -> None:

@@ -46,9 +46,14 @@ def event_stream(
     parts: AsyncIterator[bytes], *, seconds: int | None, end: Callable[[], None], close: Callable[[], None]
 ) -> StreamResponse:
     """Return the response of a stream. `end` ends it after some seconds; `close` removes it, also if it never began."""
-    if seconds:
-        asyncio.get_running_loop().call_later(seconds, end)
-    return StreamResponse(parts, media_type=KIND, headers=_HEADERS, on_end=close)
+    timer = asyncio.get_running_loop().call_later(seconds, end) if seconds else None
+
+    def finish() -> None:
+        if timer is not None:
+            timer.cancel()  # it would keep a stream that ended early in memory
+        close()
+
+    return StreamResponse(parts, media_type=KIND, headers=_HEADERS, on_end=finish)
 
 
 def opening(last_id: str, note: str) -> bytes:
