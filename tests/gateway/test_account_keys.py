@@ -116,6 +116,7 @@ async def test_bodies_that_are_refused(gateway: Gateway) -> None:
         ({"name": "Shop", "scopes": ["all"]}, "scopes"),
         ({"name": "Shop", "expires_at": "2020-01-01T00:00:00Z"}, "expires_at"),
         ({"name": "Shop", "expires_at": "2040-01-01T00:00:00"}, "expires_at"),
+        ({"name": "Shop", "expires_at": "9999-12-31T23:59:59-01:00"}, "expires_at"),
         ({"name": "Shop", "other": 1}, "other"),
     ]
     for body, field in bodies:

@@ -11,6 +11,7 @@ from gatepost.admin.checks import check_found, check_name
 from gatepost.model import ids
 from gatepost.model.account import SCOPES, key_hash, new_key
 from gatepost.model.account_log import OPERATOR, Actor, LogEntry, new_entry
+from gatepost.model.dates import check_moment
 from gatepost.model.errors import Conflict, invalid_field
 from gatepost.store import keys as store
 from gatepost.store.channels import get_config
@@ -131,8 +132,7 @@ def check_expiry(expires_at: datetime | None, now: datetime) -> datetime | None:
     """Check an expiry: a future time with a time zone."""
     if expires_at is None:
         return None
-    if expires_at.tzinfo is None:
-        raise invalid_field("expires_at", "needs a time zone, e.g. 2026-11-15T10:00:00Z")
-    if expires_at <= now:
+    moment = check_moment("expires_at", expires_at)
+    if moment <= now:
         raise invalid_field("expires_at", "must be in the future")
-    return expires_at
+    return moment

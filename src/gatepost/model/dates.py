@@ -57,7 +57,7 @@ def read_days(from_: str | None, to: str | None, today: date, *, default: int, l
     if end is None:
         end = today + timedelta(days=1)
     if first is None:
-        first = end - timedelta(days=default)
+        first = date.fromordinal(max(date.min.toordinal(), end.toordinal() - default))
     if first >= end:
         raise invalid_field("to", "must be later than 'from'; the range ends before 'to'")
     if (end - first).days > longest:
@@ -87,6 +87,16 @@ def read_moment(field: str, text: str, zone: ZoneInfo) -> datetime:
     except (ValueError, OverflowError):
         raise invalid_field(field, f"'{text}' is not a valid date") from None
     raise invalid_field(field, _FORM)
+
+
+def check_moment(field: str, at: datetime) -> datetime:
+    """Return a time in UTC, or raise if it has no time zone or does not exist in UTC."""
+    if at.tzinfo is None:
+        raise invalid_field(field, "needs a time zone, e.g. 2026-11-15T10:00:00Z")
+    try:
+        return at.astimezone(UTC)
+    except OverflowError:
+        raise invalid_field(field, "must be within the years 1 to 9999 in UTC") from None
 
 
 @lru_cache(64)

@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Meta
 
 from gatepost.model import ids, times
-from gatepost.model.dates import read_zone
+from gatepost.model.dates import check_moment, read_zone
 from gatepost.model.errors import Invalid, invalid_field
 from gatepost.model.link_hosts import normal_host
 from gatepost.model.phone import check_phone
@@ -99,8 +99,8 @@ def check_policy(policy: Policy) -> None:
     _check_each(problems, "link_hosts", policy.link_hosts or (), HOSTS_MAX, _check_host)
     if policy.quiet_hours is not None:
         _check_quiet_hours(problems, policy.quiet_hours)
-    if policy.ends_at is not None and policy.ends_at.tzinfo is None:
-        problems.read(_fail, "ends_at", "needs a time zone, e.g. 2026-11-15T10:00:00Z")
+    if policy.ends_at is not None:
+        problems.read(check_moment, "ends_at", policy.ends_at)
     problems.check()
 
 
