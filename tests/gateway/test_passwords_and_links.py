@@ -1,7 +1,9 @@
 """Passwords that people change, and one-time links with which they set one."""
 
-from collections.abc import AsyncIterator
+import asyncio
+from collections.abc import AsyncIterator, Coroutine
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 from structlog.processors import format_exc_info
@@ -15,7 +17,9 @@ from gatepost.store.users import get_user
 from tests.gateway.checks import check_refused
 from tests.gateway.people import PASSWORD, SESSION, Person, new_person
 from tests.gateway.test_two_factor import set_up
+from tests.patience import patience
 from tests.running_gateway import Answer, Gateway, running_gateway
+from tests.store.test_sessions import WAITING
 
 LINKS = "/api/v1/one-time-links"
 NEW = "staple of the new horse"
@@ -127,6 +131,38 @@ async def test_an_invitation(gateway: Gateway) -> None:
     user = used.json()["data"]["user"]
     assert (user["name"], user["role"]) == ("Bo", "agent")
     assert "invitation_accepted" in await actions(gateway)
+
+
+async def while_changed(gateway: Gateway, person: Person, values: str, request: Coroutine[Any, Any, Answer]) -> Answer:
+    """Send a request that finds the user as before, and has to wait while another one changes the user."""
+    async with gateway.db.transaction() as other:
+        await other.execute(f"UPDATE users SET {values} WHERE id = $1", person.user.id)
+        task = asyncio.create_task(request)
+        async with patience(lambda: "the request waits for no lock"):
+            while not await gateway.db.fetchval(WAITING):
+                assert not task.done()
+                await asyncio.sleep(0.01)
+    return await task
+
+
+async def test_a_link_signs_nobody_in_who_turns_two_factor_authentication_on_meanwhile(gateway: Gateway) -> None:
+    person = await new_person(gateway)
+    link = await create_reset_link(gateway.db, gateway.account_id, person.user.id, now=gateway.clock.now())
+    used = await while_changed(gateway, person, "totp_active = true", use(gateway, link.token))
+    assert (used.status, used.json()["data"]) == (200, None)
+    assert "set-cookie" not in used.headers
+    check_refused(await person.sign_in(NEW), 401, "code_required")
+
+
+async def test_a_change_of_the_password_does_not_replace_one_that_was_set_meanwhile(gateway: Gateway) -> None:
+    person, other = await new_person(gateway), await new_person(gateway)
+    values = f"password_hash = (SELECT password_hash FROM users WHERE id = '{other.user.id}')"
+    answer = await while_changed(gateway, person, values, change(person, PASSWORD, NEW))
+    check_refused(answer, 401, "invalid_credentials")
+    assert "at the same time" in answer.json()["message"]
+    check_refused(await person.sign_in(NEW), 401, "invalid_credentials")
+    assert (await person.sign_in()).status == 201  # the other one has the same password
+    assert "password_changed" not in await actions(gateway)
 
 
 async def test_two_factor_authentication_survives_a_reset(gateway: Gateway) -> None:

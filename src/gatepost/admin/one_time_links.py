@@ -76,16 +76,17 @@ async def read_link(db: Database, token: str, now: datetime) -> OneTimeLink:
     return link
 
 
-async def use_link(db: Database, token: str, password: str, name: str | None, now: datetime) -> OneTimeLink:
-    """Set the password of the link's user. Return the link, which is used up."""
+async def use_link(db: Database, token: str, password: str, name: str | None, now: datetime) -> User:
+    """Set the password of the link's user, and return the user as stored then. The link is used up."""
     link = await read_link(db, token, now)
     check_password(password)
     chosen = check_name(name) if name else None
     actor = Actor("user", link.user_id, link.email)
     entry = new_entry(link.account_id, actor, _ACTIONS[link.purpose][1], now, target=link.email)
-    if not await store.use_link(db, token_hash(token), await hash_password(password), chosen, now, entry):
+    user = await store.use_link(db, token_hash(token), await hash_password(password), chosen, now, entry)
+    if user is None:
         raise _not_valid()
-    return link
+    return user
 
 
 async def _make_link(

@@ -115,10 +115,12 @@ async def change_own_password(
     db: Database, failures: FailureLog, user: SignedInUser, current: str, new: str, now: datetime
 ) -> str:
     """Change the password of a signed-in user. Return the new token of the session; the others end."""
-    await check_own_password(db, failures, user, current, now)
+    proven = await check_own_password(db, failures, user, current, now)
     token = new_token()
     kept = KeptSession(user.principal.id, token_hash(token))
-    await change_password(db, user.account_id, user.user_id, new, kept=kept, actor=user.actor, now=now)
+    await change_password(
+        db, user.account_id, user.user_id, new, kept=kept, before=proven.password_hash, actor=user.actor, now=now
+    )
     return token
 
 

@@ -11,7 +11,7 @@ from gatepost.admin.checks import check_name
 from gatepost.admin.passwords import check_password, hash_password, new_password, verify_password
 from gatepost.model import ids
 from gatepost.model.account_log import OPERATOR, Actor, LogEntry, new_entry
-from gatepost.model.errors import NotFound, invalid_field
+from gatepost.model.errors import NotAuthenticated, NotFound, invalid_field
 from gatepost.model.session import ROLES, Role
 from gatepost.store import users as store
 from gatepost.store.pool import Database
@@ -80,15 +80,21 @@ async def change_password(
     password: str | None = None,
     *,
     kept: KeptSession | None = None,
+    before: str | None = None,
     actor: Actor = OPERATOR,
     now: datetime,
 ) -> NewPassword:
-    """Change a password, which ends the sessions of the user; without a new one, it is generated."""
+    """Change a password, which ends the sessions of the user; without a new one, it is generated.
+
+    With `before`, the hash of the password that the user has proved to know, nothing changes if it is another by now:
+    whoever set it may have done so to keep this person out.
+    """
     chosen = check_password(password, "new_password") if password is not None else new_password()
     user = await get_user(db, account_id, user_id)
     entry = user_entry(user, actor, "password_changed", now)
-    if not await store.set_password(db, account_id, user_id, await hash_password(chosen), entry, kept=kept):
-        raise _unknown(user_id)
+    password_hash = await hash_password(chosen)
+    if not await store.set_password(db, account_id, user_id, password_hash, entry, kept=kept, before=before):
+        raise _unknown(user_id) if before is None else _changed_meanwhile()
     return NewPassword(await get_user(db, account_id, user_id), chosen)
 
 
@@ -140,6 +146,11 @@ def check_role(role: str) -> Role:
     if role not in ROLES:
         raise invalid_field("role", f"must be one of: {', '.join(ROLES)}")
     return role
+
+
+def _changed_meanwhile() -> NotAuthenticated:
+    text = "Your password was changed at the same time. Sign in with the new one."
+    return NotAuthenticated(text, "invalid_credentials")
 
 
 def _unknown(user_id: UUID) -> NotFound:

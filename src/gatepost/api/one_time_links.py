@@ -8,7 +8,7 @@ from msgspec import Meta
 from gatepost.admin import one_time_links as service
 from gatepost.admin.checks import NAME_MAX
 from gatepost.admin.passwords import PASSWORD_MAX
-from gatepost.admin.sign_in import begin_session, find_user
+from gatepost.admin.sign_in import begin_session
 from gatepost.api.admission import client_address, read_headers, read_visit
 from gatepost.api.asgi import Request
 from gatepost.api.context import ApiContext, Context
@@ -48,10 +48,9 @@ async def use_link(token: str, body: LinkUse, request: Request, gateway: Context
     a session: sign in with the password and a code."""
     visit, now = read_visit(gateway, request.scope), gateway.clock.now()
     await _read(gateway, request, token)
-    link = await service.use_link(gateway.db, token, body.password, body.name, now)
-    if link.totp:
+    user = await service.use_link(gateway.db, token, body.password, body.name, now)
+    if user.totp_active:
         return Created(None, "Password set. Sign in with it and a code.", 200)  # type: ignore[arg-type]
-    user = await find_user(gateway.db, link.user_id)
     return await begin(gateway, await begin_session(gateway.db, user, visit, now))
 
 

@@ -12,7 +12,7 @@ from gatepost.store.account_log import insert_entry
 from gatepost.store.idempotency import NEVER, IdempotentRequest
 from gatepost.store.pool import Database
 from gatepost.store.statement import statement
-from gatepost.store.users import User, add_user, unique_email
+from gatepost.store.users import User, add_user, put_password, unique_email
 
 Purpose = Literal["invitation", "password_reset"]
 # Every change of a user's password, links and sessions locks the user first, so that two of them cannot deadlock.
@@ -29,7 +29,6 @@ class OneTimeLink(msgspec.Struct, frozen=True):
     name: str
     account_name: str
     role: Role
-    totp: bool
     expires_at: datetime
 
 
@@ -88,8 +87,7 @@ async def _insert_link(
 async def find_link(db: Database, token_hash: bytes, now: datetime) -> OneTimeLink | None:
     """Return a link that has not expired."""
     row = await db.fetchrow(
-        """SELECT l.purpose, u.id, u.account_id, u.email, u.name, a.name AS account_name, u.role, u.totp_active,
-                  l.expires_at
+        """SELECT l.purpose, u.id, u.account_id, u.email, u.name, a.name AS account_name, u.role, l.expires_at
            FROM one_time_links l JOIN users u ON u.id = l.user_id JOIN accounts a ON a.id = u.account_id
            WHERE l.hash = $1 AND l.expires_at > $2""",
         token_hash,
@@ -100,8 +98,8 @@ async def find_link(db: Database, token_hash: bytes, now: datetime) -> OneTimeLi
 
 async def use_link(
     db: Database, token_hash: bytes, password_hash: str, name: str | None, now: datetime, entry: LogEntry
-) -> bool:
-    """Set the password of a link's user, and end all links and sessions of the user. False: the link is not valid."""
+) -> User | None:
+    """Set the password of a link's user, and end all links and sessions of the user. None: the link is not valid."""
     async with db.transaction() as conn:
         user_id = await conn.fetchval("SELECT user_id FROM one_time_links WHERE hash = $1", token_hash)
         await conn.execute(_LOCK_USER, user_id)
@@ -109,17 +107,12 @@ async def use_link(
             "DELETE FROM one_time_links WHERE hash = $1 AND expires_at > $2 RETURNING 1", token_hash, now
         )
         if used is None:
-            return False
-        await conn.execute(
-            "UPDATE users SET password_hash = $2, name = COALESCE($3, name) WHERE id = $1",
-            user_id,
-            password_hash,
-            name,
-        )
+            return None
+        user = await put_password(conn, user_id, password_hash, name)
         await conn.execute("DELETE FROM sessions WHERE user_id = $1", user_id)
         await conn.execute("DELETE FROM one_time_links WHERE user_id = $1", user_id)
         await insert_entry(conn, entry)
-    return True
+    return user
 
 
 async def forget_links(db: Database, now: datetime) -> None:

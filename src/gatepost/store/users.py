@@ -101,15 +101,27 @@ async def get_user_by_email(db: Database, email: str) -> User | None:
 
 
 async def set_password(
-    db: Database, account_id: UUID, user_id: UUID, password_hash: str, entry: LogEntry, *, kept: KeptSession | None
+    db: Database,
+    account_id: UUID,
+    user_id: UUID,
+    password_hash: str,
+    entry: LogEntry,
+    *,
+    kept: KeptSession | None,
+    before: str | None = None,
 ) -> bool:
-    """Replace a password, which ends the user's other sessions and links. False: the account has no such user."""
+    """Replace a password, which ends the user's other sessions and links.
+
+    Return False if the account has no such user, or the hash of the password is not `before` any more.
+    """
     async with db.transaction() as conn:
         done = await conn.fetchval(
-            "UPDATE users SET password_hash = $3 WHERE account_id = $1 AND id = $2 RETURNING 1",
+            """UPDATE users SET password_hash = $3
+               WHERE account_id = $1 AND id = $2 AND ($4::text IS NULL OR password_hash = $4) RETURNING 1""",
             account_id,
             user_id,
             password_hash,
+            before,
         )
         if done is None:
             return False
@@ -121,6 +133,17 @@ async def set_password(
         await conn.execute("DELETE FROM one_time_links WHERE user_id = $1", user_id)
         await insert_entry(conn, entry)
     return True
+
+
+async def put_password(conn: "Connection[Any]", user_id: UUID, password_hash: str, name: str | None) -> User:
+    """Set the password of a user in a transaction that has locked the user, and the name if one is given."""
+    row = await conn.fetchrow(
+        f"UPDATE users SET password_hash = $2, name = COALESCE($3, name) WHERE id = $1 RETURNING {_COLUMNS}",
+        user_id,
+        password_hash,
+        name,
+    )
+    return _user(row)
 
 
 async def delete_user(
