@@ -10,6 +10,7 @@ import inspect
 import re
 from collections.abc import Awaitable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import cast
 
 import pytest
@@ -18,7 +19,7 @@ from tests import thorough
 from tests.for_each import for_each
 from tests.patience import PATIENCE
 from tests.shared_compilation import share
-from tests.slow_first import SLOWEST
+from tests.slow_first import SLOWEST, slow_first
 
 TESTS = Path(__file__).parent
 FILES = sorted(path for path in TESTS.rglob("*.py") if "node_modules" not in path.parts)
@@ -234,6 +235,14 @@ def test_no_test_describes_the_page_while_it_waits() -> None:
 
 def test_the_slowest_files_exist() -> None:
     assert [path for path in SLOWEST if not (TESTS / path).is_file()] == []
+
+
+def test_each_process_starts_with_slow_files() -> None:
+    tests = [SimpleNamespace(nodeid=f"tests/{path}::{n}") for path in ["a.py", "b.py", *SLOWEST] for n in range(20)]
+    ordered = slow_first(tests, 4)
+    assert sorted(test.nodeid for test in ordered) == sorted(test.nodeid for test in tests)
+    quarter = len(tests) // 4
+    assert [ordered[n * quarter].nodeid for n in range(4)] == [f"tests/{SLOWEST[n]}::0" for n in range(4)]
 
 
 def test_each_module_is_in_the_share_of_one_process() -> None:
