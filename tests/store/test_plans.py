@@ -16,7 +16,6 @@ from gatepost.model.delivery import DeliveryState
 from gatepost.model.message import State
 from gatepost.model.send_request import SendRequest
 from gatepost.networks.base import Incoming, Person, StatusUpdate
-from gatepost.store.channel_head import save_pace, save_paces
 from gatepost.store.deliveries.attempt_record import AttemptRecord
 from gatepost.store.deliveries.log import list_attempts
 from gatepost.store.deliveries.queue import next_retry, read_retries
@@ -38,6 +37,7 @@ from gatepost.store.messages.send import (
     read_scheduled,
     read_states,
 )
+from gatepost.store.paces import save_pace, save_paces
 from gatepost.store.partitions import make_partitions
 from gatepost.store.pool import Database
 from tests.conftest import PostgresServer, copied_database, run_apart

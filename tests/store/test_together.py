@@ -121,6 +121,36 @@ async def test_however_many_keys_are_locked_the_others_are_written(workers: int)
     assert batch.waiting == 0
 
 
+@pytest.mark.parametrize("workers", [1, 4])
+async def test_however_many_keys_are_locked_those_that_are_only_written_alone_are_written(workers: int) -> None:
+    writer, release = Writer(), asyncio.Event()
+    locked, alone = set("bcdef"), set("xyz")
+    tried: list[str] = []
+
+    async def one(key: str, items: Sequence[int]) -> list[int | Exception]:
+        if key in locked:
+            await release.wait()
+        return await writer.one(key, items)
+
+    async def several(batches: Mapping[str, Sequence[int]]) -> dict[str, list[int | Exception]]:
+        tried.extend(batches if len(batches) == 1 else ())
+        writer.leave_out = locked if len(batches) == 1 else locked | alone
+        return await writer.several(batches)
+
+    batch: Batch[str, int, int] = Batch(one, workers=workers, size=20, together=several)
+    held = {key: batch.enqueue(key, 1) for key in locked}
+    async with asyncio.timeout(PATIENCE):
+        for number in range(3):
+            assert await batch.enqueue("x", number) == 10 * number
+            assert await asyncio.gather(*(batch.enqueue(key, 2) for key in "axyz")) == [20] * 4
+    assert not any(future.done() for future in held.values())
+    assert all(tried.count(key) <= 1 for key in locked)  # until a worker that waits is done
+    release.set()
+    assert await asyncio.gather(*held.values()) == [10] * len(locked)
+    await batch.drain()
+    assert batch.waiting == 0
+
+
 async def test_with_patience_other_keys_gather_while_a_batch_is_written() -> None:
     writer = Writer()
     batch: Batch[str, int, int] = Batch(writer.one, workers=4, together=writer.several, patience=PATIENCE)

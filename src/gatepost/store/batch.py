@@ -7,8 +7,8 @@
 One batch per channel is written at a time. Several channels are written concurrently or, if the writer supports it,
 several in one transaction: small batches of many channels then cost little more than one large batch. With a
 `patience`, they also gather while the batch of another channel is written, but not longer than that: it may wait for a
-lock. If all workers may wait for locks, one more works that does not: it writes the channels that are not locked. A
-batch that fails as a whole is halved until the failing item is alone. Nothing here knows SQL.
+lock. If all workers may wait for locks, one more works that does not: it writes the channels that are not locked, if
+need be one by one. A batch that fails as a whole is halved until the failing item is alone. Nothing here knows SQL.
 """
 
 import asyncio
@@ -27,7 +27,8 @@ R = TypeVar("R")
 
 Write = Callable[[K, Sequence[T]], Awaitable[Sequence[R | Exception]]]
 # Several batches in one commit, without waiting for a lock. A key that is missing in the result was not written; it is
-# tried again with the others that are missing, and then alone.
+# tried again with the others that are missing, and then alone. A writer that leaves out some kinds of items has to
+# write them if it gets a single key.
 WriteTogether = Callable[[Mapping[K, Sequence[T]]], Awaitable[Mapping[K, Sequence[R | Exception]]]]
 Entries = list[tuple[T, "asyncio.Future[R]"]]
 NoteCommit = Callable[[str, int, float], None]  # stage, items, seconds
@@ -68,6 +69,7 @@ class Batch(Generic[K, T, R]):
         self._waiting: dict[K, deque[tuple[T, asyncio.Future[R]]]] = {}
         self._ready: deque[K] = deque()
         self._alone: set[K] = set()  # keys whose next batch is written alone
+        self._locked: set[K] = set()  # those of them that were locked when they were tried alone
         self._running: set[asyncio.Task[None]] = set()
         self._stage, self._note = stage, note  # how its commits are measured
         self._patience = patience  # seconds after which another worker starts
@@ -151,7 +153,7 @@ class Batch(Generic[K, T, R]):
         """
         if not self._may_wait:
             locked = 0
-            while locked < len(self._ready) and self._ready[0] in self._alone:
+            while locked < len(self._ready) and self._ready[0] in self._locked:
                 self._ready.rotate(-1)
                 locked += 1
             if locked == len(self._ready):
@@ -197,6 +199,7 @@ class Batch(Generic[K, T, R]):
 
     async def _flush(self, keys: list[K]) -> None:
         self._alone.difference_update(keys)
+        self._locked.difference_update(keys)
         taken = {key: entries for key in keys if (entries := self._take(key))}
         if len(taken) == 1 and self._may_wait:
             ((key, entries),) = taken.items()
@@ -208,12 +211,15 @@ class Batch(Generic[K, T, R]):
             finally:
                 self._patient -= 1
             return
+        several = len(taken) > 1
         if taken:
             taken = await self._write_together(taken)
         if len(taken) > 1:
             taken = await self._write_together(taken)
         for key, entries in taken.items():
             self._return(key, entries)
+        if not several:
+            self._locked.update(taken)
 
     def _return(self, key: K, entries: "Entries[T, R]") -> None:
         """Let items that could not be written with others wait for a batch of their own."""

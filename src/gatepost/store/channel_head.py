@@ -1,6 +1,6 @@
 """The head of a channel: its order of events, its owner's lease, and the transaction that changes the channel."""
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
 from typing import Any
@@ -25,6 +25,10 @@ class StaleOwner(GatepostError):
         super().__init__("Another process owns this channel by now.")
 
 
+class HeadLocked(Exception):
+    """Another transaction holds the head, and the caller does not wait. Nothing was written."""
+
+
 class ChannelHead(msgspec.Struct):
     """Where a channel's log ends, as read under the lock."""
 
@@ -35,13 +39,20 @@ class ChannelHead(msgspec.Struct):
     last_message_id: UUID
 
 
-async def lock_head(conn: "Connection[Any]", channel_id: UUID, epoch: int | None = None) -> ChannelHead:
-    """Make this transaction the channel's only writer. With an epoch, raise StaleOwner unless it is still current."""
+async def lock_head(
+    conn: "Connection[Any]", channel_id: UUID, epoch: int | None = None, *, wait: bool = True
+) -> ChannelHead:
+    """Make this transaction the channel's only writer. With an epoch, raise StaleOwner unless it is still current.
+
+    Without `wait`, raise HeadLocked if another transaction holds the head, or if there is none.
+    """
     row = await conn.fetchrow(
-        """SELECT epoch, seq, last_event_id, last_message_id FROM channel_heads
-           WHERE channel_id = $1 FOR NO KEY UPDATE""",
+        f"""SELECT epoch, seq, last_event_id, last_message_id FROM channel_heads
+            WHERE channel_id = $1 FOR NO KEY UPDATE {"" if wait else "SKIP LOCKED"}""",
         channel_id,
     )
+    if row is None and not wait:
+        raise HeadLocked
     if epoch is not None and (row is None or row["epoch"] != epoch):
         raise StaleOwner
     if row is None:
@@ -171,10 +182,16 @@ class ChannelTransaction(msgspec.Struct, frozen=True):
 
 
 async def lock_channel(
-    conn: "Connection[Any]", channel: ChannelRef, channel_id: UUID, now: datetime, epoch: int | None = None
+    conn: "Connection[Any]",
+    channel: ChannelRef,
+    channel_id: UUID,
+    now: datetime,
+    epoch: int | None = None,
+    *,
+    wait: bool = True,
 ) -> ChannelTransaction:
     """Do the same as `lock_head`, and begin a buffer of events."""
-    head = await lock_head(conn, channel_id, epoch)
+    head = await lock_head(conn, channel_id, epoch, wait=wait)
     return ChannelTransaction(conn, head, channel, EventBuffer(head, now), now)
 
 
@@ -186,15 +203,16 @@ async def channel_transaction(
     now: datetime,
     *,
     epoch: int | None = None,
+    wait: bool = True,
     sending: bool = True,
     tasks: bool = True,
 ) -> AsyncIterator[ChannelTransaction]:
     """Make the body the channel's only writer, and write the events it has buffered with it.
 
-    With an epoch, raise StaleOwner unless it is still current. `sending` and `tasks` are as of `CommitListener`.
+    `epoch` and `wait` are as of `lock_head`, `sending` and `tasks` as of `CommitListener`.
     """
     async with db.transaction(wakes=channel_id, sending=sending, tasks=tasks) as conn:
-        transaction = await lock_channel(conn, channel, channel_id, now, epoch)
+        transaction = await lock_channel(conn, channel, channel_id, now, epoch, wait=wait)
         yield transaction
         if transaction.event_buffer.events:
             await transaction.write()
@@ -364,36 +382,3 @@ async def read_all_log_ends(db: Database, only: UUID | None = None) -> dict[UUID
         else:
             rows = await conn.fetch("SELECT channel_id, last_event_id FROM channel_heads WHERE channel_id = $1", only)
     return {row["channel_id"]: row["last_event_id"] for row in rows}
-
-
-async def save_pace(db: Database, lease: Lease, floor: UUID, pace: str) -> None:
-    """Save how far sending has come and what limits it, for the next owner and for `GET /channel`."""
-    await db.execute(
-        "UPDATE channel_heads SET send_floor = $3, pace = $4 WHERE channel_id = $1 AND epoch = $2",
-        lease.channel_id,
-        lease.epoch,
-        floor,
-        pace,
-    )
-
-
-async def save_paces(db: Database, paces: Mapping[Lease, tuple[UUID, str]]) -> set[Lease]:
-    """Do the same for several channels, without waiting for a lock. Return the channels that were saved.
-
-    A head that changed since the statement began is left out (`messages/accept_plain.py` says why).
-    """
-    leases = sorted(paces, key=lambda lease: lease.channel_id)
-    rows = await db.fetch(
-        """UPDATE channel_heads h SET send_floor = k.send_floor, pace = k.pace::jsonb
-           FROM unnest($1::uuid[], $2::bigint[], $3::uuid[], $4::text[]) AS k (channel_id, epoch, send_floor, pace)
-           CROSS JOIN LATERAL (
-               SELECT channel_id, ctid AS version FROM channel_heads WHERE channel_id = k.channel_id AND epoch = k.epoch
-               FOR NO KEY UPDATE SKIP LOCKED) l
-           WHERE h.channel_id = l.channel_id AND h.ctid = l.version RETURNING h.channel_id, h.epoch""",
-        [lease.channel_id for lease in leases],
-        [lease.epoch for lease in leases],
-        [paces[lease][0] for lease in leases],
-        [paces[lease][1] for lease in leases],
-    )
-    saved = {(row["channel_id"], row["epoch"]) for row in rows}
-    return {lease for lease in leases if (lease.channel_id, lease.epoch) in saved}

@@ -1,6 +1,7 @@
 """The commit that receives what the network reports: statuses, messages and updates, with their events."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -10,7 +11,7 @@ import msgspec
 from gatepost.model import ids
 from gatepost.model.event import ChannelRef
 from gatepost.model.message import State
-from gatepost.store.channel_head import channel_transaction
+from gatepost.store.channel_head import HeadLocked, channel_transaction
 from gatepost.store.contacts.identify import ContactResolver
 from gatepost.store.conversations.changes import ConversationActivity, emit_reopened, record_activity
 from gatepost.store.messages.amend import CHANGES, find_targets
@@ -64,20 +65,30 @@ async def receive_updates(
 async def receive_together(
     db: Database, batches: Mapping[UUID, tuple[ChannelRef, ReportBatch]], now: datetime
 ) -> set[UUID]:
-    """Receive batches of several channels in one commit. Return the channels received; others are not plain."""
+    """Receive batches of several channels in one commit, without waiting for a lock. Return the channels received.
+
+    Those that are not plain are received only alone.
+    """
     plain = {id_: (channel, reports) for id_, (channel, reports) in batches.items() if reports.plain}
     progress = {id_: ChannelProgress(channel, reports.statuses) for id_, (channel, reports) in plain.items()}
-    return set(await write_progress(db, progress, now, wait=False)) if progress else set()
+    written = set(await write_progress(db, progress, now, wait=False)) if progress else set()
+    if written or len(batches) > 1:
+        return written
+    ((channel_id, (channel, reports)),) = batches.items()
+    with suppress(HeadLocked):
+        await receive_any_updates(db, channel, channel_id, reports, now, wait=False)
+        written.add(channel_id)
+    return written
 
 
 async def receive_any_updates(
-    db: Database, channel: ChannelRef, channel_id: UUID, reports: ReportBatch, now: datetime
+    db: Database, channel: ChannelRef, channel_id: UUID, reports: ReportBatch, now: datetime, *, wait: bool = True
 ) -> None:
-    """Receive a batch of all kinds of reports.
+    """Receive a batch of all kinds of reports; without `wait`, raise HeadLocked if another transaction has the channel.
 
     Messages are changed before conversations, in the order of `mark_sending`, which does not lock the channel.
     """
-    async with channel_transaction(db, channel, channel_id, now, sending=False) as transaction:
+    async with channel_transaction(db, channel, channel_id, now, sending=False, wait=wait) as transaction:
         conn, people = transaction.conn, ContactResolver(transaction)
         fresh = await _unknown_messages(conn, channel_id, reports.messages, now)
         if fresh or reports.news:

@@ -1,6 +1,7 @@
 """What the owner of a channel reads and writes to send messages. Every write carries the owner's epoch."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -9,7 +10,7 @@ import msgspec
 
 from gatepost.model.event import ChannelRef
 from gatepost.model.message import State
-from gatepost.store.channel_head import Lease, channel_transaction
+from gatepost.store.channel_head import HeadLocked, Lease, channel_transaction
 from gatepost.store.channels import close_unopened
 from gatepost.store.contacts.identify import ContactResolver
 from gatepost.store.messages.progress import ChannelProgress, is_progress, write_progress
@@ -211,22 +212,31 @@ async def mark_results(
 async def mark_results_together(
     db: Database, batches: Mapping[Lease, tuple[ChannelRef, Sequence[SendResult]]], now: datetime
 ) -> dict[Lease, list[State]]:
-    """Save the results of several channels in one commit. Channels whose results are not plain are left out."""
+    """Save the results of several channels in one commit, without waiting for a lock. Return the channels saved.
+
+    Results that are not plain are saved only alone.
+    """
     leases: dict[UUID, Lease] = {}
     for lease, (_, results) in batches.items():
         if all(map(_is_plain, results)):
             leases.setdefault(lease.channel_id, lease)  # an outdated lease of the same channel is left out too
     plain = {id_: _progress(lease, *batches[lease]) for id_, lease in leases.items()}
     written = await write_progress(db, plain, now, wait=False) if plain else {}
-    return {leases[channel_id]: states for channel_id, states in written.items()}
+    saved = {leases[channel_id]: states for channel_id, states in written.items()}
+    if saved or len(batches) > 1:
+        return saved
+    ((lease, (channel, results)),) = batches.items()
+    with suppress(HeadLocked):
+        saved[lease] = await mark_any_results(db, lease, channel, results, now, wait=False)
+    return saved
 
 
 async def mark_any_results(
-    db: Database, lease: Lease, channel: ChannelRef, results: Sequence[SendResult], now: datetime
+    db: Database, lease: Lease, channel: ChannelRef, results: Sequence[SendResult], now: datetime, *, wait: bool = True
 ) -> list[State]:
-    """Save results of all kinds."""
-    woken = {"sending": False, "tasks": False}
-    async with channel_transaction(db, channel, lease.channel_id, now, epoch=lease.epoch, **woken) as transaction:
+    """Save results of all kinds; without `wait`, raise HeadLocked if another transaction has the channel."""
+    options = {"sending": False, "tasks": False, "wait": wait}
+    async with channel_transaction(db, channel, lease.channel_id, now, epoch=lease.epoch, **options) as transaction:
         conn = transaction.conn
         current = await _current(conn, lease.channel_id, results)
         if await _save_aliases(ContactResolver(transaction), results, current):
