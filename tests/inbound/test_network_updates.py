@@ -18,6 +18,7 @@ from gatepost.networks.base import (
     StatusUpdate,
     TemplateUpdate,
 )
+from gatepost.store.contacts.changes import ContactFields, change_contact
 from gatepost.store.templates import find_templates, put_template
 from tests.inbound.incoming_messages import (
     ANA,
@@ -240,6 +241,34 @@ async def test_somebody_wants_no_marketing_and_then_wants_it_again(stage: Stage)
     events = [(e["changed"], e["opted_out"]) for e in await data(stage, "contact")]
     assert events == [(["opted_out"], True), (["opted_out"], False)]
     assert "tier" not in (await channel(stage))[0]
+
+
+async def test_a_wish_that_comes_late_or_twice_does_not_undo_a_newer_one(stage: Stage) -> None:
+    def said(value: str, age: int) -> NumberUpdate:
+        return option({"phone": ANA.phone}, value, timestamp=int(start.timestamp()) - age)
+
+    async def wishes() -> list[bool]:
+        return [e["opted_out"] for e in await data(stage, "contact") if "opted_out" in e["changed"]]
+
+    start = stage.clock.now()
+    await receive(stage, message_from(stage, ANA), said("stop", 50), said("resume", 60))
+    for value, age in (("resume", 60), ("resume", 51), ("stop", 50)):
+        await receive(stage, said(value, age))
+    assert await wishes() == [True]
+    await receive(stage, said("resume", 40), said("stop", 50))
+    await receive(stage, said("stop", 50))
+    assert await wishes() == [True, False]
+    await receive(stage, said("stop", -3600))  # a clock that is ahead counts as now
+    await receive(stage, option({"phone": ANA.phone}, "resume"))  # no time: now
+    assert await wishes() == [True, False, True, False]
+
+
+async def test_a_wish_that_is_older_than_what_people_set_changes_nothing(stage: Stage) -> None:
+    await receive(stage, message_from(stage, ANA))
+    now, contact = stage.clock.now(), (await contact_of(stage, ANA.phone or ""))["id"]
+    await change_contact(stage.db, stage.ref, stage.channel_id, contact, ContactFields(opted_out=True), now)
+    await receive(stage, option({"phone": ANA.phone}, "resume", timestamp=int(now.timestamp()) - 60))
+    assert (await contact_of(stage, ANA.phone or ""))["opted_out"] == now
 
 
 async def test_a_wish_of_somebody_new_makes_a_contact(stage: Stage) -> None:

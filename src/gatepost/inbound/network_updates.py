@@ -1,7 +1,7 @@
 """Translates a network's updates about contacts, labels, templates and the number into reports for the store."""
 
-from collections.abc import Sequence
-from datetime import datetime
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
@@ -51,10 +51,20 @@ def _preferences(update: NumberUpdate, now: datetime) -> list[ContactUpdate]:
     if update.event != "user_preferences":
         return []
     return [
-        ContactUpdate(msgspec.convert(one["person"], type=Person), now, opted_out=_OPTED_OUT[one["value"]])
+        ContactUpdate(
+            msgspec.convert(one["person"], type=Person), _stated_at(one, now), opted_out=_OPTED_OUT[one["value"]]
+        )
         for one in update.details.get("preferences") or ()
         if one.get("person") and one.get("category", _MARKETING) == _MARKETING and one.get("value") in _OPTED_OUT
     ]
+
+
+def _stated_at(preference: Mapping[str, Any], now: datetime) -> datetime:
+    """Return when a preference was set. The last report may not be the newest: some arrive late, or twice."""
+    seconds = preference.get("timestamp")
+    if not isinstance(seconds, int | float) or not 0 < seconds < now.timestamp():
+        return now
+    return datetime.fromtimestamp(seconds, UTC)
 
 
 def _number(update: NumberUpdate, now: datetime) -> NumberReport:

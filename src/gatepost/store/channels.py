@@ -55,6 +55,7 @@ _BELONGINGS = (
     "delivery_retries",
     "templates",
     "contact_aliases",
+    "contact_preferences",
     "media",
     "channel_storage",
     "storage_reservations",

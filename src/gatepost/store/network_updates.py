@@ -72,7 +72,7 @@ async def _write_person(about: ContactUpdate, people: ContactResolver) -> None:
         await people.renumber(about.old_phone, about.person, about.at)
         await people.resolve([about.person])
     if about.opted_out is not None:
-        await people.opt_out(about.person, out=about.opted_out)
+        await people.opt_out(about.person, about.at, out=about.opted_out)
 
 
 async def _write_label(labels: ChannelLabels, about: LabelUpdate, people: ContactResolver) -> None:

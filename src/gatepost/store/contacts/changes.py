@@ -17,6 +17,7 @@ from gatepost.model.event.contacts import ContactCreated, ContactDeleted, Contac
 from gatepost.model.number_forms import forms_of
 from gatepost.model.person import is_phone
 from gatepost.store.channel_head import EventBuffer, channel_transaction, renew_reads
+from gatepost.store.contacts.preferences import save_preference_times
 from gatepost.store.contacts.read import ContactRow, find_people, get_contact
 from gatepost.store.contacts.rows import add_number_forms, merge_contact_rows
 from gatepost.store.drafts import refuse_drafts_of
@@ -83,7 +84,7 @@ async def change_contact(
         changed = changed_fields(before, after)
         if not changed:
             return before
-        await _update(conn, channel_id, [after])
+        await _update(conn, channel_id, [(before, after)], now)
         _emit_updated(event_buffer, after, changed)
     return after
 
@@ -110,6 +111,7 @@ async def delete_contact(db: Database, channel: ChannelRef, channel_id: UUID, co
 _OF_A_CONTACT = (
     ("conversations", "contact_id"),
     ("label_uses", "contact_id"),
+    ("contact_preferences", "contact_id"),
     ("conversation_notes", "contact_id"),
     ("mcp_handovers", "contact_id"),
     ("contact_aliases", "contact_id"),
@@ -161,7 +163,7 @@ async def put_contacts(
         results = await in_parts(lambda line, new_id: people.put(line, new_id, now), lines, new_ids)
         made, changed = people.made(), people.changed()
         await _insert(conn, channel_id, made, now)
-        await _update(conn, channel_id, [after for _, after in changed])
+        await _update(conn, channel_id, changed, now)
         for row in made:
             _emit_created(event_buffer, row)
         for before, after in changed:
@@ -255,15 +257,22 @@ async def _insert(conn: "Connection[Any]", channel_id: UUID, rows: Sequence[Cont
         now,
     )
     await add_number_forms(conn, channel_id, {row.phone: row.id for row in rows})
+    await save_preference_times(conn, channel_id, [row.id for row in rows if row.opted_out], now)
 
 
-async def _update(conn: "Connection[Any]", channel_id: UUID, rows: Sequence[ContactRow]) -> None:
+async def _update(
+    conn: "Connection[Any]", channel_id: UUID, changed: Sequence[tuple[ContactRow, ContactRow]], now: datetime
+) -> None:
+    """Save contacts as they are after a change, of which the ones before are given too."""
+    rows = [after for _, after in changed]
     if rows:
         await conn.executemany(
             """UPDATE contacts SET given_name = $3, opted_out = $4, custom = $5, updated_at = $6
                WHERE channel_id = $1 AND id = $2""",
             [(channel_id, r.id, r.given_name, r.opted_out, json_text(r.custom), r.updated_at) for r in rows],
         )
+    wishes = [after.id for before, after in changed if after.opted_out != before.opted_out]
+    await save_preference_times(conn, channel_id, wishes, now)
 
 
 def _emit_created(event_buffer: EventBuffer, row: ContactRow) -> None:

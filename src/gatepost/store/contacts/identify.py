@@ -16,6 +16,7 @@ from gatepost.model.event.contacts import ContactUpdated, contact_fields
 from gatepost.model.number_forms import forms_of
 from gatepost.model.person import Identity, Person, addresses, identities, is_phone
 from gatepost.store.channel_head import ChannelTransaction, renew_reads
+from gatepost.store.contacts.preferences import save_preference_times
 from gatepost.store.contacts.rows import (
     KnownContact,
     MissingContacts,
@@ -103,9 +104,11 @@ class ContactResolver:
         )
         await renew_reads(self._conn, self._channel_id)
 
-    async def opt_out(self, person: Person, *, out: bool) -> None:
-        """Save that a person opted out of marketing, or in again."""
+    async def opt_out(self, person: Person, at: datetime, *, out: bool) -> None:
+        """Save that a person opted out of marketing, or in again, unless that was changed after `at`."""
         contact = self.of(person)
+        if not await save_preference_times(self._conn, self._channel_id, [contact.id], at):
+            return
         changed = await self._conn.fetchval(
             """UPDATE contacts SET opted_out = CASE WHEN $3 THEN $4::timestamptz END, updated_at = $4
                WHERE channel_id = $1 AND id = $2 AND (opted_out IS NOT NULL) <> $3 RETURNING 1""",

@@ -10,6 +10,7 @@ import msgspec
 from gatepost.model import ids
 from gatepost.model.number_forms import forms_of, other_form
 from gatepost.store.channel_head import renew_reads
+from gatepost.store.contacts.preferences import merge_preference_times
 from gatepost.store.mcp.merge import merge_assistant_rows
 from gatepost.store.pool import Connection, Queryable
 from gatepost.store.statement import statement
@@ -155,6 +156,7 @@ async def merge_contact_rows(conn: "Connection[Any]", channel_id: UUID, stays: U
     await _merge_messages(conn, channel_id, stays, goes)
     await _merge_conversations(conn, channel_id, stays, goes)
     await _merge_belongings(conn, channel_id, stays, goes)
+    await merge_preference_times(conn, channel_id, stays, goes)
     await merge_assistant_rows(conn, channel_id, stays, goes)
     await _merge_names(conn, channel_id, stays, goes, address)
     await renew_reads(conn, channel_id)

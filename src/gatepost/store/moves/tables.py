@@ -5,6 +5,7 @@
 STREAMED = {
     "account_usage": "account_id",
     "contact_aliases": "channel_id",
+    "contact_preferences": "channel_id",
     "contacts": "channel_id",
     "conversation_notes": "channel_id",
     "conversations": "channel_id",
