@@ -82,6 +82,7 @@ async def test_the_file_is_as_promised(db: Database, vault: Vault, tmp_path: Pat
 async def test_two_more_channels_are_to_be_tried_and_may_be_deleted(db: Database, vault: Vault, tmp_path: Path) -> None:
     await make(db, vault, tmp_path)
     made = {one.phone: one for one in await channel_rows.list_channels(db, demo.ACCOUNT_ID)}
+    assert list(made) == [demo.OFFICIAL_PHONE, demo.QR_PHONE, demo.WINDOW_PHONE, demo.UNLINKED_PHONE]
     assert {phone: one.limits.get("window") for phone, one in made.items() if one.kind == "official"} == {
         demo.OFFICIAL_PHONE: 0,
         demo.WINDOW_PHONE: 1,

@@ -162,15 +162,21 @@ async def _ensure_channels(
     known = {channel.phone: channel for channel in await list_channels(db, ACCOUNT_ID)}
     for phone in OFFICIAL:
         if phone not in known and (others or phone == OFFICIAL_PHONE):
-            known[phone] = await _make_official(db, vault, phone, options, now)
+            known[phone] = await _make_official(db, vault, phone, options, _created_at(phone, now))
         elif phone in known:
             known[phone] = await _readable(db, vault, known[phone], now)
     for phone, name in ((QR_PHONE, "Demo QR number"), (UNLINKED_PHONE, "Demo QR number to link")):
         if phone not in known and (others or phone == QR_PHONE):
             known[phone] = await channels.create_qr(
-                db, ACCOUNT_ID, phone=phone, name=name, limits=options.qr_limits, now=now
+                db, ACCOUNT_ID, phone=phone, name=name, limits=options.qr_limits, now=_created_at(phone, now)
             )
     return [known[OFFICIAL_PHONE], known[QR_PHONE]]
+
+
+def _created_at(phone: str, now: datetime) -> datetime:
+    """Return a time for each channel, so that lists have them in this order: those that work at once come first."""
+    order = (OFFICIAL_PHONE, QR_PHONE, WINDOW_PHONE, UNLINKED_PHONE)
+    return now + timedelta(milliseconds=order.index(phone))
 
 
 async def _make_official(db: Database, vault: Vault, phone: str, options: DemoOptions, now: datetime) -> ChannelConfig:

@@ -71,6 +71,10 @@ class Migration(msgspec.Struct, frozen=True):
     name: str
     sql: str
 
+    @property
+    def label(self) -> str:
+        return f"{self.version:04}_{self.name}"
+
 
 class SchemaState(msgspec.Struct, frozen=True):
     """What a database has, and what it still lacks for this program."""
@@ -98,7 +102,7 @@ def read_migrations(folder: Traversable) -> list[Migration]:
     )
     versions = [migration.version for migration in found]
     if len(set(versions)) != len(versions):
-        raise ValueError(f"Two migrations share a number: {[f'{m.version:04}_{m.name}' for m in found]}")
+        raise ValueError(f"Two migrations share a number: {[m.label for m in found]}")
     return found
 
 
@@ -144,7 +148,7 @@ async def check(conn: "Connection[Record]", source: Traversable | None = None) -
     return SchemaState(
         version=max(applied, default=0),
         known=max((m.version for m in known), default=0),
-        pending=tuple(f"{m.version:04}_{m.name}" for m in compare(applied, known, await oldest_program(conn))),
+        pending=tuple(m.label for m in compare(applied, known, await oldest_program(conn))),
     )
 
 
@@ -163,6 +167,10 @@ async def migrate(dsn: str, source: Traversable | None = None) -> int:
         await conn.execute(CREATE_TABLE)
         for migration in pending:
             await apply(conn, migration)
+            if applied:
+                log.info("migration applied", migration=migration.label)
+        if not applied:
+            log.info("tables created", migrations=len(pending))
         return len(pending)
     finally:
         await conn.close()
@@ -213,7 +221,6 @@ async def oldest_program(conn: "Connection[Record]") -> int | None:
 
 async def apply(conn: "Connection[Record]", migration: Migration) -> None:
     """Run one migration and record it, both or neither."""
-    label = f"{migration.version:04}_{migration.name}"
     try:
         async with conn.transaction():
             await conn.execute(migration.sql)
@@ -222,10 +229,9 @@ async def apply(conn: "Connection[Record]", migration: Migration) -> None:
             )
     except asyncpg.PostgresError as error:
         raise MigrationFailed(
-            f"Migration {label} failed{line_of(migration.sql, error)}: {error}. "
+            f"Migration {migration.label} failed{line_of(migration.sql, error)}: {error}. "
             "Nothing of it was applied; those before it stay."
         ) from error
-    log.info("migration applied", migration=label)
 
 
 def line_of(sql: str, error: asyncpg.PostgresError) -> str:
