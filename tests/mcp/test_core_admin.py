@@ -23,6 +23,7 @@ from gatepost.settings import load
 from gatepost.store.account_changes import NOTIFICATION, read_change
 from gatepost.store.account_log import list_entries
 from gatepost.store.channels import delete_channel
+from gatepost.store.mcp.handovers import delete_handovers
 from gatepost.store.mcp.policies import McpStop, StoredPolicy
 from gatepost.store.media.objects import ObjectStorage
 from gatepost.store.pool import Database
@@ -155,7 +156,7 @@ async def test_what_a_rotated_key_reads_and_hands_over_counts_for_the_new_one_an
         call = reader.call("hand_over")
         await assistant_changes.hand_over(stage.db, reader.caller, call, conversation, "Angry")
         assert await writer.result(BEA, "Anyway") == "refused hand_over"
-        await assistant_changes.give_back(stage.db, stage.channel_id, conversation)
+        await delete_handovers(stage.db, stage.channel_id, bea)
         reader.later(minutes=61)
         assert await writer.result(BEA, "Later") == "sent"
 

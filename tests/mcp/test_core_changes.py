@@ -20,7 +20,7 @@ from gatepost.services.labels import LabelService, NewLabel, create_label
 from gatepost.services.mcp_access import check_reading, count_sends_left, read_policy_in_force
 from gatepost.store.channels import ChannelConfig
 from gatepost.store.contacts.changes import delete_contact, merge_contacts
-from gatepost.store.mcp.handovers import list_handovers
+from gatepost.store.mcp.handovers import delete_handovers, list_handovers
 from gatepost.store.mcp.policies import McpStop, set_stop
 from gatepost.store.pool import Database
 from tests.mcp.core_assistant import SEND, Assistant, make_assistant
@@ -223,21 +223,14 @@ async def test_a_conversation_is_handed_over_until_it_is_given_back(stage: Stage
     (note,) = await stage.rows("conversation_notes")
     assert (note["author_kind"], note["author"], note["body"]) == ("key", "Assistant", "Angry")
     assert await assistant.result(ANA) == "refused hand_over"
-    (found,) = await changes.list_hand_overs(stage.db, stage.channel_id, conversation)
+    (found,) = await list_handovers(stage.db, stage.channel_id, ana)
     assert (found.key_id, found.key_name, found.reason) == (assistant.key_id, "Assistant", "Angry")
-    assert await changes.give_back(stage.db, stage.channel_id, conversation) == 1
-    assert await changes.give_back(stage.db, stage.channel_id, conversation) == 0
+    assert await delete_handovers(stage.db, stage.channel_id, ana) == 1
+    assert await delete_handovers(stage.db, stage.channel_id, ana) == 0
     assert await assistant.result(ANA) == "sent"
     for wrong in ("", " ", "x" * 1001, "\x00"):
         with pytest.raises(GatepostError, match="reason"):
             await changes.hand_over(stage.db, assistant.caller, assistant.call(), conversation, wrong)
-    other = ids.format_id("cv", uuid4())
-    for work in (
-        changes.list_hand_overs(stage.db, stage.channel_id, other),
-        changes.give_back(stage.db, stage.channel_id, other),
-    ):
-        with pytest.raises(NotFound):
-            await work
     assert await list_handovers(stage.db, stage.channel_id, ana) == []
 
 

@@ -30,8 +30,7 @@ from gatepost.store.conversations import changes as store
 from gatepost.store.conversations.notes import NoteRow, insert_note
 from gatepost.store.labels import ChannelLabels
 from gatepost.store.mcp.calls import CallRecord, insert_calls
-from gatepost.store.mcp.handovers import HandoverRow, delete_handovers, insert_handover
-from gatepost.store.mcp.handovers import list_handovers as list_rows
+from gatepost.store.mcp.handovers import insert_handover
 from gatepost.store.mcp.policies import read_label_rules, read_policies
 from gatepost.store.mcp.reads import has_read_others
 from gatepost.store.messages.history import has_conversation
@@ -157,25 +156,6 @@ async def mark_read(db: Database, speak: Speak, caller: Caller, call: McpCall, c
             incoming = await store.mark_read(change.transaction, change.contact_id, call.at - MEMORY)
     shown = incoming is not None and await show_read_mark(speak, channel, incoming)
     return msgspec.structs.replace(change.result, read_shown=shown)
-
-
-# -- people ------------------------------------------------------------------------------------------------------------
-
-
-async def list_hand_overs(db: Database, channel_id: UUID, conversation: str) -> list[HandoverRow]:
-    """Return the keys that gave a conversation to a person."""
-    contact_id = read_id("cv", conversation)
-    if not await has_conversation(db, channel_id, contact_id):
-        raise missing("cv")
-    return await list_rows(db, channel_id, contact_id)
-
-
-async def give_back(db: Database, channel_id: UUID, conversation: str) -> int:
-    """Let all keys write to a conversation again. Return how many did not."""
-    contact_id = read_id("cv", conversation)
-    if not await has_conversation(db, channel_id, contact_id):
-        raise missing("cv")
-    return await delete_handovers(db, channel_id, contact_id)
 
 
 # -- the transaction ---------------------------------------------------------------------------------------------------

@@ -40,10 +40,3 @@ class StoredTemplate(Protocol):
     def parameter_format(self) -> str: ...
     @property
     def components(self) -> list[dict[str, Any]]: ...
-
-
-class TemplateStore(Protocol):
-    """A store of templates."""
-
-    def find(self, waba_id: str, name: str, language: str) -> StoredTemplate | None:
-        """Return the template of this name in this language."""
