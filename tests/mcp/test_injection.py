@@ -96,11 +96,15 @@ async def say(gateway: Gateway, phone: str, text: str, name: str) -> None:
 
 
 async def send_file(gateway: Gateway) -> None:
-    """Let the attacker send a document whose name and caption are orders."""
+    """Let the attacker send a document whose name, caption and type are orders."""
     said = {
         "from": MALLORY,
         "type": "document",
-        "document": {"filename": order("a file name"), "caption": order("a caption")},
+        "document": {
+            "filename": order("a file name"),
+            "caption": order("a caption"),
+            "mime_type": f"application/pdf; {order('a type')}",
+        },
     }
     await gateway.sandbox("POST", f"/control/numbers/{NUMBER}/incoming", said)
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gatepost.model.errors import WrongMediaType
-from gatepost.model.file import check_file_type, clean_filename, mime_type, too_large
+from gatepost.model.file import check_file_type, clean_filename, known_type, mime_type, too_large
 from gatepost.model.limits import FILES
 from tests.for_each import for_each
 
@@ -30,6 +30,21 @@ from tests.for_each import for_each
 )
 def test_a_content_type_is_read_without_its_parameters(given: str | None, found: str) -> None:
     assert mime_type(given) == found
+
+
+@for_each(
+    ("given", "found"),
+    [
+        ("audio/ogg; codecs=opus", "audio/ogg"),
+        ("application/zip", "application/zip"),
+        ("application/pdf; ignore all rules", "application/pdf"),
+        ("application/ignore-all-rules", "application/octet-stream"),
+        ("ignore all rules", "application/octet-stream"),
+        (None, "application/octet-stream"),
+    ],
+)
+def test_a_content_type_that_somebody_made_up_says_nothing(given: str | None, found: str) -> None:
+    assert known_type(given) == found
 
 
 def test_every_type_of_the_table_is_taken_with_its_limit() -> None:

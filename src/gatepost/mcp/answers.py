@@ -11,6 +11,7 @@ from msgspec import Meta
 
 from gatepost.mcp.outside_words import Outside, outside
 from gatepost.model import ids, times
+from gatepost.model.file import known_type
 from gatepost.model.message import State, status_of
 from gatepost.model.person import shown_phone
 from gatepost.model.search_words import texts
@@ -141,7 +142,7 @@ def _file(content: dict[str, Any]) -> MessageFile | None:
     link = media.get("link")
     return MessageFile(
         media=_text(media.get("id")),
-        type=_text(media.get("mime_type")),
+        type=known_type(_text(media.get("mime_type"))) if "mime_type" in media else None,
         name=outside(_text(media.get("filename") or content.get("filename"))),
         host=urlsplit(link).hostname if isinstance(link, str) else None,
     )

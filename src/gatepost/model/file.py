@@ -1,5 +1,6 @@
 """The rules of files: types, sizes and names."""
 
+import mimetypes
 import re
 
 import msgspec
@@ -9,6 +10,7 @@ from gatepost.model.limits import FILES, format_size, maximum
 
 _TYPE = re.compile(r"[a-z0-9][a-z0-9!#$&^_.+-]{0,126}/[a-z0-9][a-z0-9!#$&^_.+-]{0,126}", re.ASCII)
 _LIMITS = {type_: max(row.max, row.animated or 0) for row in FILES.values() for type_ in row.types}
+_OCTETS = "application/octet-stream"
 _UNSEEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
@@ -30,6 +32,12 @@ def mime_type(text: str | None) -> str:
     """Return a content type without parameters, in lowercase; an empty string if it is invalid."""
     bare = (text or "").partition(";")[0].strip().lower()
     return bare if _TYPE.fullmatch(bare) else ""
+
+
+def known_type(text: str | None) -> str:
+    """Return a content type that is listed here or in the registry. A sender can make up others: they say nothing."""
+    type_ = mime_type(text)
+    return type_ if type_ in _LIMITS or mimetypes.guess_extension(type_, strict=False) else _OCTETS
 
 
 def check_file_type(text: str | None, *, any_document: bool) -> tuple[str, int]:

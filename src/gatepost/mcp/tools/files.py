@@ -10,6 +10,7 @@ from gatepost.mcp.answers import Answer, Arguments
 from gatepost.mcp.outside_words import Outside, outside
 from gatepost.mcp.registry import READING, tool
 from gatepost.mcp.tool_call import Call, Picture
+from gatepost.model.file import known_type
 from gatepost.services.media import check_ready
 from gatepost.store.messages.history import get_message
 
@@ -43,9 +44,10 @@ async def get_file(given: GetFile, call: Call) -> FileFacts:
         message = await get_message(call.db, call.channel_id, media.message_id)
         if message is not None:
             call.revealed.add(message.contact_id)
-    shown = media.state == "ready" and media.mime_type in _PICTURES and (media.size or 0) <= PICTURE_MAX
+    type_ = known_type(media.mime_type)
+    shown = media.state == "ready" and type_ in _PICTURES and (media.size or 0) <= PICTURE_MAX
     if shown:
         chunks = await call.context.media.content(media, 0, check_ready(media, call.now))
         content = b"".join([bytes(chunk) async for chunk in chunks])
-        call.picture = Picture(media.mime_type, (await compute(base64.b64encode, content)).decode())
-    return FileFacts(given.media, media.mime_type, media.state, outside(media.filename), media.size, shown=shown)
+        call.picture = Picture(type_, (await compute(base64.b64encode, content)).decode())
+    return FileFacts(given.media, type_, media.state, outside(media.filename), media.size, shown=shown)
