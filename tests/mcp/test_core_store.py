@@ -1,6 +1,7 @@
 """The tables of assistants: policies, calls, reads, hand-overs and drafts."""
 
 from datetime import timedelta
+from typing import Any
 from uuid import UUID, uuid4
 
 import msgspec
@@ -294,6 +295,10 @@ def test_arguments_are_shortened() -> None:
         assert len(text.encode()) <= ARGUMENTS_MAX
         assert isinstance(msgspec.json.decode(text), dict)
     assert storable("a\x00\ud800b", 10) == "a?b"
+    deep: Any = 1
+    for _ in range(900):
+        deep = [deep]
+    assert short_arguments({"deep": deep}) == '{"deep":' + "[" * 19 + '"…"' + "]" * 19 + "}"
 
 
 async def test_names_of_clients_are_stored(stage: Stage) -> None:

@@ -231,3 +231,16 @@ async def test_a_large_body_is_read_quickly_enough(gateway: Gateway) -> None:
     body = rpc("tools/call", name="send_text", arguments={"conversation": "cv_x", "text": text})
     answer = await post(gateway, await mcp_key(gateway), body, {"mcp-name": "send_text"}, raw=msgspec.json.encode(body))
     assert answer.json()["result"]["isError"] is True
+
+
+async def test_arguments_that_are_nested_deeply_are_recorded(gateway: Gateway) -> None:
+    deep = b'{"x":' + b"[" * 900 + b"]" * 900 + b"}"
+    body = msgspec.json.encode(with_params(arguments=msgspec.Raw(deep)))
+    for more in ({}, {"mcp-session-id": "x"}):  # without the SDK, and with it
+        headers = {"mcp-protocol-version": REVISION, "mcp-method": "tools/call", "mcp-name": "list_labels"}
+        answer = await post(gateway, await mcp_key(gateway), raw=body, headers=headers | more)
+        assert answer.json()["result"]["structuredContent"]["error"]["code"] == "invalid_field", answer.body
+    assert [row.outcome for row in await list_calls(gateway.db, channel_of(gateway), before=None, limit=9)] == [
+        "failed",
+        "failed",
+    ]

@@ -16,6 +16,7 @@ VERSION_KEY, CLIENT_KEY = f"{META_PREFIX}protocolVersion", f"{META_PREFIX}client
 CAPABILITIES_KEY = f"{META_PREFIX}clientCapabilities"
 ARGUMENTS_MAX = 4096  # bytes of the arguments that are recorded
 _TEXT_MAX = 200  # characters of each string in them
+_DEPTH_MAX = 20  # objects and arrays in each other; no tool takes so many
 _CUT = "…"
 
 
@@ -56,11 +57,13 @@ def short_arguments(arguments: Any) -> str:
     return msgspec.json.encode({"cut": begin}).decode()
 
 
-def _shortened(value: Any) -> Any:
+def _shortened(value: Any, depth: int = _DEPTH_MAX) -> Any:
     if isinstance(value, str):
         return storable(value, _TEXT_MAX) + (_CUT if len(value) > _TEXT_MAX else "")
+    if isinstance(value, dict | list | tuple) and not depth:
+        return _CUT
     if isinstance(value, dict):
-        return {storable(str(name), _TEXT_MAX): _shortened(field) for name, field in value.items()}
+        return {storable(str(name), _TEXT_MAX): _shortened(field, depth - 1) for name, field in value.items()}
     if isinstance(value, list | tuple):
-        return [_shortened(item) for item in value]
+        return [_shortened(item, depth - 1) for item in value]
     return value
