@@ -147,6 +147,23 @@ def test_a_connection_that_ends_before_the_answer() -> None:
         assert "not executed twice" in error["message"]
 
 
+def test_a_lost_answer_to_a_call_that_is_executed_each_time() -> None:
+    """The client is not told to call again: the person would get the message twice."""
+
+    def respond(asked: Request) -> None:
+        if asked.body["id"] == 1:
+            asked.hang_up()
+        else:
+            asked.respond(504, b"<html>Gateway timeout</html>")
+
+    again = {"name": "send_text", "arguments": {"conversation": "cv_x", "text": "Hello", "again": True}}
+    with http_server(respond) as url, relay(url) as client:
+        for number in (1, 2):
+            error = client.ask(request("tools/call", number, **again))["error"]
+            assert error["data"]["retryable"] is False
+            assert "may have been sent" in error["message"]
+
+
 def refusal(code: str, message: str, *, retryable: bool = False) -> dict[str, Any]:
     error = {"code": code, "fields": [], "retryable": retryable, "request_id": "r1", "docs": "/docs/x"}
     return {"success": False, "message": message, "error": error}

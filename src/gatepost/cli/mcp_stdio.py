@@ -32,6 +32,7 @@ PARSE_ERROR, INVALID_REQUEST, UNAVAILABLE, REFUSED = -32700, -32600, -32000, -32
 _NAMES = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}  # what Mcp-Name repeats
 _PLAIN = re.compile(r"(?! )[\x20-\x7e]*(?<! )")
 _AGAIN = "Call it again: a call that took effect within the last ten minutes is not executed twice."
+_UNKNOWN = "It may have been sent. Read the conversation first: a call with `again` is executed each time."
 
 Message = dict[str, Any]
 
@@ -116,7 +117,9 @@ class Relay:
             note = f"The gateway at {self._endpoint.url} cannot be reached: {error}. Start it, then call again."
             self._lost(message, note)
         except ResponseLost as error:
-            self._lost(message, f"The gateway closed the connection before it had answered: {error}. {_AGAIN}")
+            repeats = _repeats(message)
+            note = f"The gateway closed the connection before it had answered: {error}."
+            self._lost(message, f"{note} {_UNKNOWN if repeats else _AGAIN}", retryable=not repeats)
         except Exception as error:  # a bug: the client must not wait for ever
             self._lost(message, f"The relay failed: {type(error).__name__}: {error}")
         finally:
@@ -137,6 +140,8 @@ class Relay:
                 _log(f"The gateway refused {message['method']}: {_refusal(response, body)[0]}")
         elif response.status == 202 or not self._pass_on(message, body, exchange):
             note, data = _refusal(response, body)
+            if _repeats(message) and response.status >= 500 and data["code"] == f"http_{response.status}":
+                note, data = f"{note} {_UNKNOWN}", data | {"retryable": False}  # a proxy may have passed it on
             self._fail(message["id"], UNAVAILABLE if data["retryable"] else REFUSED, note, **data)
 
     def _pass_on(self, message: Message, body: bytes, exchange: Exchange) -> bool:
@@ -179,9 +184,9 @@ class Relay:
             headers["MCP-Protocol-Version"] = _header(self._version)
         return headers
 
-    def _lost(self, message: Message, note: str) -> None:
+    def _lost(self, message: Message, note: str, *, retryable: bool = True) -> None:
         if "id" in message:
-            self._fail(message["id"], UNAVAILABLE, note, code="gateway_unavailable", retryable=True)
+            self._fail(message["id"], UNAVAILABLE, note, code="gateway_unavailable", retryable=retryable)
         else:
             _log(note)
 
@@ -240,6 +245,13 @@ def _id_of(line: bytes) -> Any:
 def _key(id_: Any) -> bytes:
     """Return an id as JSON: "1" is not 1."""
     return msgspec.json.encode(id_)
+
+
+def _repeats(message: Message) -> bool:
+    """Return whether a call asks to send what was sent already, so that the gateway does not notice a repetition."""
+    params = message.get("params")
+    arguments = params.get("arguments") if isinstance(params, dict) else None
+    return isinstance(arguments, dict) and arguments.get("again") is True
 
 
 def _kind(response: HTTPResponse) -> str:
