@@ -60,14 +60,19 @@ async def post_session(gateway: Gateway, body: Any, headers: Mapping[str, str] =
 
 
 async def new_person(
-    gateway: Gateway, role: str = "owner", *, name: str = "", account_id: UUID | None = None, signed_in: bool = True
+    gateway: Gateway,
+    role: str = "owner",
+    *,
+    name: str = "",
+    email: str = "",
+    account_id: UUID | None = None,
+    signed_in: bool = True,
 ) -> Person:
     """Create a user, who signs in and looks at the gateway's channel."""
-    email = f"{role}-{uuid4().hex[:12]}@example.com"
     made = await users.create_user(
         gateway.db,
         account_id or gateway.account_id,
-        email,
+        email or f"{role}-{uuid4().hex[:12]}@example.com",
         role=role,
         name=name,
         password=PASSWORD,

@@ -95,9 +95,12 @@ async def get_user(db: Database, user_id: UUID) -> User | None:
 
 
 async def get_user_by_email(db: Database, email: str) -> User | None:
-    """Return the user with an email address, in any case of letters."""
+    """Return the user with an email address, in any case of letters.
+
+    For some letters, PostgreSQL and Python have different small ones. Failed sign-ins are counted by those of Python.
+    """
     row = await db.fetchrow(f"SELECT {_COLUMNS} FROM users WHERE lower(email) = lower($1)", email)
-    return _user(row) if row else None
+    return _user(row) if row and row["email"].lower() == email.lower() else None
 
 
 async def set_password(
