@@ -10,6 +10,7 @@ import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { router } from "./app/router";
 import { ignoreStrayFiles } from "./shared/drops";
+import { heedTabs } from "./shared/session/otherTabs";
 import { queryClient } from "./shared/session/state";
 import { theme } from "./shared/theme";
 import { ErrorBoundary } from "./shared/ui/ErrorBoundary";
@@ -18,6 +19,7 @@ import { ErrorBoundary } from "./shared/ui/ErrorBoundary";
 const nonce = document.querySelector<HTMLMetaElement>("meta[property=csp-nonce]")?.nonce ?? "";
 setNonce(nonce);
 ignoreStrayFiles();
+heedTabs(queryClient);
 
 const root = document.getElementById("root");
 if (root) {

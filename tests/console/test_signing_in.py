@@ -3,6 +3,7 @@
 from playwright.async_api import expect
 
 from gatepost.admin.one_time_links import create_reset_link, invite_user
+from gatepost.admin.users import create_user
 from gatepost.clock import MovableClock
 from gatepost.model.account_log import OPERATOR
 from gatepost.store.users import get_user_by_email
@@ -79,6 +80,25 @@ async def test_a_session_that_ends_loses_nothing_that_was_typed(frozen: Gateway,
         await again.get_by_role("button", name="Sign in").click()
         await expect(again).to_be_hidden()
         await expect(page.get_by_label("Address")).to_have_value("https://shop.example.com/hooks")
+
+
+async def test_all_tabs_follow_who_signs_out_and_in(gateway: Gateway) -> None:
+    """What one person has loaded is not there for the next one, in none of the tabs."""
+    account_id, ben = await gateway.new_account(), "ben@example.com"
+    await create_user(gateway.db, account_id, ben, password=PASSWORD, now=gateway.clock.now())
+    async with visiting(gateway) as visitor:
+        await visitor.sign_in("/account")
+        own = visitor.page.get_by_role("cell").get_by_text(EMAIL)
+        await own.wait_for()
+        other = Visitor(await visitor.page.context.new_page(), gateway)
+        await other.open("/profile")
+        await other.choose("Your menu", "Sign out")
+        await visitor.see("Forgot your password?")
+        await other.fill_sign_in(ben)
+        await visitor.page.get_by_role("button", name=f"Your menu: {ben}").wait_for()
+        await visitor.page.get_by_role("cell").get_by_text(ben).wait_for()
+        await expect(own).to_have_count(0)
+        assert other.problems == []
 
 
 async def test_an_invitation_sets_a_password_and_signs_in_once(gateway: Gateway) -> None:

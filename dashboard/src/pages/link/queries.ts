@@ -1,5 +1,6 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { api, ask, askMaybe } from "../../shared/api/client";
+import { tellTabs } from "../../shared/session/otherTabs";
 import { enter } from "../../shared/session/state";
 
 /** What a one-time link is for. */
@@ -18,6 +19,10 @@ export function useTakeLink(token: string) {
   return useMutation({
     mutationFn: (body: { password: string; name?: string }) =>
       askMaybe(api.POST("/api/v1/one-time-links/{token}", { params: { path: { token } }, body })),
-    onSuccess: (session) => session && enter(client, session),
+    onSuccess: (session) => {
+      if (!session) return;
+      enter(client, session);
+      tellTabs("in");
+    },
   });
 }

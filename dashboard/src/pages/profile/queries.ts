@@ -1,5 +1,6 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { api, ask, tell } from "../../shared/api/client";
+import { tellTabs } from "../../shared/session/otherTabs";
 import { SESSION } from "../../shared/session/state";
 
 /** After each of these the session is another: who is signed in is asked again. */
@@ -7,7 +8,10 @@ function useSessionChange<Body, Data>(change: (body: Body) => Promise<Data>) {
   const client = useQueryClient();
   return useMutation({
     mutationFn: change,
-    onSuccess: () => client.invalidateQueries({ queryKey: SESSION }),
+    onSuccess: () => {
+      tellTabs("in");
+      return client.invalidateQueries({ queryKey: SESSION });
+    },
   });
 }
 

@@ -1,7 +1,8 @@
 import { queryOptions, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { api, ask } from "../api/client";
 import { isProblem } from "../api/problem";
-import { ended, enter, GATEWAY, leave, queryClient, SESSION, type Session, type SessionState } from "./state";
+import { tellTabs } from "./otherTabs";
+import { ended, enter, GATEWAY, leave, queryClient, reported, SESSION, type Session, type SessionState } from "./state";
 
 const PING_MS = 3_000; // a gateway that does not answer cannot report that it is back
 
@@ -9,7 +10,7 @@ export const sessionQuery = queryOptions({
   queryKey: SESSION,
   queryFn: async (): Promise<SessionState> => {
     try {
-      return { status: "in", session: await ask(api.GET("/api/v1/session")) };
+      return reported(queryClient, await ask(api.GET("/api/v1/session")));
     } catch (error) {
       if (isProblem(error, "session_ended")) return ended(queryClient.getQueryData<SessionState>(SESSION));
       throw error;
@@ -40,7 +41,10 @@ export function useSignIn() {
   const client = useQueryClient();
   return useMutation({
     mutationFn: (body: Credentials) => ask(api.POST("/api/v1/session", { body })),
-    onSuccess: (session) => enter(client, session),
+    onSuccess: (session) => {
+      enter(client, session);
+      tellTabs("in");
+    },
   });
 }
 
@@ -49,7 +53,10 @@ export function useSignOut() {
   return useMutation({
     mutationFn: (everywhere: boolean) =>
       ask(api.DELETE("/api/v1/session", { params: { query: { everywhere: everywhere ? "true" : "false" } } })),
-    onSuccess: () => leave(client),
+    onSuccess: () => {
+      leave(client);
+      tellTabs("out");
+    },
     onError: (error) => isProblem(error, "session_ended") && leave(client),
   });
 }

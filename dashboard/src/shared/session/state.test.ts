@@ -1,6 +1,6 @@
 import { QueryClient } from "@tanstack/react-query";
 import { expect, test } from "vitest";
-import { ended, enter, expire, leave, readSession, SESSION, type Session } from "./state";
+import { ended, enter, expire, leave, readSession, reported, SESSION, type Session } from "./state";
 
 const session = (user: string) => ({ user: { id: user }, csrf_token: "t" }) as Session;
 
@@ -24,6 +24,14 @@ test("another person does not see what was loaded before", () => {
   const client = signedIn();
   expire(client);
   enter(client, session("usr_2"));
+  expect(client.getQueryData(["channel", "ch_1", "webhooks"])).toBeUndefined();
+});
+
+test("another person who has signed in in another tab does not see what was loaded before", () => {
+  const client = signedIn();
+  expect(reported(client, session("usr_1"))).toMatchObject({ status: "in" });
+  expect(client.getQueryData(["channel", "ch_1", "webhooks"])).toEqual(["kept"]);
+  expect(reported(client, session("usr_2"))).toMatchObject({ status: "in", session: { user: { id: "usr_2" } } });
   expect(client.getQueryData(["channel", "ch_1", "webhooks"])).toBeUndefined();
 });
 

@@ -54,11 +54,15 @@ export function ended(state: SessionState | undefined): SessionState {
 
 /** Begins a session. What was asked before is asked again; another person starts with nothing. */
 export function enter(client: QueryClient, session: Session): void {
+  client.setQueryData(SESSION, reported(client, session));
+  void client.invalidateQueries({ predicate: isData });
+}
+
+/** The state for the session that the gateway reports. Another tab may have signed in another person by then. */
+export function reported(client: QueryClient, session: Session): SessionState {
   const before = readSession(client);
   if (before && before.user.id !== session.user.id) forget(client);
-  const state: SessionState = { status: "in", session };
-  client.setQueryData(SESSION, state);
-  void client.invalidateQueries({ predicate: isData });
+  return { status: "in", session };
 }
 
 /** Ends a session on purpose: nothing of it stays in memory. */
