@@ -110,6 +110,24 @@ test("it waits longer after each failure, and ends when it is refused", async ()
   expect(asked).toHaveLength(4);
 });
 
+test("it goes on after a suspension, and says how much was missed", async () => {
+  answers.push(
+    () => stream(opening("a1.0"), ready),
+    () => new Response(null, { status: 402 }),
+    () => new Response(null, { status: 402 }),
+    () => stream(opening("a1.0"), frame("e1", "a1.1"), ready),
+  );
+  const { ids, statuses } = await followed();
+  expect(ids).toEqual(["e1"]);
+  expect(statuses.slice(0, 5)).toEqual([
+    ["live", 0],
+    ["lost", undefined],
+    ["ended", undefined],
+    ["ended", undefined],
+    ["live", 1],
+  ]);
+});
+
 test("a cursor that the gateway does not know is forgotten", async () => {
   answers.push(
     () => new Response(null, { status: 400 }),

@@ -12,7 +12,7 @@ export type GatewayEvent = {
 /** A change that is not an event, such as `channel_changed`. */
 export type Notice = { name: string; data: Record<string, unknown> };
 
-/** `lost`: it is tried again; `ended`: the gateway does not allow it, so the session has ended or the account is suspended. */
+/** `lost`: it is tried again; `ended`: the gateway does not allow it. A session that has ended does not come back. */
 export type LiveStatus = "connecting" | "live" | "lost" | "ended";
 
 /** What a stream has brought. `before`: what happened shortly before it began, and may be known already. */
@@ -31,6 +31,7 @@ const LONGEST_WAIT_MS = 15_000;
 const AWAY_MS = 10 * 60_000; // after a longer time, loading everything is cheaper than all events
 const MISSED_MAX = 500;
 const REFUSED = new Set([401, 402, 403, 404]);
+const ENDED = 401; // for good; a suspension, for example, ends some day
 
 /**
  * Follows the events of the account until it is aborted or refused. After a lost connection it goes on behind the last
@@ -52,7 +53,10 @@ export async function followAccount(start: string | null, listener: Listener, si
       if (signal.aborted) return;
       if (error instanceof Refused) {
         listener.onStatus("ended");
-        return;
+        if (error.status === ENDED) return;
+        lostAt ??= Date.now();
+        await pause(LONGEST_WAIT_MS, signal);
+        continue;
       }
       if (error instanceof TooFar) {
         forget(position);
@@ -80,7 +84,11 @@ function forget(position: Position): void {
   position.reset = true;
 }
 
-class Refused extends Error {}
+class Refused extends Error {
+  constructor(readonly status: number) {
+    super();
+  }
+}
 class TooFar extends Error {}
 
 async function readStream(position: Position, listener: Listener, signal: AbortSignal, onReady: () => void) {
@@ -91,7 +99,7 @@ async function readStream(position: Position, listener: Listener, signal: AbortS
       signal: AbortSignal.any([signal, silence.signal]),
     });
     if (answer.status === 400 && position.cursor) throw new TooFar(); // the gateway does not know this cursor any more
-    if (REFUSED.has(answer.status)) throw new Refused();
+    if (REFUSED.has(answer.status)) throw new Refused(answer.status);
     if (!answer.ok || !answer.body) return;
     const resumed = position.cursor !== null;
     // An answer that took longer than the stream goes back may leave a gap.
