@@ -1,8 +1,9 @@
 """What the composer of the inbox sends besides text: files, buttons, lists and special templates."""
 
+import asyncio
 import base64
 
-from playwright.async_api import Locator, Page, expect
+from playwright.async_api import Locator, Page, Route, expect
 
 from tests.console.test_inbox_page import PICTURE, message_of, open_first, say
 from tests.console.visitor import Visitor, visiting
@@ -79,6 +80,31 @@ async def test_files_are_dropped_refused_and_sent(gateway: Gateway) -> None:
         await expect(form.get_by_text("menu.png")).to_have_count(0)
         (entry,) = (await gateway.sandbox("GET", "/control/ledger?kind=accepted"))["entries"]
         assert (entry["type"], entry["content"]["caption"]) == ("image", "Here it is")
+
+
+async def test_what_is_typed_while_a_message_is_sent_stays(gateway: Gateway) -> None:
+    await say(gateway, "Are you open?")
+    arrived = asyncio.Event()
+
+    async def hold(route: Route) -> None:
+        await arrived.wait()
+        await route.continue_()
+
+    async with visiting(gateway) as visitor:
+        await visitor.sign_in("/inbox")
+        page = visitor.page
+        messages, field = await open_first(visitor), page.get_by_role("textbox", name="Message")
+        await page.route("**/api/v1/message/send", hold, times=1)
+        await field.fill("Yes.")
+        await field.press("Enter")
+        await field.press_sequentially(" Until six.")
+        await field.press("Enter")  # nothing is sent before the first message is
+        arrived.set()
+        await message_of(messages, "Yes.").wait_for()
+        await expect(field).to_have_value("Until six.")
+        await field.press("Enter")
+        await message_of(messages, "Until six.").wait_for()
+        await expect(field).to_have_value("")
 
 
 async def test_buttons_and_a_list_are_sent(gateway: Gateway) -> None:

@@ -11,6 +11,7 @@ import { Time } from "../../shared/ui/Time";
 import classes from "./Details.module.css";
 import { type Note, useAddNote, useDeleteNote, useNotes } from "./noteQueries";
 import type { Conversation } from "./queries";
+import { afterSending } from "./unsentText";
 
 const LONGEST = 4096;
 
@@ -65,17 +66,19 @@ function AddNote({ conversation }: { conversation: string }) {
   const [text, setText] = useState("");
   const [key, setKey] = useState(() => crypto.randomUUID());
   const add = useAddNote(conversation);
-  const save = () =>
+  const save = () => {
+    const saved = text.trim();
     perform(
       add,
-      { text: text.trim(), key },
+      { text: saved, key },
       {
         onSuccess: () => {
-          setText("");
+          setText((now) => afterSending(now.trimStart(), saved));
           setKey(crypto.randomUUID());
         },
       },
     );
+  };
   return (
     <form
       onSubmit={(event) => {

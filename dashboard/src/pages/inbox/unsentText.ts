@@ -29,3 +29,8 @@ export function keepText(storage: Storage, id: string, unsent: UnsentText): void
 export function keyFor(unsent: UnsentText, text: string, makeKey: () => string): string {
   return unsent.key && unsent.sent === text ? unsent.key : makeKey();
 }
+
+/** What is left of a text after its beginning was sent: what was typed meanwhile. A text that was rewritten stays. */
+export function afterSending(text: string, sent: string): string {
+  return text.startsWith(sent) ? text.slice(sent.length).trimStart() : text;
+}

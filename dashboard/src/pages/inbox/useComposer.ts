@@ -3,7 +3,7 @@ import { inWords } from "../../shared/api/problem";
 import { useSession } from "../../shared/session/queries";
 import { fileProblem, lookOfFile } from "./files";
 import { type Message, type SendRequest, useSend, useShowTyping, useUpload } from "./queries";
-import { keepText, keyFor, readText, type UnsentText } from "./unsentText";
+import { afterSending, keepText, keyFor, readText, type UnsentText } from "./unsentText";
 
 export type Attached = { file: File; key: string; sendKey: string };
 
@@ -38,6 +38,12 @@ export function useComposer(conversation: string, phone: string, replyTo: Messag
     keep({ ...unsent.current, text: next });
     if (next) typing();
   };
+  /** Removes what was sent from the field. What the person has typed meanwhile stays. */
+  const clear = (sent: string) => {
+    const left = afterSending(unsent.current.text.trimStart(), sent);
+    setText(left);
+    keep({ text: left });
+  };
   const attach = (added: File[]) => {
     const problems = added.map(fileProblem).filter((one) => one !== null);
     setProblem(problems.length ? problems.join(" ") : null);
@@ -48,10 +54,9 @@ export function useComposer(conversation: string, phone: string, replyTo: Messag
 
   const sendText = async (words: string, reply: Partial<SendRequest>) => {
     const key = keyFor(unsent.current, words, makeKey);
-    keep({ text: words, key, sent: words });
+    keep({ ...unsent.current, key, sent: words });
     await send.mutateAsync({ body: { phone, body: words, ...reply }, key });
-    keep({ text: "" });
-    setText("");
+    clear(words);
   };
   const sendFiles = async (caption: string, reply: Partial<SendRequest>) => {
     let words = caption;
@@ -65,9 +70,8 @@ export function useComposer(conversation: string, phone: string, replyTo: Messag
       await send.mutateAsync({ body, key: one.sendKey });
       detach(one);
       if (captioned) {
+        clear(words);
         words = "";
-        setText("");
-        keep({ text: "" });
       }
     }
     return words;
