@@ -53,7 +53,7 @@ async def test_a_trial_that_is_over_and_a_suspension(gateway: Gateway) -> None:
         await visitor.see("API Access")
         await expect(field).to_have_value("Yes, it is.")  # nothing that was written is lost
         await page.reload()
-        await visitor.see("The trial is over. Everything can be read, but nothing is sent")
+        await visitor.see("The trial is over. Everything can be read, but nothing new can be sent")
         await message_of(messages, "Is my order ready?").wait_for()
         for path, text in (("/webhooks", "No endpoint yet"), ("/usage", "Received 1"), ("/account/plan", "Trial over")):
             await visitor.open(path)
@@ -68,7 +68,9 @@ async def test_a_trial_that_is_over_and_a_suspension(gateway: Gateway) -> None:
         await accounts.set_suspended(gateway.db, gateway.account_id, True)
         await until_sending_is(visitor, 402, "account_suspended")
         await visitor.open("/account/plan")
-        await visitor.see("This account is suspended. Nothing is sent until the operator of the gateway ends it.")
+        await visitor.see(
+            "This account is suspended. Until the operator of the gateway ends that, nothing new can be sent"
+        )
         await visitor.see("Suspended")
         await visitor.open("/usage")
         await page.get_by_role("button", name="Try again").wait_for()

@@ -18,11 +18,15 @@ export function AccountNotice() {
 type Account = { suspended: boolean; trial_ends_at: string | null; api_access: boolean };
 
 const SOON = 3 * 86_400_000;
+const TRIAL_OVER =
+  "The trial is over. Everything can be read, but nothing new can be sent without the add-on API Access.";
+const SUSPENDED =
+  "This account is suspended. Until the operator of the gateway ends that, nothing new can be sent; messages that were accepted before still are.";
 
 export function noticeOf(account: Account, now: number): string | null {
-  if (account.suspended) return "This account is suspended. Nothing is sent until the operator of the gateway ends it.";
+  if (account.suspended) return SUSPENDED;
   if (account.api_access || !account.trial_ends_at) return null;
   const left = new Date(account.trial_ends_at).getTime() - now;
-  if (left < 0) return "The trial is over. Everything can be read, but nothing is sent without the add-on API Access.";
+  if (left < 0) return TRIAL_OVER;
   return left < SOON ? `The trial ends on ${inFull(account.trial_ends_at)}.` : null;
 }

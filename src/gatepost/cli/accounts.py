@@ -71,7 +71,7 @@ async def plan(
 
 @command(group, "suspend")
 async def suspend(session: CommandSession, account: AccountArgument) -> CommandResult:
-    """Suspend an account. The API rejects its keys until it is resumed."""
+    """Suspend an account. Its keys are rejected until it is resumed; what was accepted before is still sent."""
     return CommandResult(Account.of(await admin.set_suspended(session.db, account.id, True)))
 
 
