@@ -1,5 +1,8 @@
 """The progress of endpoints is saved for many channels at once; what is locked, lost or deleted is left out."""
 
+from uuid import UUID
+
+import asyncpg
 import msgspec
 import pytest
 
@@ -9,8 +12,10 @@ from gatepost.store.channel_head import Lease
 from gatepost.store.deliveries.queue import DeliveryCursor, save_cursors
 from gatepost.store.endpoints import get_endpoint, list_delivering
 from gatepost.store.pool import Database
+from tests.conftest import PostgresServer, copied_database, run_apart
 from tests.outbound.stage import NOW, Stage, make_stage
 from tests.store.delivery_rows import add_endpoint
+from tests.store.query_plans import Plan, explained_database
 from tests.store.test_deleted_endpoints import somebody_in_the_way
 
 HEALTH = HealthCounters(NOW, 3, 1, None, 0, NOW)
@@ -74,3 +79,75 @@ async def test_an_endpoint_says_whether_it_has_retries(db: Database) -> None:
     )
     listed = (await list_delivering(db, [stage.channel_id]))[stage.channel_id]
     assert {one.id: one.has_retries for one in listed} == {first: False, second: True}
+
+
+# -- plans ------------------------------------------------------------------------------------------------------------
+
+CHANNELS, ENDPOINTS, SAVED = 200, 20_000, 800
+_CHANNELS = """
+INSERT INTO channels SELECT (jsonb_populate_record(c, jsonb_build_object('id', gen_random_uuid(), 'phone', '1' || n))).*
+FROM channels c, generate_series(1, $1) n"""
+_HEADS = """
+INSERT INTO channel_heads (channel_id, epoch, last_event_id, last_message_id, send_floor)
+SELECT c.id, 1, h.last_event_id, h.last_message_id, h.send_floor
+FROM channel_heads h, channels c WHERE c.id <> h.channel_id"""
+_ENDPOINTS = """
+INSERT INTO endpoints (channel_id, id, url, events, headers, secret, state, cursor, created_at, updated_at)
+SELECT c.id, gen_random_uuid(), e.url, e.events, e.headers, e.secret, e.state, e.cursor, e.created_at, e.updated_at
+FROM endpoints e, channels c, generate_series(1, $1)"""
+
+
+async def fill_endpoints(url: str) -> None:
+    """Add many channels, each with many endpoints."""
+    db = await Database.connect(url, connections=2)
+    stage = await make_stage(db)
+    await add_endpoint(db, stage.channel_id)
+    await db.close()
+    conn = await asyncpg.connect(url)
+    await conn.execute(_CHANNELS, CHANNELS)
+    await conn.execute(_HEADS)
+    await conn.execute("ALTER TABLE endpoints DISABLE TRIGGER USER")  # which report each change to open pages
+    await conn.execute(_ENDPOINTS, ENDPOINTS // CHANNELS)
+    await conn.close()
+
+
+async def read_given(conn: "asyncpg.Connection[asyncpg.Record]") -> dict[Lease, dict[UUID, DeliveryCursor]]:
+    """Return new cursors for some endpoints of each channel."""
+    rows = await conn.fetch(
+        """SELECT channel_id, id FROM (SELECT channel_id, id, row_number() OVER (PARTITION BY channel_id) AS n
+                                       FROM endpoints JOIN channel_heads USING (channel_id) WHERE epoch = 1) e
+           WHERE n <= $1""",
+        SAVED // CHANNELS,
+    )
+    given: dict[Lease, dict[UUID, DeliveryCursor]] = {}
+    for row in rows:
+        given.setdefault(Lease(row["channel_id"], 1), {})[row["id"]] = DeliveryCursor(ids.new_id(NOW), HEALTH, NOW)
+    return given
+
+
+async def observe(server: PostgresServer) -> list[Plan]:
+    """Return the plans of saving, without statistics and with them."""
+    found: list[Plan] = []
+    async with copied_database(server, "gatepost") as url:
+        await fill_endpoints(url)
+        conn = await asyncpg.connect(url)
+        given = await read_given(conn)
+        for _ in ("fresh", "analyzed"):
+            async with explained_database(url) as (db, plans):
+                for wait in (False, True):
+                    assert len(await save_cursors(db, given, wait=wait)) == SAVED
+                found += plans
+            await conn.execute("ANALYZE")
+        await conn.close()
+    return found
+
+
+def test_each_of_many_rows_is_looked_up_by_its_key(postgres_server: PostgresServer) -> None:
+    plans = run_apart(observe(postgres_server))
+    assert len(plans) == 4
+    for plan in plans:
+        assert sum(node.get("Rows Removed by Join Filter", 0) for node in plan.nodes()) == 0
+        scans = [node for node in plan.nodes() if "Scan" in node["Node Type"] and "Relation Name" in node]
+        read = sum(node["Actual Rows"] * node["Actual Loops"] for node in scans)
+        # The head, the endpoint that is locked, and the endpoint that is changed.
+        assert (read, plan.rows_filtered) == (3 * SAVED, 0)
