@@ -74,6 +74,7 @@ APP = {
     "http_protocol",
     "http_connections",
     "http_direct",
+    "http_headers",
 }
 PACKAGES = {"gatepost_client": "client", "gatepost_sandbox": "sandbox"}
 ALONE = {"sandbox", "client"}  # what stands outside of the gateway: the network that it calls, and who calls it

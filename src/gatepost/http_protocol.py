@@ -1,7 +1,7 @@
 """HTTP before the application: limits on headers, on the time that requests take, and on connections.
 
 connection ─► too many: 503 or 429
-headers ────► too many or too large: 431; too slow: 408; not HTTP: 400
+headers ────► too many or too large: 431; too slow: 408; not HTTP, or one twice that has one value: 400
 body ───────► too slow: 408; trailers after it are ignored
 next request ► read only when few others of the connection wait for their turn
 response ───► not read by the client: closed
@@ -25,6 +25,7 @@ from gatepost.api.errors import error_answer
 from gatepost.api.json_body import HttpAnswer
 from gatepost.http_connections import BodyRate, Connections
 from gatepost.http_direct import DirectCycle, DirectRoutes
+from gatepost.http_headers import check_once, each_once
 from gatepost.model.errors import BadRequest, GatepostError, HeadersTooLarge, RequestTimeout
 
 _LINGER = 2.0  # seconds in which a rejected client may read the error; what it still sends is dropped
@@ -225,13 +226,15 @@ class LimitedProtocol(HttpToolsProtocol):
             raise ValueError("headers too large")
 
     def _too_large(self) -> GatepostError:
-        limit = self._header_limit
-        return HeadersTooLarge(f"The address and the headers of a request may have at most {limit:,} bytes.")
+        return HeadersTooLarge(f"Address and headers of a request may have at most {self._header_limit:,} bytes.")
 
     def on_headers_complete(self) -> None:
         if self.parser.should_upgrade():
             return
-        self.scope["headers"] = self.headers.copy()  # without trailers, which the parser adds later (RFC 9110, 6.5.1)
+        self._refusal = self._refusal or check_once(self.headers)
+        if self._refusal is not None:
+            raise ValueError("a header was sent twice")
+        self.scope["headers"] = each_once(self.headers)  # a copy: the parser adds trailers to its list later
         if not self._begin_direct():
             super().on_headers_complete()
         self._head_since, self._heard = None, False

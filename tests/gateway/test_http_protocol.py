@@ -29,7 +29,8 @@ Serve = Callable[..., AbstractAsyncContextManager[str]]
 class App:
     """An application that answers with what it got.
 
-    /early does not read, /wait waits, /long writes a lot, /large the same at once, /broken fails.
+    /early does not read, /wait waits, /long writes a lot, /large the same at once, /broken fails,
+    /headers lists them.
     """
 
     def __init__(self) -> None:
@@ -51,6 +52,8 @@ class App:
         told = f"{scope['method']} {scope['path']} {len(body)}".encode()
         if scope["path"] == "/large":
             told = bytes(400 * 65_536)
+        if scope["path"] == "/headers":
+            told = b"\n".join(b"%s: %s" % header for header in scope["headers"])
         start = {"type": "http.response.start", "status": 200}
         if scope["path"] == "/long":
             await send({**start, "headers": []})
@@ -139,6 +142,26 @@ async def test_there_may_be_so_many_headers(serve: Serve, count: int, status: in
     async with serve() as url:
         answer = await said(url, request("GET", "/", {f"x-{number}": "" for number in range(count - 1)}))
     assert answer.status == status
+
+
+async def test_lines_of_the_same_header_are_one_list(serve: Serve) -> None:
+    lines = b"X-Forwarded-For: 10.0.0.1\r\nCookie: a=1\r\nx-forwarded-for:  10.0.0.2 \r\nCookie: b=2\r\n"
+    async with serve() as url:
+        answer = await said(url, b"GET /headers HTTP/1.1\r\n" + HOST + lines + b"\r\n")
+    assert answer.body == b"host: gateway\nx-forwarded-for: 10.0.0.1, 10.0.0.2\ncookie: a=1; b=2"
+
+
+@pytest.mark.parametrize("name", ["Authorization", "Idempotency-Key", "Content-Type", "HOST"])
+async def test_a_header_with_one_value_may_be_sent_only_once(
+    serve: Serve, app: App, statuses: list[int], name: str
+) -> None:
+    async with serve() as url:
+        one = request("POST", "/headers", {name: "a"}, b"{}") if name != "HOST" else GET
+        assert (await said(url, one)).status == 200
+        answer = await said(url, one.replace(b"\r\n", f"\r\n{name}: a\r\n".encode(), 1))
+    check_wire(answer, 400, "malformed_request")
+    assert f"Send the header {name.lower()} only once.".encode() in answer.body
+    assert (len(app.seen), statuses) == (1, [400])
 
 
 @pytest.mark.parametrize(

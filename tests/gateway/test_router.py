@@ -116,11 +116,6 @@ async def test_a_body_over_the_limit_is_refused() -> None:
         await request_of([], content_length="ten").body()
 
 
-def test_of_several_headers_the_first_counts() -> None:
-    request = Request({**scope(), "headers": [(b"range", b"first"), (b"range", b"second")]}, request_of([]).receive)
-    assert request.headers == {"range": "first"}
-
-
 class Streamed:
     """A stream that waits after its first part, and what became of it."""
 

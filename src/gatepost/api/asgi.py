@@ -51,8 +51,8 @@ class Request:
 
     @cached_property
     def headers(self) -> dict[str, str]:
-        """The headers by their names in lower case. Of several with one name, the first."""
-        return {name.decode("latin-1"): value.decode("latin-1") for name, value in reversed(self.scope["headers"])}
+        """The headers by their names in lower case. Each is there once (`http_headers.py`)."""
+        return {name.decode("latin-1"): value.decode("latin-1") for name, value in self.scope["headers"]}
 
     @cached_property
     def query(self) -> dict[str, list[str]]:
