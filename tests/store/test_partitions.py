@@ -10,7 +10,13 @@ import asyncpg
 import pytest
 
 from gatepost.model import ids
-from gatepost.store.partitions import TABLES, analyze_young_tables, drop_old_partitions, make_partitions
+from gatepost.store.partitions import (
+    TABLES,
+    analyze_young_tables,
+    cover_spans,
+    drop_old_partitions,
+    make_partitions,
+)
 from gatepost.store.pool import Database
 from tests.patience import PATIENCE
 
@@ -81,6 +87,38 @@ async def test_another_length_begins_where_the_last_one_ends(db: Database) -> No
 async def test_a_clock_that_went_back_makes_nothing(db: Database) -> None:
     await make_partitions(db, NOW, 7)
     assert await make_partitions(db, NOW - timedelta(days=3), 7) == []
+
+
+@pytest.mark.parametrize("ahead", [20, 1500])
+async def test_a_clock_that_was_ahead_at_the_first_start(db: Database, ahead: int) -> None:
+    await make_partitions(db, NOW + timedelta(days=ahead), 7)
+    with pytest.raises(asyncpg.CheckViolationError):
+        await write_event(db, ids.floor_id(NOW))
+    assert await make_partitions(db, NOW, 7) != []
+    for day in range(-7, 15):
+        await write_event(db, ids.floor_id(NOW + timedelta(days=day)))
+    assert await make_partitions(db, NOW, 7) == []
+    found = await spans(db, "messages")
+    assert all(before[1] <= after[0] for before, after in pairwise(found))
+
+
+async def test_a_clock_that_was_far_behind_at_the_first_start(db: Database) -> None:
+    await make_partitions(db, NOW - timedelta(days=20_000), 1)
+    made = await make_partitions(db, NOW, 1)
+    assert len(made) < 20 * len(TABLES)
+    for day in range(-7, 3):
+        await write_event(db, ids.floor_id(NOW + timedelta(days=day)))
+    assert await make_partitions(db, NOW + timedelta(days=1), 1) != []
+
+
+async def test_holes_are_filled_where_rows_are_to_be_copied(db: Database) -> None:
+    await make_partitions(db, NOW - timedelta(days=20_000), 7)
+    await make_partitions(db, NOW, 7)
+    start = NOW.replace(hour=0) - timedelta(days=50)
+    async with db.connection() as conn:
+        await cover_spans(conn, {"events": (start, start + timedelta(days=100))}, 7)
+    for day in range(100):
+        await write_event(db, ids.floor_id(start + timedelta(days=day)))
 
 
 async def test_many_makers_at_once_make_each_one_once(db: Database) -> None:

@@ -6,7 +6,7 @@ deliveries          by event id    ├ kept `events_days`
 delivery_attempts   by event id    ┘
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -17,6 +17,7 @@ from gatepost.store.pool import Connection, Database
 _LOCK = 7_305_201  # any number, the same on every node
 DROP_LOCK = 7_305_202  # shared by backups: a partition that is dropped waits for them, and everybody else for it
 _AHEAD = 2
+_MOST_AT_ONCE = 60  # partitions that are created for a time in which no gateway ran: each takes a lock
 # Space on each page for the updates of a row, so that they need not change an index.
 _STORAGE = {
     "messages": "fillfactor = 45, autovacuum_vacuum_scale_factor = 0.05, autovacuum_analyze_scale_factor = 0.05",
@@ -25,6 +26,7 @@ _STORAGE = {
     "delivery_attempts": "autovacuum_analyze_scale_factor = 0.05",
 }
 TABLES = tuple(_STORAGE)
+Span = tuple[datetime, datetime]  # from when to when a partition reaches
 _WHOLE = ("contacts", "conversations", "idempotency_keys", "delivery_retries", "scheduled_messages", "parked_statuses")
 
 
@@ -34,20 +36,36 @@ async def make_partitions(db: Database, now: datetime, days: int) -> list[str]:
     async with db.transaction() as conn:
         await conn.execute("SELECT pg_advisory_xact_lock($1)", _LOCK)
         for table in TABLES:
-            start = await _first_gap(conn, table, now, days)
-            while start <= now + timedelta(days=days * _AHEAD):
-                made.append(await _make(conn, table, start, start + timedelta(days=days)))
-                start += timedelta(days=days)
+            spans = await _read_spans(conn, table)
+            start = _first_needed(spans, now, days)
+            made += await _fill(conn, table, spans, start, now + timedelta(days=days * _AHEAD, microseconds=1), days)
     return made
 
 
-async def _first_gap(conn: "Connection[Any]", table: str, now: datetime, days: int) -> datetime:
-    """Return the end of the newest partition. With none yet: one partition back, for messages reported late."""
-    names = await _names(conn, table)
-    if names:
-        return max(_span(name)[1] for name in names)
+def _first_needed(spans: Sequence[Span], now: datetime, days: int) -> datetime:
+    """Return the end of the newest partition that began before now.
+
+    Without one, or if that was long ago, because a clock was wrong: one partition back, for messages reported late.
+    """
+    newest = max((end for start, end in spans if start <= now), default=None)
+    if newest is not None and newest > now - timedelta(days=days * _MOST_AT_ONCE):
+        return newest
     today = now.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
     return today - timedelta(days=days + 7)
+
+
+async def _fill(
+    conn: "Connection[Any]", table: str, spans: Sequence[Span], start: datetime, until: datetime, days: int
+) -> list[str]:
+    """Create the partitions that are missing from a time until another one, whole ones if there is room."""
+    made, at = [], start
+    while at < until:
+        end = max((end for begin, end in spans if begin <= at < end), default=None)
+        if end is None:
+            end = min([at + timedelta(days=days), *(begin for begin, _ in spans if begin > at)])
+            made.append(await _make(conn, table, at, end))
+        at = end
+    return made
 
 
 async def _make(conn: "Connection[Any]", table: str, start: datetime, end: datetime) -> str:
@@ -66,28 +84,21 @@ async def make_partition(conn: Any, table: str, name: str) -> None:
     )
 
 
-async def read_spans(conn: Any) -> dict[str, tuple[datetime, datetime]]:
+async def read_spans(conn: Any) -> dict[str, Span]:
     """Return from when to when the partitions of each table reach."""
     found = {}
     for table in TABLES:
-        if spans := [_span(name) for name in await _names(conn, table)]:
+        if spans := await _read_spans(conn, table):
             found[table] = (min(start for start, _ in spans), max(end for _, end in spans))
     return found
 
 
-async def cover_spans(conn: Any, spans: Mapping[str, tuple[datetime, datetime]], days: int) -> None:
-    """Create the partitions that are missing before the first one and after the last one."""
+async def cover_spans(conn: Any, wanted: Mapping[str, Span], days: int) -> None:
+    """Create the partitions that are missing within these times."""
     async with conn.transaction():
         await conn.execute("SELECT pg_advisory_xact_lock($1)", _LOCK)
-        own = await read_spans(conn)
-        for table, (start, end) in spans.items():
-            first, last = own.get(table, (end, end))
-            for gap, until in ((start, min(first, end)), (max(last, start), end)):
-                at = gap
-                while at < until:
-                    next_ = min(at + timedelta(days=days), until)
-                    await _make(conn, table, at, next_)
-                    at = next_
+        for table, (start, end) in wanted.items():
+            await _fill(conn, table, await _read_spans(conn, table), start, end, days)
 
 
 async def drop_old_partitions(db: Database, now: datetime, messages_days: int, events_days: int) -> list[str]:
@@ -109,7 +120,7 @@ async def drop_old_partitions(db: Database, now: datetime, messages_days: int, e
 async def first_kept_event(db: Database) -> UUID:
     """Return the start of the oldest partition of events."""
     async with db.connection() as conn:
-        starts = [_span(name)[0] for name in await _names(conn, "events")]
+        starts = [start for start, _ in await _read_spans(conn, "events")]
     return ids.floor_id(min(starts)) if starts else ids.ZERO
 
 
@@ -118,7 +129,7 @@ async def read_ends(db: Database) -> dict[str, tuple[datetime, datetime]]:
     found = {}
     async with db.connection() as conn:
         for table in TABLES:
-            if ends := [_span(name)[1] for name in await _names(conn, table)]:
+            if ends := [end for _, end in await _read_spans(conn, table)]:
                 found[table] = (min(ends), max(ends))
     return found
 
@@ -152,7 +163,11 @@ async def _names(conn: "Connection[Any]", table: str) -> list[str]:
     return [row["relname"] for row in rows]
 
 
-def _span(name: str) -> tuple[datetime, datetime]:
+async def _read_spans(conn: "Connection[Any]", table: str) -> list[Span]:
+    return [_span(name) for name in await _names(conn, table)]
+
+
+def _span(name: str) -> Span:
     _, start, end = name.rsplit("_", 2)
     return (
         datetime.strptime(start, "%Y%m%d").replace(tzinfo=UTC),
