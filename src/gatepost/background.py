@@ -11,7 +11,7 @@ manager restarts it. A process that runs but does no work is worse than one that
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, TypeVar
 
 import structlog
@@ -94,6 +94,21 @@ async def attempt_within(seconds: float, name: str, step: Callable[[], Awaitable
     last = asyncio.create_task(attempt(name, step))
     await asyncio.wait([last], timeout=seconds)
     last.cancel()
+
+
+async def finish_within(seconds: float, work: Coroutine[Any, Any, T]) -> T:
+    """Return the result of some work, or raise TimeoutError.
+
+    Then the work is cancelled, but not waited for: a database that is stuck does not confirm a cancellation either.
+    """
+    task = asyncio.create_task(work)
+    try:
+        done, _ = await asyncio.wait([task], timeout=seconds)
+    finally:
+        task.cancel()
+    if not done:
+        raise TimeoutError
+    return task.result()
 
 
 async def retry_until_available(

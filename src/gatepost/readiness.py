@@ -7,6 +7,7 @@ import msgspec
 import structlog
 
 from gatepost.api.contract.health import ReadyChecks
+from gatepost.background import finish_within
 from gatepost.clock import Clock
 from gatepost.model.cell_names import MAIN
 from gatepost.model.errors import GatepostError
@@ -17,7 +18,9 @@ log = structlog.get_logger("gatepost")
 
 WRITE_EVERY = 5.0  # seconds between test writes, however many callers there are
 WRITE_AGAIN = 1.0  # the same after a failed one
-_PATIENCE = 5.0
+# Probes usually wait for a few seconds.
+_ANSWER_WITHIN = 2.0
+_PATIENCE = 3.0
 
 
 class Readiness:
@@ -48,8 +51,8 @@ class Readiness:
 
     async def _answers(self) -> bool:
         try:
-            await ping(self._db)
-        except GatepostError:
+            await finish_within(_ANSWER_WITHIN, ping(self._db))
+        except (GatepostError, TimeoutError):
             self._due = 0.0  # the last result about writes is out of date
             return False
         return True

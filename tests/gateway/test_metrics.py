@@ -1,22 +1,27 @@
 """The figures: each described, each counted where it happens, and none that gives anybody away."""
 
+import asyncio
 import re
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import asyncpg
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from gatepost.api.metrics_source import MetricsSource
 from gatepost.clock import MovableClock
 from gatepost.metrics import CLASSES, OUTCOMES, SENDS, STAGES, STATES, BacklogFigures, CurrentFigures, ProcessMetrics
 from gatepost.outbound.senders_now import SendersNow
 from gatepost.store.deliveries.queue import count_retries
+from gatepost.store.pool import Database
 from gatepost.store.slots import USES, ConnectionSlots
 from gatepost.webhooks.delivery_metrics import DeliveryMetrics
 from tests.conftest import Answer, Receiver
 from tests.for_each import for_each
 from tests.gateway.checks import TEXT, check_refused, until
+from tests.patience import PATIENCE
 from tests.running_gateway import Gateway, running_gateway
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "metrics.md"
@@ -52,6 +57,21 @@ async def scrape(gateway: Gateway) -> Samples:
     assert answer.status == 200, answer.body
     assert answer.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8"
     return read(answer.body)
+
+
+async def test_a_database_that_is_stuck_does_not_hide_the_metrics(
+    parted_database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gatepost.api.metrics_source._COUNT_WITHIN", 0.05)
+    blocker = await asyncpg.connect(parted_database_url)
+    async with asyncpg.create_pool(parted_database_url, min_size=1) as pool, blocker.transaction():
+        await blocker.execute("LOCK TABLE delivery_retries IN ACCESS EXCLUSIVE MODE")
+        db = Database(pool)  # whose statements have no limit
+        source = MetricsSource(db, MovableClock(datetime.now(UTC)), ProcessMetrics("1", "all"), CurrentFigures, TOKEN)
+        async with asyncio.timeout(PATIENCE):
+            assert b"gatepost_requests_total" in await source.show()
+        await db.close()
+    await blocker.close()
 
 
 # -- the page ---------------------------------------------------------------------------------------------------------

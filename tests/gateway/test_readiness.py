@@ -1,7 +1,9 @@
 """Ready means that writes work: a database that only answers reads is not enough."""
 
 import asyncio
+import os
 import re
+import signal
 from datetime import UTC, datetime
 
 import asyncpg
@@ -113,6 +115,25 @@ async def test_a_write_that_hangs_has_a_time_limit(database_url: str, monkeypatc
         await db.close()
     assert checks == replace(READY, writes=False)
     await blocker.close()
+
+
+async def test_a_database_that_is_stuck_is_not_waited_for(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gatepost.readiness._ANSWER_WITHIN", 0.05)
+    async with asyncpg.create_pool(database_url, min_size=1, max_size=1) as pool:  # statements have no limit
+        db = Database(pool)
+        readiness = Readiness(db, MovableClock(NOW), lambda: True)
+        session = await db.fetchval("SELECT pg_backend_pid()")
+        os.kill(session, signal.SIGSTOP)
+        try:
+            async with asyncio.timeout(PATIENCE):
+                checks = await readiness.checks()
+        finally:
+            os.kill(session, signal.SIGCONT)
+        assert (checks.database, checks.writes) == (False, False)
+        async with asyncio.timeout(PATIENCE):
+            while not (await readiness.checks()).database:
+                await asyncio.sleep(0.02)
+        await db.close()
 
 
 async def test_after_an_outage_writes_are_tried_at_once(database_url: str, postgres_server: PostgresServer) -> None:

@@ -7,6 +7,7 @@ import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable
 
+from gatepost.background import finish_within
 from gatepost.clock import Clock
 from gatepost.metrics import COUNTED, UNOWNED, BacklogFigures, CurrentFigures, ProcessMetrics
 from gatepost.metrics_totals import MetricFamily, add_up, add_up_cells, as_text, read_metrics
@@ -16,6 +17,7 @@ from gatepost.store.pool import Database
 from gatepost.store.unowned import count_unowned
 
 COUNT_EVERY = 10.0  # minimum seconds between queries
+_COUNT_WITHIN = 3.0  # seconds; Prometheus waits for 10, and metrics matter most when the database is stuck
 
 AskOthers = Callable[[list[MetricFamily]], Awaitable[list[MetricFamily]]]
 
@@ -54,8 +56,8 @@ class MetricsSource:
         now, backlog = self._clock.monotonic(), None
         if now >= self._counted_at + COUNT_EVERY:
             self._counted_at = now
-            with contextlib.suppress(GatepostError):
-                backlog = await self._count_backlog()
+            with contextlib.suppress(GatepostError, TimeoutError):
+                backlog = await finish_within(_COUNT_WITHIN, self._count_backlog())
         self.metrics.set_current(self._read_current(), backlog)
 
     def measure(self) -> list[MetricFamily]:

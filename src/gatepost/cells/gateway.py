@@ -1,6 +1,7 @@
 """The parts of a process for each cell, behind one front: used as the parts of one cell are (`serving.py`)."""
 
 import asyncio
+import contextlib
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
@@ -14,7 +15,7 @@ from gatepost.admin.vault import KEY_FILE
 from gatepost.api.contract.health import ReadyChecks
 from gatepost.api.session_cookie import SessionCookie
 from gatepost.app import Gatepost, ProcessPlace
-from gatepost.background import Supervisor, attempt
+from gatepost.background import Supervisor, attempt, finish_within
 from gatepost.cells.cell import Cell, prepare_cell
 from gatepost.cells.front import CellFront
 from gatepost.clock import Clock, DatabaseClock, SystemClock
@@ -102,11 +103,8 @@ class CellGateway:
 async def _checked(cell: Cell) -> ReadyChecks:
     """Return the checks of a cell. One that does not answer must not delay the answer about the others."""
     if cell.up:
-        checking = asyncio.create_task(cell.gatepost.readiness.own_checks())
-        done, _ = await asyncio.wait([checking], timeout=_CHECK_WITHIN)
-        if done:
-            return checking.result()
-        checking.cancel()  # without waiting: the database has to confirm it
+        with contextlib.suppress(TimeoutError):
+            return await finish_within(_CHECK_WITHIN, cell.gatepost.readiness.own_checks())
     return ReadyChecks(database=False, writes=False, migrations=cell.opened, owner=False)
 
 
