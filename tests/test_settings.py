@@ -164,6 +164,18 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
         ("lease.renew", 7.5, 7.6),
         ("cloud.version", "v1.0", "1.0"),
         ("log.level", "error", "loud"),
+        ("server.drain_seconds", 1e9, float("inf")),
+        ("lease.ttl", 1e9, float("inf")),
+        ("retention.messages_days", 36_500, 36_501),
+        ("retention.events_days", 36_500, 36_501),
+        ("retention.partition_days", 3_650, 3_651),
+        ("media.days", 36_500, 36_501),
+        ("trial.days", 36_500, 36_501),
+        ("server.public_url", "https://gateway.example.com", "gateway.example.com"),
+        ("server.public_url", "", "ftp://gateway.example.com"),
+        ("cloud.base_url", "http://127.0.0.1:8081", "graph.facebook.com"),
+        ("qr.link_url", "ws://127.0.0.1:8081/qr/link", "http://127.0.0.1:8081/qr/link"),
+        ("tracing.endpoint", "http://127.0.0.1:4318", "127.0.0.1:4318"),
     ],
 )
 def test_ranges(name: str, under: object, over: object) -> None:
@@ -174,8 +186,52 @@ def test_ranges(name: str, under: object, over: object) -> None:
 
 @given(st.text(st.characters(exclude_characters="\x00\r\n", codec="utf-8")))
 def test_no_value_of_the_environment_breaks_the_reading(text: str) -> None:
-    settings = load(environ={"GATEPOST_SERVER__PUBLIC_URL": f"'{text}'", "GATEPOST_OTHER": text})
-    assert text in settings.server.public_url
+    settings = load(environ={"GATEPOST_METRICS__TOKEN": f"'{text}'", "GATEPOST_OTHER": text})
+    assert text in settings.metrics.token
+
+
+@pytest.mark.parametrize("text", ["12345", "true", "1e5", "2027-01-31", "[1]"])
+def test_a_text_of_the_environment_needs_no_quotes(text: str) -> None:
+    assert load(environ={"GATEPOST_METRICS__TOKEN": text}).metrics.token == text
+
+
+@pytest.mark.parametrize("name", ["database.url", "cells.west", "qr.device_store"])
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql://u:pass/word@db/gatepost",
+        "postgresql://u:pass?word@db/gatepost",
+        "postgresql://u:pass#word@db/gatepost",
+        "postgresql://u:pass@db:port/gatepost",
+        "postgresql://u:pass@db:65536/gatepost",
+        "postgresql://u:pass@db:5432,other:0/gatepost",
+        "postgresql://u:pass@[::1/gatepost",
+        "mysql://u:pass@db/gatepost",
+        "u:pass@db/gatepost",
+    ],
+)
+def test_an_address_of_a_database_that_cannot_be_parsed_is_not_shown(name: str, url: str) -> None:
+    with pytest.raises(BadSettings, match=name.replace(".", r"\.")) as refused:
+        load(environ={}, overrides={name: url})
+    assert "pass@" not in str(refused.value)
+    assert "pass/" not in str(refused.value)
+    assert "db" not in str(refused.value).replace("%", "")
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql:///gatepost?host=/run/postgresql",
+        "postgres://u:p%2Fw@db/gatepost",
+        "postgresql://u:p@w@db:65535/gatepost",
+        "postgresql://u@db:5432,other:5433/gatepost?target_session_attrs=primary",
+        "postgresql://u@[::1]:5432/gatepost",
+        "postgresql://u@[::1]/gatepost",
+        "postgresql://",
+    ],
+)
+def test_addresses_of_databases(url: str) -> None:
+    assert load(environ={}, overrides={"database.url": url, "cells.west": url}).database.url == url
 
 
 @for_each("name", leaves(tomllib.loads(DEFAULTS)))
@@ -204,6 +260,11 @@ def test_only_a_gateway_whose_networks_are_the_sandbox_follows_its_clock(base_ur
 
 
 CHOSEN = {
+    "server.public_url": "https://gateway.example.com",
+    "cloud.base_url": "http://127.0.0.1:8081",
+    "qr.link_url": "ws://127.0.0.1:8081/qr/link",
+    "qr.device_store": "postgresql://db/devices",
+    "database.url": "postgresql://db/gatepost",
     "tracing.endpoint": "http://127.0.0.1:4318",
     "tracing.headers": "x-team=ops",
     "clock.follow": f'"{SANDBOX}"',

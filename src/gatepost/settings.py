@@ -16,19 +16,22 @@ import msgspec
 
 from gatepost.model.account import Plan
 from gatepost.model.cell_names import MAIN
+from gatepost.model.database_url import database_url_fault
 
 PREFIX = "GATEPOST_"
 MOST_PROCESSES = 64
+_HTTP, _WEBSOCKET = ("http://", "https://"), ("ws://", "wss://")
 _OPENTELEMETRY = {"endpoint": "OTEL_EXPORTER_OTLP_ENDPOINT", "headers": "OTEL_EXPORTER_OTLP_HEADERS"}  # of [tracing]
 
 
-Positive = Annotated[float, msgspec.Meta(gt=0)]
-NotNegative = Annotated[float, msgspec.Meta(ge=0)]
+Positive = Annotated[float, msgspec.Meta(gt=0, le=1e9)]
+NotNegative = Annotated[float, msgspec.Meta(ge=0, le=1e9)]
 Count = Annotated[int, msgspec.Meta(ge=1)]
+Days = Annotated[int, msgspec.Meta(ge=1, le=36_500)]  # a time that lies further back may not exist
+NoDaysOrMore = Annotated[int, msgspec.Meta(ge=0, le=36_500)]
 Port = Annotated[int, msgspec.Meta(ge=0, le=65_535)]
 HostName = Annotated[str, msgspec.Meta(pattern=r"^[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:[0-9]{1,5})?$")]
 CellName = Annotated[str, msgspec.Meta(pattern=r"^[a-z][a-z0-9_-]{0,30}$")]
-DatabaseUrl = Annotated[str, msgspec.Meta(pattern=r"^postgres(ql)?://")]
 Origin = Annotated[str, msgspec.Meta(pattern=r"^[a-z][a-z0-9+.-]*://[^\s/*?#@A-Z]+$")]  # as browsers write it
 
 
@@ -71,7 +74,7 @@ class SecuritySettings(_Section, frozen=True):
 
 
 class TrialSettings(_Section, frozen=True):
-    days: Annotated[int, msgspec.Meta(ge=0)]
+    days: NoDaysOrMore
 
 
 class ApiSettings(_Section, frozen=True):
@@ -172,7 +175,7 @@ class WatchdogSettings(_Section, frozen=True):
 class MediaSettings(_Section, frozen=True):
     url: str
     most_bytes: Count
-    days: Annotated[int, msgspec.Meta(ge=0)]
+    days: NoDaysOrMore
     timeout: Positive
     link_seconds: Positive
     attempts: Count
@@ -180,10 +183,10 @@ class MediaSettings(_Section, frozen=True):
 
 
 class RetentionSettings(_Section, frozen=True):
-    partition_days: Count
-    messages_days: Count
-    events_days: Count
-    mcp_calls_days: Count
+    partition_days: Annotated[int, msgspec.Meta(ge=1, le=3_650)]
+    messages_days: Days
+    events_days: Days
+    mcp_calls_days: Days
 
 
 class McpSettings(_Section, frozen=True):
@@ -199,7 +202,7 @@ class Settings(_Section, frozen=True):
     data: str
     server: ServerSettings
     database: DatabaseSettings
-    cells: dict[CellName, DatabaseUrl]
+    cells: dict[CellName, str]
     security: SecuritySettings
     trial: TrialSettings
     plans: dict[str, Plan]
@@ -245,7 +248,7 @@ def load(
     for name, text in environ.items():
         path = name.removeprefix(PREFIX).lower().split("__")
         if name.startswith(PREFIX) and (len(path) > 1 or path[0] in values):
-            _put(values, path, _parse(text))
+            _put(values, path, _parse(text, values, path))
     for dotted, value in (overrides or {}).items():
         if value is not None:
             _put(values, dotted.split("."), value)
@@ -262,6 +265,8 @@ def load(
         )
     if MAIN in settings.cells:
         raise BadSettings("Bad setting: cells.main is the database of database.url; give other cells other names")
+    _check_addresses(settings)
+    _check_databases(settings)
     _check_server(settings.server)
     _check_tracing(settings.tracing)
     return settings
@@ -273,6 +278,27 @@ def _all_sandbox(settings: Settings) -> bool:
     link = f"ws{followed.removeprefix('http')}/"
     same = settings.cloud.base_url.rstrip("/") == followed
     return followed.startswith(("http://", "https://")) and same and settings.qr.link_url.startswith(link)
+
+
+def _check_addresses(settings: Settings) -> None:
+    """Reject addresses that could never be reached, such as a host name without a scheme."""
+    for name, url, schemes in (
+        ("server.public_url", settings.server.public_url or "http://", _HTTP),
+        ("cloud.base_url", settings.cloud.base_url, _HTTP),
+        ("qr.link_url", settings.qr.link_url or "ws://", _WEBSOCKET),
+        ("tracing.endpoint", settings.tracing.endpoint or "http://", _HTTP),
+    ):
+        if not url.startswith(schemes):
+            raise BadSettings(f"Bad setting: {name} must begin with {' or '.join(schemes)}")
+
+
+def _check_databases(settings: Settings) -> None:
+    """Reject addresses of databases that cannot be parsed. They are not shown: they may contain a password."""
+    urls = {"database.url": settings.database.url, "qr.device_store": settings.qr.device_store}
+    urls = {name: url for name, url in urls.items() if url}
+    for name, url in (urls | {f"cells.{cell}": url for cell, url in settings.cells.items()}).items():
+        if fault := database_url_fault(url):
+            raise BadSettings(f"Bad setting: {name} {fault}")
 
 
 def _check_server(server: ServerSettings) -> None:
@@ -287,8 +313,6 @@ def _check_server(server: ServerSettings) -> None:
 
 
 def _check_tracing(tracing: TracingSettings) -> None:
-    if tracing.endpoint and not tracing.endpoint.startswith(("http://", "https://")):
-        raise BadSettings("Bad setting: tracing.endpoint must begin with http:// or https://")
     try:
         _ = tracing.header_fields
     except ValueError:  # the value is not shown: it may be a secret
@@ -318,9 +342,15 @@ def _put(values: dict[str, Any], path: list[str], value: Any) -> None:
     values[path[-1]] = value
 
 
-def _parse(text: str) -> Any:
-    """Parse the value of an environment variable: TOML if it is valid TOML, plain text otherwise."""
+def _parse(text: str, values: Any, path: list[str]) -> Any:
+    """Parse the value of an environment variable: TOML if it is valid TOML, plain text otherwise.
+
+    Where a text is expected, such as a password of digits, it need not be in quotes.
+    """
     try:
-        return tomllib.loads(f"value = {text}")["value"]
+        value = tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
         return text
+    for name in path:
+        values = values.get(name) if isinstance(values, dict) else None
+    return text if isinstance(values, str) and not isinstance(value, str) else value

@@ -13,6 +13,7 @@ from gatepost.cli.command import check_database, command, new_group
 from gatepost.cli.output import CommandResult
 from gatepost.cli.progress_bar import progress_bar
 from gatepost.database_lifecycle import reserved
+from gatepost.model.database_url import database_url_fault
 from gatepost.model.errors import Conflict, invalid_field
 from gatepost.settings import Settings
 from gatepost.store.embedded import DataFolderInUse
@@ -28,8 +29,8 @@ def move(
     replace: Annotated[bool, typer.Option("--replace", help="Replace everything in a database with data.")] = False,
 ) -> CommandResult:
     """Move the database to another PostgreSQL server. The gateway must be stopped; the old database is kept."""
-    if not to.startswith(("postgresql://", "postgres://")):
-        raise invalid_field("to", "must be a URL such as postgresql://user:password@host:5432/gatepost")
+    if fault := database_url_fault(to):
+        raise invalid_field("to", fault)
     check_database(settings)
     shown = without_password(to)
     moved = asyncio.run(_move(settings, to, replace=replace))

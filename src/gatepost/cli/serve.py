@@ -1,6 +1,7 @@
 """`gatepost serve` and `migrate`, and what `serve` and `up` share."""
 
 import asyncio
+import errno
 import os
 import signal
 import socket
@@ -149,7 +150,7 @@ def check_port(host: str, port: int, option: str) -> int:
             probe.bind((host, port))
             return int(probe.getsockname()[1])
         except OSError as error:
+            in_use = f" Stop the program that uses the port, or choose another with {option}."
             raise OSError(
-                f"Cannot listen on {host}:{port}: {os.strerror(error.errno or 0)}. "
-                f"Stop the program that uses the port, or choose another with {option}."
+                f"Cannot listen on {host}:{port}: {error.strerror}.{in_use if error.errno == errno.EADDRINUSE else ''}"
             ) from None

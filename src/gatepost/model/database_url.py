@@ -1,0 +1,24 @@
+"""Addresses of databases: what is wrong with one, without showing it, since it may contain a password."""
+
+from urllib.parse import urlsplit
+
+SCHEMES = ("postgresql://", "postgres://")
+_ESCAPE = "If the user or the password has characters such as / @ : ? #, write them as %2F %40 %3A %3F %23."
+
+
+def database_url_fault(url: str) -> str | None:
+    """Return what is wrong with the URL of a database, as the end of a sentence; None if nothing is."""
+    if not url.startswith(SCHEMES):
+        return "must be a URL such as postgresql://user:password@host:5432/gatepost"
+    try:
+        hosts = urlsplit(url).netloc.rpartition("@")[2]
+    except ValueError:
+        return f"is not a valid URL. {_ESCAPE}"
+    if not all(_has_valid_port(host) for host in hosts.split(",")):
+        return f"has no valid port. {_ESCAPE}"
+    return None
+
+
+def _has_valid_port(host: str) -> bool:
+    _, colon, port = host.rpartition("]")[2].partition(":")
+    return not colon or (port.isascii() and port.isdigit() and len(port) <= 5 and 0 < int(port) <= 65_535)
