@@ -34,7 +34,7 @@ async def media_stage(db: Database, tmp_path: Path) -> MediaStage:
 async def step(media_stage: MediaStage, lease: Lease, plans: Mapping[str, Plan] = PLANS) -> datetime | None:
     context = ChannelContext(media_stage.db, media_stage.clock, lease, media_stage.ref, lambda: True)
     shared = MediaFetchContext(media_stage.objects, most=1000, attempts=3, timeout=5, in_flight=8, plans=plans)
-    return await MediaFetchTask(context, shared, media_stage.network).step(media_stage.network)
+    return await MediaFetchTask(context, shared, media_stage.network).step()
 
 
 def changes(events: list[Any]) -> list[tuple[str, str | None]]:

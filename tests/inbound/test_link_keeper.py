@@ -73,6 +73,7 @@ class Linked:
     def __init__(self, stage: Stage, phone: PhoneDriver, driver: Driver) -> None:
         self.stage, self.db, self.phone = stage, stage.db, phone
         self.keeper: LinkKeeper
+        self.keeper_class = LinkKeeper
         self._driver = driver
 
     async def own(self) -> LinkKeeper:
@@ -85,7 +86,7 @@ class Linked:
         assert lease
         stage.lease = lease
         context = ChannelContext(self.db, stage.clock, lease, stage.ref, lambda: True)
-        self.keeper = LinkKeeper(context, self._find, stage.receiver, lambda: None, groups=False)
+        self.keeper = self.keeper_class(context, self._find, stage.receiver, lambda: None, groups=False)
         return self.keeper
 
     async def _find(self) -> Driver:
@@ -266,6 +267,60 @@ async def test_an_end_that_waits_for_somebody_does_not_end_a_logout(linked: Link
     await linked.log_out()
     await linked.until("logged_out")
     await linked.check_unlinked()
+
+
+class Hurried(LinkKeeper):
+    """Does not wait between two connections, but notes how long it would."""
+
+    pauses: list[float]
+
+    async def _pause(self, seconds: float) -> None:
+        self.pauses.append(seconds)
+
+
+@pytest.mark.parametrize("reason", ["banned", "network_gone"])
+async def test_a_logout_is_tried_rarely_where_the_link_cannot_be_opened(linked: Linked, reason: str) -> None:
+    """A banned number does not knock every minute. The network may come back at any time."""
+    phone, enough, count = linked.phone, asyncio.Event(), 16
+
+    def refuse(frame: Frame) -> list[Frame]:
+        phone.session = frame["session"]
+        if len(pauses) == count:
+            enough.set()
+            return []
+        return [{"ok": True}, phone.event(reason_of(reason).state, reason)]
+
+    phone.replies["open"] = refuse
+    pauses: list[float] = []
+    linked.keeper_class, Hurried.pauses = Hurried, pauses
+    keeper = await linked.own()
+    await update_link(linked.db, linked.stage.lease, device=DEVICE, linked_at=NOW)
+    await linked.log_out()
+    keeper.start()
+    async with patience(lambda: f"{count} connections; there were {len(pauses)}"):
+        await enough.wait()
+    longest = 3600 if reason == "banned" else 60
+    assert pauses == [min(2**number, longest) for number in range(count)]
+    assert (await linked.row()).logout
+
+
+async def test_a_phone_that_is_linked_when_its_codes_have_expired_is_known(linked: Linked) -> None:
+    def close(_frame: Frame) -> list[Frame]:
+        phone.replies["close"] = phone.close
+        return [*phone.scan(), *phone.close({})]
+
+    phone = linked.phone
+    await linked.connect(scanned=False)
+    phone.replies["close"] = close
+    await phone.say(phone.event("disconnected", "scan_expired"))
+    async with patience(lambda: "the device is saved"):
+        while (await linked.row()).device is None:
+            await asyncio.sleep(0.005)
+    assert ((await linked.row()).device, (await linked.row()).wanted) == (DEVICE, False)
+    await service.connect(linked.db, await linked.config(), NOW)
+    linked.keeper.wake()
+    await linked.until("connected")
+    assert (await phone.asked("open", 2))["device"] == DEVICE
 
 
 async def test_the_owner_is_killed_between_the_logout_and_its_report(linked: Linked) -> None:

@@ -49,7 +49,7 @@ class Rig:
         self.commits += 1
 
     async def step(self) -> Any:
-        return await self.task.step(self.media_stage.network)
+        return await self.task.step()
 
     async def until_settled(self, media: MediaRow) -> tuple[MediaRow, list[float]]:
         """Moves the clock from try to try; gives the file as it ended, and the waits between the tries."""
@@ -287,6 +287,24 @@ async def test_a_slow_file_does_not_hold_up_one_that_came_later(media_stage: Med
     opened.set()
     assert await stepping is None
     assert (await media_stage.get(slow.id)).state == "ready"
+
+
+async def test_files_wait_for_a_connection_and_use_the_one_that_is_there(media_stage: MediaStage) -> None:
+    """A link may end, and come back, while files are fetched. Without one, nothing is tried."""
+    it = await rig(media_stage, in_flight=4)  # one at a time
+
+    def lose(_remote: RemoteMedia) -> bytes:
+        it.task.adjust(None)
+        raise CallFailed(NetworkError(0, "The link has ended"), retry=True)
+
+    media_stage.network.on_get = lose
+    files = [await media_stage.expect(CONTENT) for _ in range(5)]
+    assert await it.step() == media_stage.clock.now()  # due, once there is a connection
+    assert [(await media_stage.get(file.id)).attempts for file in files] == [1, 0, 0, 0, 0]
+    media_stage.network.on_get = lambda _: CONTENT
+    it.task.adjust(media_stage.network)
+    assert (await it.until_settled(files[0]))[0].state == "ready"
+    assert {(await media_stage.get(file.id)).state for file in files} == {"ready"}
 
 
 # -- owners -----------------------------------------------------------------------------------------------------------

@@ -35,6 +35,7 @@ from gatepost.store.links import LinkRow, get_link, save_link_state, update_link
 log = structlog.get_logger("gatepost.link")
 _UNACKED = 256  # updates that may be on their way into the database at once
 _FIRST_WAIT, _LONGEST_WAIT = 1.0, 60.0
+_LONGEST_WAIT_FOR_LOGOUT = 3600.0  # if the link cannot be opened until somebody acts: the number may be banned
 _HEALTHY = 60.0  # seconds of connection after which the wait starts from the shortest again
 _LOOK_EVERY = 5.0
 _GATHER = 0.1  # seconds: every event of a channel wakes this task, and few bring a request
@@ -74,6 +75,7 @@ class LinkKeeper(ChannelTask):
         self._link: Link | None = None
         self._state = ""
         self._waited = 0.0
+        self._longest_wait = _LONGEST_WAIT
 
     @property
     def idle(self) -> bool:
@@ -91,12 +93,12 @@ class LinkKeeper(ChannelTask):
             self._over.set()
 
     async def work(self) -> float | None:
-        began = self._clock.monotonic()
+        began, self._longest_wait = self._clock.monotonic(), _LONGEST_WAIT
         then = await self._try_to_connect()
         if then is not NextStep.BACK_OFF or self._clock.monotonic() - began > _HEALTHY:
             self._waited = 0.0
         if then is NextStep.BACK_OFF:
-            self._waited = min(max(_FIRST_WAIT, self._waited * 2), _LONGEST_WAIT)
+            self._waited = min(max(_FIRST_WAIT, self._waited * 2), self._longest_wait)
             await self._pause(self._waited)
         return _LOOK_EVERY if then is NextStep.STOP else 0.0
 
@@ -149,11 +151,11 @@ class LinkKeeper(ChannelTask):
     # -- one connection ------------------------------------------------------------------------------------------------
 
     async def _hold_link(self) -> NextStep:
-        driver = await self._find_driver()
+        driver, device = await self._find_driver(), self.row.device
         link = self._link = driver.link(self._channel.id)
         await self._report("connecting", reason_of("started").text)
         try:
-            await link.open(self._channel.phone, self.row.device)
+            await link.open(self._channel.phone, device)
         except CallFailed as error:
             await self._report("disconnected", error.error.title)
             return NextStep.BACK_OFF
@@ -165,6 +167,8 @@ class LinkKeeper(ChannelTask):
             self._set_network(None)
             await link.close()
             self._link = None
+            if link.device not in (None, device, self.row.device) and self._alive():  # linked while the link ended
+                self.row = await update_link(self._db, self._lease, device=link.device, linked_at=self._clock.now())
             await self._report_end()
 
     async def _report_end(self) -> None:
@@ -267,7 +271,10 @@ class LinkKeeper(ChannelTask):
         await self._save_state(update.state, _text_of(update, name), **values)
         if own:
             return NextStep.STOP if self.idle else NextStep.RECONNECT
-        return NextStep.BACK_OFF if closed or (waits and row.logout) else then
+        if waits and row.logout:
+            self._longest_wait = _LONGEST_WAIT_FOR_LOGOUT
+            return NextStep.BACK_OFF
+        return NextStep.BACK_OFF if closed else then
 
     async def _connected(self, link: Link, update: ConnectionUpdate, reason_text: str) -> None:
         row = await get_link(self._db, self._lease.channel_id)

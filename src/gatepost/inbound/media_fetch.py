@@ -114,17 +114,17 @@ class MediaFetchTask(ChannelTask):
             return None
         self._next_work = await self._find(self._lease.channel_id)
         if self._next_work is not None and self._next_work <= self._clock.now():
-            self._next_work = await self.step(self._network)
+            self._next_work = await self.step()
         if self._next_work is None:
             return None
         return max(0.0, (self._next_work - self._clock.now()).total_seconds())
 
-    async def step(self, network: Network) -> datetime | None:
+    async def step(self) -> datetime | None:
         """Fetch the files that are due; return the time when the next one is."""
         in_flight: dict[asyncio.Task[None], UUID] = {}
         try:
             while True:
-                await self._start_due(in_flight, network)
+                await self._start_due(in_flight)
                 if not in_flight:
                     return await self._find(self._lease.channel_id)
                 done, _ = await asyncio.wait(in_flight, timeout=_LOOK_AGAIN, return_when=asyncio.FIRST_COMPLETED)
@@ -136,9 +136,9 @@ class MediaFetchTask(ChannelTask):
                 task.cancel()
             await asyncio.gather(*in_flight, return_exceptions=True)
 
-    async def _start_due(self, in_flight: dict[asyncio.Task[None], UUID], network: Network) -> None:
-        room = self._shared.per_channel - len(in_flight)
-        if room > 0:
+    async def _start_due(self, in_flight: dict[asyncio.Task[None], UUID]) -> None:
+        room, network = self._shared.per_channel - len(in_flight), self._network
+        if room > 0 and network is not None:  # without a connection, files wait, which is no attempt
             now, known = self._clock.now(), list(in_flight.values())
             for media in await waiting_media(self._db, self._lease.channel_id, now, room, known):
                 in_flight[asyncio.create_task(self._fetch(network, media))] = media.id

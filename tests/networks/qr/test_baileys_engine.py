@@ -21,6 +21,7 @@ from gatepost.networks.qr.phone.by_baileys.node import start
 from gatepost.networks.qr.phone.by_baileys.scratch import Scratch
 from gatepost.networks.qr.phone.engine import EngineError, EngineListener
 from gatepost.networks.qr.phone.frame_size import FrameTooLarge, fit_frame
+from gatepost.networks.qr.phone.jids import format_jid
 from gatepost.networks.qr.phone.server import Server
 from gatepost.networks.qr.phone.wire import RequestRefused
 from tests.for_each import for_each
@@ -64,6 +65,16 @@ ENDS = """
         put(news="code", life=frame["life"], code="2@a")
     else:
         sys.exit(1)
+"""
+# Links a phone while it is being closed, and says more.
+LINKS = """
+    if frame.get("op") == "open":
+        put(re=frame["n"], ok=None)
+        put(news="code", life=frame["life"], code="2@a")
+    elif frame.get("op") == "close":
+        put(news="paired", life=frame["life"], device="15550002222:7@s.whatsapp.net")
+        put(news="open", life=frame["life"])
+        put(re=frame["n"], ok=None)
 """
 
 # Says what cannot be read and what makes no sense, then something that does; notes what it is asked to do.
@@ -109,6 +120,19 @@ def engine(script: str, devices: DeviceStore, folder: Path) -> Baileys:
     program = folder / "program.py"
     program.write_text(SCRIPT.format(script.strip()))
     return Baileys(partial(start, (sys.executable, str(program), str(folder / "said"))), devices)
+
+
+async def test_a_phone_that_is_linked_while_its_link_is_closed_is_told(devices: DeviceStore, tmp_path: Path) -> None:
+    one, session = engine(LINKS, devices, tmp_path), Session()
+    running = asyncio.create_task(one.run("ch_1/1", None, session.callbacks))
+    async with asyncio.timeout(PATIENCE):
+        while not session.events:
+            await asyncio.sleep(0.005)
+        await one.stop("ch_1/1")
+        assert await running == ""
+    await one.stop_all()
+    code, paired = session.events
+    assert (code, format_jid(paired.ID)) == ("2@a", "15550002222:7@s.whatsapp.net")
 
 
 async def test_what_a_link_asked_is_answered_when_it_is_closed(devices: DeviceStore, tmp_path: Path) -> None:

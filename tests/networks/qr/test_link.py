@@ -142,6 +142,8 @@ async def test_a_reader_who_is_too_far_behind_loses_the_link(
     found = await taken(link, count)
     assert (found[-1][1] == ConnectionUpdate("waiting_for_scan", qr="4", qr_seconds=20)) is (count == 5)
     assert getattr(found[-1][1], "reason", None) == (None if count == 5 else "driver_gone")
+    await link.ack(4)  # what was stored does not come again
+    assert (await script.asked("ack"))["seq"] == 4
 
 
 # -- sending -----------------------------------------------------------------------------------------------------------

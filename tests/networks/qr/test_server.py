@@ -21,10 +21,12 @@ from gatepost.networks.base import (
     SendRefused,
     Update,
 )
+from gatepost.networks.qr import link as link_module
 from gatepost.networks.qr.driver import Driver
 from gatepost.networks.qr.driver_connection import Transport
 from gatepost.networks.qr.line_reader import LineReader
 from gatepost.networks.qr.link import Link
+from gatepost.networks.qr.phone import session as session_module
 from gatepost.networks.qr.phone.by_neonize.calls import NeonizePhone
 from gatepost.networks.qr.phone.engine import EngineListener
 from gatepost.networks.qr.phone.jids import format_jid, jid
@@ -61,6 +63,7 @@ class Library:
         self.to: dict[str, EngineListener] = {}
         self.devices: set[str] = set()
         self.failure: Exception | None = None
+        self.last_event: Any = None  # reported when a connection is stopped, before it has ended
         self._ends: dict[str, asyncio.Event] = {}
         self._sent = 0
 
@@ -71,6 +74,8 @@ class Library:
         end = self._ends[life] = asyncio.Event()
         self.to[life.partition("/")[0]] = to
         await end.wait()
+        if self.last_event is not None:
+            to.event(self.last_event)
         return ""
 
     async def stop(self, life: str) -> None:
@@ -343,6 +348,64 @@ async def test_messages_are_said_again_until_they_are_acknowledged(
     seq, update = await next_update(again)
     assert isinstance(update, Incoming)
     assert (seq, update.content) == (second, '{"body":"two"}')
+
+
+async def test_no_more_is_written_ahead_than_the_gateway_takes(
+    link: Link, library: Library, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A phone may send the names of all its contacts at once, and the gateway stores them one after the other."""
+    monkeypatch.setattr(link_module, "MAX_WAITING", 30)
+    monkeypatch.setattr(session_module, "_AHEAD", 20)
+    ids = [f"M{number}" for number in range(100)]
+    for id_ in ids:
+        library.to["ch_1"].event(message(said(conversation="x"), id_=id_))
+    assert await link.check(["15550003333"])  # everything before it was read
+    seen = []
+    for _ in ids:
+        seq, update = await next_update(link)
+        assert isinstance(update, Incoming), update
+        assert seq is not None
+        seen.append(update.network_id)
+        await link.ack(seq)
+    assert seen == ids
+
+
+async def test_what_is_not_written_yet_comes_before_the_final_word(
+    link: Link, library: Library, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(session_module, "_AHEAD", 2)
+    ids = [f"M{number}" for number in range(5)]
+    for id_ in ids:
+        library.to["ch_1"].event(message(said(conversation="x"), id_=id_))
+    library.to["ch_1"].event(neo.StreamReplaced())
+    updates = [(await next_update(link))[1] for _ in range(6)]
+    assert [one.network_id for one in updates if isinstance(one, Incoming)] == ids
+    assert getattr(updates[-1], "reason", "") == "replaced"
+
+
+async def test_what_was_stored_after_the_end_of_a_link_is_not_said_again(
+    link: Link, driver: Driver, library: Library
+) -> None:
+    for number in range(3):
+        library.to["ch_1"].event(message(said(conversation="x"), id_=f"M{number}"))
+    numbers = [(await next_update(link))[0] for _ in range(3)]
+    await link.close()
+    await link.ack(numbers[1] or 0)
+    again = driver.link("ch_1")
+    await again.open("15550002222")
+    (await opened(library)).event(neo.Connected(status=True))
+    seen = [(await next_update(again))[1] for _ in range(2)]
+    assert [one.network_id for one in seen if isinstance(one, Incoming)] == ["M2"]
+
+
+async def test_a_phone_that_is_linked_while_its_code_is_withdrawn_is_known(driver: Driver, library: Library) -> None:
+    link = driver.link("ch_1")
+    await link.open("15550002222")
+    (await opened(library)).code("2@a")
+    await until(link, "waiting_for_scan")
+    library.last_event = neo.PairStatus(ID=SHOP, BusinessName="", Platform="", Status=neo.PairStatus.SUCCESS)
+    await link.close()
+    assert link.device == "15550002222:7@s.whatsapp.net"
 
 
 async def test_an_event_that_cannot_be_told_silences_nobody(link: Link, library: Library) -> None:

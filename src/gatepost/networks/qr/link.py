@@ -104,8 +104,8 @@ class Link:
             yield update
 
     async def ack(self, seq: int) -> None:
-        """Acknowledge everything up to this number: it is stored."""
-        if self._connection and not self._ended:
+        """Acknowledge everything up to this number: it is stored. The link may have ended meanwhile."""
+        if self._connection:
             with suppress(ConnectionLost):
                 await self._connection.put({"op": "ack", "session": self.session, "seq": seq})
 

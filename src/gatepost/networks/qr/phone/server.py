@@ -83,9 +83,12 @@ class Server(Requests):
         return {"ok": True}
 
     def _acknowledge(self, frame: Fields) -> None:
-        session = self._sessions.get(frame.get("session", ""))
+        name = frame.get("session", "")
+        session = self._sessions.get(name) or self._closed.get(name)
         if session and isinstance(frame.get("seq"), int):
             session.acknowledge(frame["seq"])
+            if not session.owes:
+                self._closed.pop(name, None)
 
     # -- sends and files -------------------------------------------------------------------------------------------
 

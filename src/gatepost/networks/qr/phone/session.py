@@ -8,6 +8,7 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from itertools import count
 from typing import Any
 
@@ -23,6 +24,8 @@ from gatepost.networks.qr.phone.translate_message import message, unwrap
 Frame = dict[str, Any]
 _lives = count(1)
 _UNNUMBERED = frozenset({"connection", "qr", "linked"})
+_AHEAD = 1000  # unacknowledged frames that the gateway gets at once: it closes a link that sends more than it stores
+_END_WITHIN = 2.0
 _FINAL = frozenset({"logged_out", "banned", "replaced", "outdated_client", "scan_expired", "pair_failed", "closed"})
 
 
@@ -48,6 +51,7 @@ class DeviceSession:
         # The unacknowledged frames of the previous session. Numbers keep rising, also across restarts of the process.
         self._unacknowledged: deque[Frame] = before._unacknowledged if before else deque()
         self._seq: int = before._seq if before else int(time.time()) << 20
+        self._written = 0  # how many of the unacknowledged frames were written
         self._waiters: list[tuple[int, asyncio.Future[None]]] = []  # by the number that they wait for
         self._standing: list[Frame] = []  # the frames of the link's current state, for `repeat`
         self._stopping = False
@@ -72,28 +76,37 @@ class DeviceSession:
     def start(self, device: str | None) -> None:
         """Start to connect, and write the unacknowledged frames of the previous session again."""
         self.emit(link.connection("connecting", "started"))
-        for frame in self._unacknowledged:
-            self._write(frame)
+        self._write_unacknowledged(_AHEAD)
         self._running = asyncio.create_task(self._run(device))
 
     def repeat(self) -> None:
         """Write the link's current state and the unacknowledged frames again."""
-        for frame in [*self._standing, *self._unacknowledged]:
+        for frame in self._standing:
             self._write(frame)
+        self._written = 0
+        self._write_unacknowledged(_AHEAD)
 
     def acknowledge(self, seq: int) -> None:
         while self._unacknowledged and self._unacknowledged[0]["seq"] <= seq:
             self._unacknowledged.popleft()
+            self._written = max(0, self._written - 1)  # a gateway may acknowledge what an earlier session wrote
+        if not self._stopping:
+            self._write_unacknowledged(_AHEAD)
         for number, waiter in self._waiters:
             if number <= seq and not waiter.done():
                 waiter.set_result(None)
         self._waiters = [one for one in self._waiters if not one[1].done()]
 
     async def stop(self) -> None:
-        """End the connection; the device stays in the store."""
+        """End the connection; the device stays in the store.
+
+        What the library reported before its end is written first: it may be a phone that was linked at the last moment.
+        """
         self._stopping = True
         if not self.ended.is_set():
             await self._engine.stop(self._life)
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self.ended.wait(), _END_WITHIN)
         self._telling.cancel()
         for _, waiter in self._waiters:
             waiter.cancel()
@@ -109,6 +122,9 @@ class DeviceSession:
         frame = {**frame, "session": self.name}
         if frame["event"] in _UNNUMBERED:
             self._stand(frame)
+            if self._is_final():
+                self._write_unacknowledged(len(self._unacknowledged))  # the gateway reads nothing after this frame
+            self._write(frame)
         else:
             try:
                 frame = fit_frame({**frame, "seq": self._seq + 1})
@@ -117,7 +133,13 @@ class DeviceSession:
                 return
             self._seq += 1
             self._unacknowledged.append(frame)
-        self._write(frame)
+            self._write_unacknowledged(_AHEAD)
+
+    def _write_unacknowledged(self, most: int) -> None:
+        """Write the unacknowledged frames that were not written yet, up to this number in total."""
+        while self._written < min(len(self._unacknowledged), most):
+            self._write(self._unacknowledged[self._written])
+            self._written += 1
 
     def _stand(self, frame: Frame) -> None:
         if frame["event"] == "connection":

@@ -37,7 +37,7 @@ class LinkSession:
         self.over: asyncio.Future[str | Frame] = asyncio.get_running_loop().create_future()
         self.asks: set[asyncio.Task[None]] = set()
         self.node: Node | None = None  # the process that holds it
-        self.closing = False  # later events are ignored
+        self.closing = False  # later events are ignored, except that a phone was linked
         self.gone = asyncio.Event()  # the connection is closed in the process
         self.ended = False  # the phone removed the device
         self.forgetting: asyncio.Task[None] | None = None  # deletes the keys of a removed device
@@ -149,7 +149,7 @@ class Baileys:
     def _take(self, node: Node, frame: Fields) -> None:
         one = self._lives.get(frame["life"])
         if "q" not in frame:
-            if one and not one.closing:
+            if one and (not one.closing or frame["news"] == "paired"):  # a phone that is linked now must be known
                 one.stirred.set()
                 self._tell(one, frame)
         elif one is None:
