@@ -132,6 +132,45 @@ async def test_a_number_change_onto_a_number_that_exists_joins_the_two(stage: St
     assert [e["joined"] for e in await data(stage, "contact")] == [[ids.format_id("ct", gone)]]
 
 
+async def test_a_person_who_writes_from_a_new_number_has_it_from_then_on(stage: Stage) -> None:
+    """Linked phones do not report it: only the hidden id shows that it is the same person."""
+    await receive(stage, message_from(stage, Person("1110000", "7", name="Ana")))
+    for _ in range(2):
+        await receive(stage, message_from(stage, Person("2220000", "7")))
+    assert await read_aliases(stage) == {"2220000": {"lid:7"}}
+    assert [(e["phone"], e["changed"]) for e in await data(stage, "contact")] == [("2220000", ["phone"])]
+    shown = [event["data"]["key"]["remoteJid"].partition("@")[0] for event in await read_events(stage, "message")]
+    assert shown == ["1110000", "2220000", "2220000"]
+    await receive(stage, message_from(stage, Person("1110000", "8", name="Somebody else")))
+    assert await read_aliases(stage) == {"2220000": {"lid:7"}, "1110000": {"lid:8"}}
+
+
+@pytest.mark.parametrize("known", [False, True])
+@pytest.mark.parametrize("turn", [1, -1])
+async def test_a_number_and_its_next_owner_in_the_same_report(stage: Stage, turn: int, known: bool) -> None:
+    await receive(stage, message_from(stage, Person("1110000", "7", name="Ana")))
+    if known:  # the new number is a contact already
+        await receive(stage, message_from(stage, Person("2220000")))
+    ana, other = message_from(stage, Person("2220000", "7")), message_from(stage, Person("1110000", name="Other"))
+    await receive(stage, *[ana, other][::turn])
+    await receive(stage, message_from(stage, Person("1110000")))
+    assert (await row_of(stage, ana))["contact_id"] == (await contact_of(stage, "2220000"))["id"]
+    assert (await read_aliases(stage)).keys() == {"1110000", "2220000"}
+    if not known:
+        assert (await row_of(stage, other))["contact_id"] == (await contact_of(stage, "1110000"))["id"]
+
+
+async def test_a_number_as_the_network_writes_it_is_no_new_number(stage: Stage) -> None:
+    """What we send to keeps its contact, although answers come from another number, with a hidden id."""
+    await stage.take_over()
+    stage.network.answer = lambda message: SendAccepted(f"wamid.{message.id.hex}", wa_id="3330001")
+    await stage.accept("3330000")
+    await stage.settle()
+    for _ in range(2):
+        await receive(stage, message_from(stage, Person("3330001", "7")))
+    assert await read_aliases(stage) == {"3330000": {"3330001", "lid:7"}}
+
+
 async def test_two_numbers_stay_two_contacts_until_the_network_says_that_they_are_one(stage: Stage) -> None:
     same = {"name": "Ana", "username": "ana"}
     await receive(
@@ -139,7 +178,7 @@ async def test_two_numbers_stay_two_contacts_until_the_network_says_that_they_ar
     )
     assert await read_aliases(stage) == {"1110000": {"lid:7"}, "2220000": {"lid:8"}}
     await receive(stage, message_from(stage, Person("2220000", "7")))
-    assert await read_aliases(stage) == {"2220000": {"lid:7", "lid:8", "1110000"}}
+    assert await read_aliases(stage) == {"2220000": {"lid:7", "lid:8"}}
 
 
 async def test_a_number_change_of_somebody_unknown_changes_nothing(stage: Stage) -> None:

@@ -1,7 +1,8 @@
 """Who a message is from: one contact per person, whatever address the network uses for them.
 
 addresses of a person ─► contacts by number, aliases ─► none: a new contact
-                                                      one: this one; new names and addresses are saved
+                                                      one: this one; new names and addresses are saved, and a new
+                                                           number in the place of the old one, which others may get
                                                       more: they are one person and are merged
 """
 
@@ -59,6 +60,7 @@ class ContactResolver:
         self._now = transaction.now
         self._event_buffer = transaction.event_buffer
         self._by_address: dict[str, KnownContact] = {}
+        self._released: dict[str, str] = {}  # numbers that contacts had before, and their new ones
         self._renewed: dict[UUID, ChangedContact] = {}
         self._new: list[KnownContact] = []  # inserted, with no event yet
         self._made: set[UUID] = set()  # they have no event yet, so that nothing about them is a change
@@ -73,7 +75,8 @@ class ContactResolver:
 
     def of(self, person: Person) -> KnownContact:
         """Return the contact of a person of the batch."""
-        return self._by_address[addresses(person)[0]]
+        address = addresses(person)[0]
+        return self._by_address.get(address) or self._by_address[self._released[address]]
 
     def emit_changes(self) -> None:
         """Emit the events of new and changed contacts, each once."""
@@ -97,12 +100,7 @@ class ContactResolver:
         if ids.time_of(contact.id) > at + _SAME_OWNER:
             return
         await self._move(contact, person.phone or "")
-        await self._conn.execute(
-            "DELETE FROM contact_aliases WHERE channel_id = $1 AND alias = ANY ($2)",
-            self._channel_id,
-            list(forms_of(old_phone)),
-        )
-        await renew_reads(self._conn, self._channel_id)
+        await self._release_number(old_phone, person.phone or "")
 
     async def opt_out(self, person: Person, at: datetime, *, out: bool) -> None:
         """Save that a person opted out of marketing, or in again, unless that was changed after `at`."""
@@ -125,7 +123,7 @@ class ContactResolver:
     async def _meet(self, met: Sequence[Identity]) -> None:
         await self._look_up({address for identity in met for address in identity.addresses})
         await self._add([identity for identity in met if not self._known(identity)])
-        for identity in met:
+        for identity in sorted(met, key=self._knows_number):  # first those who may have left a number to others
             await self._learn(identity)
 
     async def _look_up(self, wanted: set[str]) -> None:
@@ -136,6 +134,10 @@ class ContactResolver:
     def _known(self, identity: Identity) -> list[KnownContact]:
         found = {c.id: c for address in identity.addresses if (c := self._by_address.get(address))}
         return list(found.values())
+
+    def _knows_number(self, identity: Identity) -> bool:
+        """Whether one of the person's numbers belongs to a contact."""
+        return any(is_phone(address) and address in self._by_address for address in identity.addresses)
 
     async def _add(self, strangers: Sequence[Identity]) -> None:
         """Insert contacts, each under its number, else under the first of its addresses."""
@@ -149,9 +151,15 @@ class ContactResolver:
     async def _learn(self, identity: Identity) -> None:
         """Merge, rename and add addresses, where the batch shows more than the contact has."""
         known = self._known(identity)
+        if not known:  # until now, their number belonged to another person of the batch
+            await self._add([identity])
+            known = self._known(identity)
         contact = await self._merge(identity, known) if len(known) > 1 else known[0]
         if identity.phone and not is_phone(contact.phone):
             contact = await self._set_phone(contact, identity.phone)
+        elif identity.phone and not self._knows_number(identity):
+            old, contact = contact.phone, await self._set_phone(contact, identity.phone)
+            await self._release_number(old, contact.phone)
         await self._add_aliases(contact, [a for a in identity.addresses if a not in self._by_address])
         await self._rename(contact, identity)
 
@@ -166,8 +174,11 @@ class ContactResolver:
             return not is_phone(contact.phone), not named, place, contact.id
 
         stays, *goes = sorted(known, key=rank)
+        mine = identity.addresses
         for contact in goes:
             stays = await self._take_in(stays, contact)
+            if stays.phone in mine and contact.phone not in mine and is_phone(contact.phone):
+                await self._release_number(contact.phone, stays.phone)
         return stays
 
     async def _take_in(self, stays: KnownContact, goes: KnownContact) -> KnownContact:
@@ -190,6 +201,17 @@ class ContactResolver:
             await self._set_phone(contact, phone)
         elif other.id != contact.id:
             await self._take_in(other, contact)
+
+    async def _release_number(self, phone: str, new_phone: str) -> None:
+        """Forget a number that is not the one of its contact any more: others may get it."""
+        forms = forms_of(phone)
+        await self._conn.execute(
+            "DELETE FROM contact_aliases WHERE channel_id = $1 AND alias = ANY ($2)", self._channel_id, list(forms)
+        )
+        for form in forms:
+            self._by_address.pop(form, None)
+            self._released[form] = new_phone
+        await renew_reads(self._conn, self._channel_id)
 
     async def _set_phone(self, contact: KnownContact, phone: str) -> KnownContact:
         await self._conn.execute(
