@@ -1,11 +1,13 @@
 """Backups: what was there is restored, a bad file changes nothing, and a killed command leaves nothing half done."""
 
 import asyncio
+import fcntl
 import io
 import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -16,7 +18,8 @@ import pytest
 
 from gatepost.admin.vault import KEY_FILE, RESTORED_KEY
 from gatepost.model import ids, times
-from gatepost.store.backup.archive import MANIFEST, ArchiveWriter, verify
+from gatepost.model.errors import Conflict
+from gatepost.store.backup.archive import MANIFEST, ArchiveWriter, verify, written_file
 from gatepost.store.backup.snapshot import open_snapshot
 from gatepost.store.migrate import migrate, shipped
 from gatepost.store.partitions import drop_old_partitions, make_partitions
@@ -241,6 +244,22 @@ async def kill(conn: Any, child: Any) -> None:
     child.send_signal(signal.SIGKILL)
     await asyncio.to_thread(child.communicate, timeout=PATIENCE)
     await conn.close()
+
+
+def test_a_backup_that_was_just_completed_is_not_overwritten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, lock = tmp_path / "one.tar", fcntl.flock
+    with ExitStack() as first:
+        first.enter_context(written_file(path)).write(b"complete")
+
+        def finish_first(*arguments: Any) -> None:  # after the second one has opened the same draft
+            first.close()
+            lock(*arguments)
+
+        monkeypatch.setattr(fcntl, "flock", finish_first)
+        with pytest.raises(Conflict, match="just written"), written_file(path):
+            pass
+    assert path.read_bytes() == b"complete"
+    assert list(tmp_path.iterdir()) == [path]
 
 
 async def test_a_killed_backup_has_no_name_and_a_killed_restore_changes_nothing(

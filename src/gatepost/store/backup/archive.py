@@ -216,6 +216,8 @@ def written_file(path: Path) -> Iterator[IO[bytes]]:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise Conflict(f"Another backup is being written to {path}.") from None
+        if not _is_at(draft, file):  # another backup was completed since the file was opened: it is that one now
+            raise Conflict(f"Another backup was just written to {path}.")
         file.truncate(0)
         try:
             yield file
@@ -231,6 +233,13 @@ def written_file(path: Path) -> Iterator[IO[bytes]]:
         os.fsync(folder)
     finally:
         os.close(folder)
+
+
+def _is_at(path: Path, file: IO[bytes]) -> bool:
+    try:
+        return os.path.samestat(os.fstat(file.fileno()), os.stat(path))
+    except FileNotFoundError:
+        return False
 
 
 @contextmanager
