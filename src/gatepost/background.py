@@ -90,7 +90,7 @@ async def attempt(name: str, step: Step, **context: str) -> bool:
 
 
 async def attempt_within(seconds: float, name: str, step: Callable[[], Awaitable[object]]) -> None:
-    """Do the same for one of the last steps of a process, but not for longer than this."""
+    """Do the same, but not for longer than this."""
     last = asyncio.create_task(attempt(name, step))
     await asyncio.wait([last], timeout=seconds)
     last.cancel()

@@ -2,12 +2,14 @@
 
 import asyncio
 import os
+import signal
 import socket
 import time
 from datetime import UTC, datetime
 from pathlib import Path
 from uuid import UUID, uuid4
 
+import asyncpg
 import msgspec
 import pytest
 
@@ -26,10 +28,13 @@ from gatepost.processes.control import Begin
 from gatepost.processes.port import SharedPort, stop_listening
 from gatepost.processes.process_slot import FAILURES, ProcessFailed, ProcessListener, ProcessSlot, describe_end, pause
 from gatepost.processes.shares import default_processes, share_of
+from gatepost.processes.supervisor import release_channels
 from gatepost.settings import BadSettings, Settings, load
 from gatepost.start_errors import CannotStart
+from gatepost.store.pool import Database
 from tests.cli.conftest import invoke
 from tests.for_each import for_each
+from tests.patience import PATIENCE
 
 SETTINGS = load(environ={}, overrides={"server.port": 0})
 
@@ -251,3 +256,17 @@ async def test_a_process_that_ends_again_and_again_is_given_up(monkeypatch: pyte
     assert [code for _, code in ends] == [7] * FAILURES
     assert len({owner for owner, _ in ends}) == FAILURES
     port.close()
+
+
+async def test_a_database_that_is_stuck_delays_no_restart(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gatepost.processes.supervisor._RELEASE_WITHIN", 0.05)
+    async with asyncpg.create_pool(database_url, min_size=1, max_size=1) as pool:  # statements have no limit
+        db = Database(pool)
+        session = await db.fetchval("SELECT pg_backend_pid()")
+        os.kill(session, signal.SIGSTOP)
+        try:
+            async with asyncio.timeout(PATIENCE):
+                await release_channels([db], uuid4())
+        finally:
+            os.kill(session, signal.SIGCONT)
+        await db.close()

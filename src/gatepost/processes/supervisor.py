@@ -12,7 +12,7 @@ import structlog
 from gatepost import __version__
 from gatepost.access import shared_dues
 from gatepost.admin.unlock import unlock
-from gatepost.background import attempt
+from gatepost.background import attempt_within
 from gatepost.database_lifecycle import opened_for_gateway, opened_migrated
 from gatepost.logs import configure_logs
 from gatepost.metrics import ProcessMetrics
@@ -33,6 +33,7 @@ log = structlog.get_logger("gatepost.processes")
 
 OnReady = Callable[[str], Awaitable[None]]
 _NOBODY = UUID(int=0)
+_RELEASE_WITHIN = 3.0  # seconds; otherwise the leases expire
 _MEASURE_WITHIN = 1.0  # seconds in which a process sends its metrics; otherwise its last ones count
 _STOP_BEYOND = 20.0  # seconds that a stopping process may take in addition to its two drains
 
@@ -133,7 +134,7 @@ class ProcessSupervisor:
         self._metrics.process_ended()
         self._ended, slot.metrics = add_up([self._ended, lasting(slot.metrics)]), []
         if code and self._role != "api":
-            await asyncio.gather(*(attempt("release of channels", partial(_release, db, owner)) for db in self._cells))
+            await release_channels(self._cells, owner)
 
     def _on_ask(self, slot: ProcessSlot, number: int) -> None:
         task = asyncio.create_task(self._answer(slot, number))
@@ -158,6 +159,12 @@ class ProcessSupervisor:
                 wait.cancel()
         own = read_metrics(self._metrics.registry)
         asking.send(Others(number, add_up([own, self._ended, *(slot.metrics for slot in others)])))
+
+
+async def release_channels(cells: Sequence[Database], owner: UUID) -> None:
+    """Give the channels of a process that has ended to the others. A database that is stuck delays no restart."""
+    releases = (partial(_release, db, owner) for db in cells)
+    await asyncio.gather(*(attempt_within(_RELEASE_WITHIN, "release of channels", one) for one in releases))
 
 
 async def _release(db: Database, owner: UUID) -> None:
