@@ -38,6 +38,26 @@ def test_a_traceback_shows_no_variables(module: str, name: str, arguments: tuple
     assert "gpk_s3cret" not in done.stderr.replace('" + "gpk_s3cret', "")
 
 
+_FOREIGN = """
+import structlog
+from gatepost.logs import configure_logs
+
+configure_logs("info", "console")
+structlog.get_logger("test").info("refused", reason="\\x1b]0;title\\x07 \\x9b31m", code="1\\n[error] forged")
+"""
+
+
+def test_values_cannot_control_a_terminal_or_forge_a_line() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", _FOREIGN], capture_output=True, text=True, check=True, timeout=PATIENCE
+    )
+    assert len(done.stderr.splitlines()) == 1
+    assert "\x1b]" not in done.stderr
+    assert "\x07" not in done.stderr
+    assert "\x9b" not in done.stderr
+    assert r"\x1b]0;title\x07" in done.stderr.replace("\\\\", "\\")
+
+
 _FULL = """
 import structlog
 from gatepost.logs import configure_logs

@@ -2,11 +2,14 @@
 
 import contextlib
 import logging
+import re
 import sys
 from functools import partial
 from typing import Any, TextIO, cast
 
 import structlog
+
+_CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 
 
 class LossyStandardError:
@@ -22,15 +25,24 @@ class LossyStandardError:
             sys.stderr.flush()
 
 
-def console() -> structlog.dev.ConsoleRenderer:
-    """Return the renderer for terminals. Tracebacks show no variables: these may hold keys and messages."""
-    return structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)
+def console() -> structlog.typing.Processor:
+    """Return the renderer for terminals. Tracebacks show no variables: these may hold keys and messages.
+
+    Values may come from others, so no control character in them reaches the terminal.
+    """
+    render = structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)
+    return lambda logger, name, line: render(logger, name, {key: _visible(value) for key, value in line.items()})
+
+
+def _visible(value: Any) -> Any:
+    """Return a text with control characters as escapes. The renderer itself escapes the ends of lines."""
+    return _CONTROLS.sub(lambda found: f"\\x{ord(found[0]):02x}", value) if isinstance(value, str) else value
 
 
 def configure_logs(level: str, format_: str, process: int | None = None) -> None:
     """Configure structlog for this process. One of several processes of a gateway logs its number."""
     for_people = format_ == "console" or (format_ == "auto" and sys.stderr.isatty())
-    renderer: structlog.typing.Processor = console() if for_people else structlog.processors.JSONRenderer()
+    renderer = console() if for_people else structlog.processors.JSONRenderer()
     processors: list[structlog.typing.Processor] = [
         structlog.contextvars.merge_contextvars,  # the cell, if there are several
         structlog.processors.add_log_level,
