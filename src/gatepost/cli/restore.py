@@ -107,7 +107,8 @@ def _describe(file: Path, manifest: Manifest, loaded: LoadedDatabase) -> Restore
 
 
 def _note(manifest: Manifest, loaded: LoadedDatabase, wanted: RestoreRequest) -> str:
-    lines = ["Start the gateway: gatepost serve. People have to sign in again."]
+    folder = shlex.quote(str(wanted.folder))
+    lines = [f"Start the gateway with this data folder: gatepost serve --data {folder}. People have to sign in again."]
     if loaded.unknown:
         rule = "fail" if wanted.waiting == "fail" else "are decided by their on_unknown"
         lines.append(
