@@ -107,6 +107,16 @@ async def test_advancing_a_running_clock(sandbox: Driver, receiver: Receiver) ->
     assert receiver.labels() == ["sent", "delivered", "read"]
 
 
+async def test_a_time_that_has_no_date_is_rejected(sandbox: Driver) -> None:
+    before = (await sandbox.control("GET", "clock"))["now"]
+    for start in (-1, -1e14, 253_402_300_800):
+        refused = await sandbox.call("POST", "/control/reset", {"start": start})
+        assert (refused.status, "start" in refused.json["error"]) == (400, True)
+    assert (await sandbox.control("GET", "clock"))["now"] == before
+    await sandbox.control("POST", "reset", {"start": 0, "frozen": True})
+    assert (await sandbox.control("GET", "clock"))["now"] == 0
+
+
 async def test_reset_begins_anew(sandbox: Driver, receiver: Receiver) -> None:
     await sandbox.text()
     await sandbox.control("POST", "faults", {"fault": "drop"})

@@ -32,7 +32,7 @@ class Reset(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
 
     keep_numbers: bool = False
     seed: int | None = None
-    start: Annotated[float, Meta(le=LATEST)] | None = None
+    start: Annotated[float, Meta(ge=0, le=LATEST)] | None = None
     frozen: bool | None = None
     speed: Speed | None = None
 
