@@ -98,6 +98,16 @@ def test_the_list_of_cells(run: Run, urls: dict[str, str], postgres_server: Post
     assert (found["cell west"], found["cell east"]) == ("problem", "ok")
 
 
+def test_the_doctor_looks_into_every_cell(run: Run, urls: dict[str, str]) -> None:
+    account = run("account", "create", "Shop", "--cell", "west", "--json").json()["id"]
+    run("channel", "create", account, "--kind", "qr", "--phone", "15550002222", "--json").json()
+    run_apart(execute(urls["west"], "UPDATE channel_heads SET work_at = now() - interval '1 hour'"))
+    found = {one["check"]: one["state"] for one in json.loads(run("doctor", "--json").out)}
+    assert (found["cell west"], found["cell west: work"]) == ("ok", "problem")
+    assert [state for check, state in found.items() if check.startswith("cell west: channel ch_")] == ["warning"]
+    assert "channels" not in found
+
+
 def test_commands_while_a_cell_is_down(run: Run, urls: dict[str, str], postgres_server: PostgresServer) -> None:
     east = run("account", "create", "Shop", "--cell", "east", "--json").json()["id"]
     run_apart(stop(postgres_server, urls["west"]))

@@ -1,7 +1,7 @@
 """`gatepost cell`: the databases of a gateway that has several."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import Annotated
 from urllib.parse import urlsplit
 from uuid import UUID
@@ -33,6 +33,7 @@ from gatepost.store.pool import Database
 
 group = new_group()
 _COLUMNS = ("name", "address", "up", "reason", "accounts", "channels", "oldest_work_seconds", "migration")
+LookInside = Callable[[Settings, Database], AsyncIterator[CheckResult]]
 Name = Annotated[str, typer.Argument(help="Name of the cell in the section [cells] of the settings.")]
 
 
@@ -110,27 +111,30 @@ def _place(settings: Settings, databases: Mapping[str, Database], name: str) -> 
     return MovePlace(name, dsn, databases[name], objects)
 
 
-async def check_cells(settings: Settings) -> list[CheckResult]:
+async def check_cells(settings: Settings, look: LookInside) -> list[CheckResult]:
     """Return what `gatepost doctor` finds about the cells beside the first one. Nothing is changed."""
-    return list(await asyncio.gather(*(_check(settings, name) for name in settings.cells)))
+    found = await asyncio.gather(*(_check(settings, name, look) for name in settings.cells))
+    return [result for results in found for result in results]
 
 
-async def _check(settings: Settings, name: str) -> CheckResult:
-    what = f"cell {name}"
+async def _check(settings: Settings, name: str, look: LookInside) -> list[CheckResult]:
+    what, inside = f"cell {name}", []
     try:
         async with opened_migrated(settings.cells[name], settings, 4) as db:
             await check_name(db, name)
             async with db.connection() as conn:
                 state = await check(conn)  # type: ignore[arg-type]
             moves = [] if state.pending else await unfinished_moves(db)
+            if not state.pending:
+                inside = [one async for one in look(settings, db) if one.state != "ok"]
     except FAILURES as error:
         fix = "Start its PostgreSQL, or correct its address in the section [cells]."
-        return CheckResult(what, "problem", f"It cannot be used: {describe(error)}", fix)
+        return [CheckResult(what, "problem", f"It cannot be used: {describe(error)}", fix)]
     if state.pending:
-        return CheckResult(what, "problem", f"{len(state.pending)} migrations are pending.", "gatepost migrate")
-    if moves:
-        return moving_check(what, moves)
-    return CheckResult(what, "ok", f"{address_of(settings, name)}, migration {state.version}.")
+        return [CheckResult(what, "problem", f"{len(state.pending)} migrations are pending.", "gatepost migrate")]
+    fine = CheckResult(what, "ok", f"{address_of(settings, name)}, migration {state.version}.")
+    named = [msgspec.structs.replace(one, check=f"{what}: {one.check}") for one in inside]
+    return [moving_check(what, moves) if moves else fine, *named]
 
 
 def moving_check(what: str, moves: Sequence[UnfinishedMove]) -> CheckResult:

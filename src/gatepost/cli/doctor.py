@@ -58,7 +58,7 @@ async def _check(settings: Settings) -> list[CheckResult]:
     results = [*_files(settings), _disk(settings), check_backup(settings, SystemClock().now()), *check_keys(settings)]
     results.append(await check_media(settings))
     results += [result async for result in _database(settings)]
-    return [*results, *await check_cells(settings), await _gateway(settings)]
+    return [*results, *await check_cells(settings, _look_inside), await _gateway(settings)]
 
 
 # -- files ------------------------------------------------------------------------------------------------------------
@@ -140,6 +140,12 @@ async def _inside(settings: Settings, db: Database) -> AsyncIterator[CheckResult
     if abs(offset) > _SKEW:
         found = f"This machine's clock differs by {abs(offset):.1f} s from the database's."
         yield CheckResult("clock", "warning", found, "Synchronize both clocks with NTP.")
+    async for result in _look_inside(settings, db):
+        yield result
+
+
+async def _look_inside(settings: Settings, db: Database) -> AsyncIterator[CheckResult]:
+    """Check what a migrated database has: the only one, or that of a cell."""
     for look in (_secrets, check_partitions, _channels, _waiting, _endpoints, _accounts):
         async for result in look(settings, db):
             yield result
@@ -166,7 +172,7 @@ async def _channels(settings: Settings, db: Database) -> AsyncIterator[CheckResu
             linked = NETWORK_KINDS[channel.kind].linked
             fix = f"gatepost channel link {ids.format_id('ch', channel.id)}" if linked else "See the reason."
             yield CheckResult(name, "warning", f"It is {channel.connection}. {channel.reason or ''}".strip(), fix)
-    if not channels:
+    if not channels and not settings.cells:
         yield CheckResult("channels", "warning", "There are none.", "gatepost channel create --help")
     callbacks = any(NETWORK_KINDS[channel.kind].callbacks for channel in channels)
     if callbacks and not settings.server.public_url and not _is_loopback(gateway_url(settings)):
