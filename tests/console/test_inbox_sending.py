@@ -2,11 +2,13 @@
 
 import asyncio
 import base64
+from copy import copy
 
 from playwright.async_api import Locator, Page, Route, expect
 
-from tests.console.test_inbox_page import PICTURE, message_of, open_first, say
+from tests.console.test_inbox_page import PICTURE, message_of, open_first, say, write
 from tests.console.visitor import Visitor, visiting
+from tests.console.watched_page import watching
 from tests.running_gateway import Gateway
 
 MB = 1_048_576
@@ -105,6 +107,32 @@ async def test_what_is_typed_while_a_message_is_sent_stays(gateway: Gateway) -> 
         await field.press("Enter")
         await message_of(messages, "Until six.").wait_for()
         await expect(field).to_have_value("")
+
+
+async def test_a_page_without_https_sends_notes_and_copies(gateway: Gateway) -> None:
+    """Of an address in the local network, browsers keep back what they give pages with https, and localhost."""
+    await say(gateway, "Are you open?")
+    elsewhere = copy(gateway)
+    elsewhere.url = gateway.url.replace("127.0.0.1", "gateway.test")
+    flags = ("--host-resolver-rules=MAP gateway.test 127.0.0.1",)
+    async with watching(lambda page: Visitor(page, elsewhere), flags=flags) as visitor:
+        page = visitor.page
+        await visitor.open("/inbox")
+        assert not await page.evaluate("isSecureContext")
+        await visitor.fill_sign_in()
+        messages = await open_first(visitor)
+        await write(visitor, "Yes, until six.")
+        answer = message_of(messages, "Yes, until six.")
+        await answer.wait_for()
+        await page.get_by_role("button", name="Details").click()
+        await page.get_by_label("New note").fill("Asks for our hours")
+        await page.get_by_role("button", name="Add the note").click()
+        await page.get_by_role("region", name="Notes").get_by_text("Asks for our hours").wait_for()
+        await answer.hover()
+        await answer.get_by_role("button", name="Actions").click()
+        await page.get_by_role("menuitem", name="Copy the text").click()
+        await visitor.see("Copied.")
+        visitor.problems = [one for one in visitor.problems if "Cross-Origin-Opener-Policy" not in one]  # needs https
 
 
 async def test_buttons_and_a_list_are_sent(gateway: Gateway) -> None:

@@ -10,7 +10,9 @@ import {
   IconX,
 } from "@tabler/icons-react";
 import { memo } from "react";
+import { copyText } from "../../shared/copy";
 import { perform } from "../../shared/mutations";
+import { randomKey } from "../../shared/randomKey";
 import { useSession } from "../../shared/session/queries";
 import { inFull } from "../../shared/times";
 import { showDone, showFailure } from "../../shared/ui/notices";
@@ -158,7 +160,7 @@ function Actions({ message, body, onReply, onEdit, onTrace }: Props & { body: Bo
       send,
       {
         body: { ...request, reaction: { message_id: message.key.id, emoji: mine ? "" : emoji } },
-        key: crypto.randomUUID(),
+        key: randomKey(),
       },
       { onError: showFailure },
     );
@@ -194,7 +196,7 @@ function Actions({ message, body, onReply, onEdit, onTrace }: Props & { body: Bo
         {text && (
           <Menu.Item
             leftSection={<IconCopy size={16} aria-hidden />}
-            onClick={() => void navigator.clipboard.writeText(text).then(() => showDone("Copied."), showFailure)}
+            onClick={() => void copyText(text).then((copied) => copied && showDone("Copied."))}
           >
             Copy the text
           </Menu.Item>

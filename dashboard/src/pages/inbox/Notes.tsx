@@ -3,6 +3,7 @@ import { useState } from "react";
 import { inWords } from "../../shared/api/problem";
 import { rowsOf } from "../../shared/lists";
 import { perform } from "../../shared/mutations";
+import { randomKey } from "../../shared/randomKey";
 import { useMayManage, useSession } from "../../shared/session/queries";
 import { Loaded } from "../../shared/ui/Loaded";
 import { showFailure } from "../../shared/ui/notices";
@@ -64,7 +65,7 @@ export function Notes({ conversation, editable }: { conversation: Conversation; 
 
 function AddNote({ conversation }: { conversation: string }) {
   const [text, setText] = useState("");
-  const [key, setKey] = useState(() => crypto.randomUUID());
+  const [key, setKey] = useState(randomKey);
   const add = useAddNote(conversation);
   const save = () => {
     const saved = text.trim();
@@ -74,7 +75,7 @@ function AddNote({ conversation }: { conversation: string }) {
       {
         onSuccess: () => {
           setText((now) => afterSending(now.trimStart(), saved));
-          setKey(crypto.randomUUID());
+          setKey(randomKey());
         },
       },
     );
@@ -96,7 +97,7 @@ function AddNote({ conversation }: { conversation: string }) {
         value={text}
         onChange={(event) => {
           setText(event.currentTarget.value);
-          if (add.isError) setKey(crypto.randomUUID()); // another text is another note
+          if (add.isError) setKey(randomKey()); // another text is another note
         }}
       />
       {text.trim() && (

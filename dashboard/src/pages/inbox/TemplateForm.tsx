@@ -1,6 +1,7 @@
 import { Button, Group, Stack } from "@mantine/core";
 import { useRef, useState } from "react";
 import { inWords } from "../../shared/api/problem";
+import { randomKey } from "../../shared/randomKey";
 import { Problem } from "../../shared/ui/Problem";
 import { fileProblem } from "./files";
 import { type Template, useUpload } from "./queries";
@@ -54,7 +55,7 @@ function useUploads() {
   const { mutateAsync, isPending, error } = useUpload();
   const keys = useRef(new WeakMap<File, string>());
   const keyOf = (file: File) => {
-    const key = keys.current.get(file) ?? crypto.randomUUID();
+    const key = keys.current.get(file) ?? randomKey();
     keys.current.set(file, key);
     return key;
   };

@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from "react";
 import { inWords } from "../../shared/api/problem";
+import { randomKey } from "../../shared/randomKey";
 import { useSession } from "../../shared/session/queries";
 import { fileProblem, lookOfFile } from "./files";
 import { type Message, type SendRequest, useSend, useShowTyping, useUpload } from "./queries";
@@ -8,7 +9,6 @@ import { afterSending, keepText, keyFor, readText, type UnsentText } from "./uns
 export type Attached = { file: File; key: string; sendKey: string };
 
 const TYPING_MS = 15_000;
-const makeKey = () => crypto.randomUUID();
 
 /**
  * A message that is being written: its text, which is kept in the browser, and its files. Nothing is cleared before the
@@ -48,12 +48,12 @@ export function useComposer(conversation: string, phone: string, replyTo: Messag
     const problems = added.map(fileProblem).filter((one) => one !== null);
     setProblem(problems.length ? problems.join(" ") : null);
     const good = added.filter((file) => fileProblem(file) === null);
-    setFiles((before) => [...before, ...good.map((file) => ({ file, key: makeKey(), sendKey: makeKey() }))]);
+    setFiles((before) => [...before, ...good.map((file) => ({ file, key: randomKey(), sendKey: randomKey() }))]);
   };
   const detach = (gone: Attached) => setFiles((before) => before.filter((one) => one !== gone));
 
   const sendText = async (words: string, reply: Partial<SendRequest>) => {
-    const key = keyFor(unsent.current, words, makeKey);
+    const key = keyFor(unsent.current, words, randomKey);
     keep({ ...unsent.current, key, sent: words });
     await send.mutateAsync({ body: { phone, body: words, ...reply }, key });
     clear(words);

@@ -1,5 +1,6 @@
 import { useRef } from "react";
 import { perform } from "../../shared/mutations";
+import { randomKey } from "../../shared/randomKey";
 import { type SendRequest, useSend } from "./queries";
 
 /** Sends what a dialog holds. The same content after a failure has the same key, so that it is never sent twice. */
@@ -8,7 +9,7 @@ export function useSendOnce(onSent: () => void) {
   const attempt = useRef({ content: "", key: "" });
   const submit = (body: SendRequest) => {
     const content = JSON.stringify(body);
-    if (attempt.current.content !== content) attempt.current = { content, key: crypto.randomUUID() };
+    if (attempt.current.content !== content) attempt.current = { content, key: randomKey() };
     perform(
       send,
       { body, key: attempt.current.key },

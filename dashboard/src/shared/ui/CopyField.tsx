@@ -1,5 +1,6 @@
-import { ActionIcon, CopyButton, Group, Text, Tooltip } from "@mantine/core";
+import { ActionIcon, Group, Text, Tooltip } from "@mantine/core";
 import { IconCheck, IconCopy } from "@tabler/icons-react";
+import { useCopy } from "../useCopy";
 
 /** A value that people copy, such as a secret. */
 export function CopyField({ label, value }: { label: string; value: string }) {
@@ -14,15 +15,12 @@ export function CopyField({ label, value }: { label: string; value: string }) {
 }
 
 export function CopyIcon({ label, value }: { label: string; value: string }) {
+  const { copied, copy } = useCopy(value);
   return (
-    <CopyButton value={value}>
-      {({ copied, copy }) => (
-        <Tooltip label={copied ? "Copied" : "Copy"}>
-          <ActionIcon variant="subtle" color="gray" onClick={copy} aria-label={`Copy: ${label}`}>
-            {copied ? <IconCheck size={18} aria-hidden /> : <IconCopy size={18} aria-hidden />}
-          </ActionIcon>
-        </Tooltip>
-      )}
-    </CopyButton>
+    <Tooltip label={copied ? "Copied" : "Copy"}>
+      <ActionIcon variant="subtle" color="gray" onClick={copy} aria-label={`Copy: ${label}`}>
+        {copied ? <IconCheck size={18} aria-hidden /> : <IconCopy size={18} aria-hidden />}
+      </ActionIcon>
+    </Tooltip>
   );
 }
