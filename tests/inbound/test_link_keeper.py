@@ -360,6 +360,24 @@ async def test_a_request_waits_for_the_owner_without_a_lock_that_the_owner_needs
     assert (await linked.row()).logout
 
 
+async def test_a_message_that_could_not_be_stored_comes_again(linked: Linked) -> None:
+    """The database rejects it, and neither is it unavailable, nor is the message at fault."""
+    phone, who, at = linked.phone, {"from": {"phone": "15550003333"}}, NOW.timestamp()
+    await linked.connect()
+    message = phone.frame("message", id="A1", type="text", content={"body": "Oi"}, at=at, seq=7, **who)
+    opened = phone.open
+    phone.replies["open"] = lambda frame: [*opened(frame), message]
+    await linked.db.execute("ALTER TABLE messages ADD CONSTRAINT no_a1 CHECK (network_id <> 'A1') NOT VALID")
+    try:
+        await phone.say(message)
+        await phone.asked("open", 2)
+        assert not [frame for frame in phone.requests if frame["op"] == "ack"]
+    finally:
+        await linked.db.execute("ALTER TABLE messages DROP CONSTRAINT no_a1")
+    await phone.asked("ack")
+    assert [row["network_id"] for row in await linked.stage.rows("messages")] == ["A1"]
+
+
 async def somebody_waits(conn: Any) -> None:
     """Waits until another connection needs a lock that this one has."""
     blocked = "SELECT count(*) FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY (pg_blocking_pids(pid))"

@@ -219,14 +219,8 @@ class LinkKeeper(ChannelTask):
 
     async def _receive(self, update: Update) -> None:
         kept = apply_group_setting(update, groups=self._groups)
-        if kept is None:
-            return
-        try:
+        if kept is not None:  # the receiver skips an update that can never be stored; any other error ends the link
             await self._receiver.receive(self._lease.channel_id, self._channel, [kept])
-        except GatepostError:
-            raise
-        except Exception:  # an update that can never be stored would be sent again forever, and block all others
-            log.exception("update skipped", channel=self._channel.id)
 
     # -- its state -----------------------------------------------------------------------------------------------------
 

@@ -13,6 +13,7 @@ from typing import Any, Protocol, TypeAlias
 from uuid import UUID
 
 import asyncpg
+import msgspec
 
 from gatepost.model.errors import Unavailable, database_unavailable
 from gatepost.store.kept_connections import KeptConnections, is_closed
@@ -42,6 +43,9 @@ UNFIT = (  # errors that one value causes, and that a retry does not change
     TypeError,
     LookupError,
     AttributeError,
+    ArithmeticError,
+    RecursionError,
+    msgspec.MsgspecError,
 )
 
 
