@@ -89,6 +89,8 @@ class Library:
         return NeonizePhone(self, Words, self.host.url)
 
     def get_me(self) -> Any:
+        if self.failure:
+            raise self.failure
         return neo.Device(
             JID=SHOP, LID=jid("77", "lid"), Platform="", BussinessName="", PushName="Shop", Initialized=True
         )
@@ -229,6 +231,16 @@ async def test_from_the_first_code_to_a_linked_phone(driver: Driver, library: Li
     ]
     assert link.device == "15550002222:7@s.whatsapp.net"
     assert await link.pair("15550002222") == "ABCD-EFGH"
+
+
+async def test_a_link_is_connected_although_the_library_does_not_say_whose_it_is(
+    driver: Driver, library: Library
+) -> None:
+    library.failure = RuntimeError("database is locked")
+    link = driver.link("ch_1")
+    await link.open("15550002222")
+    (await opened(library)).event(neo.Connected(status=True))
+    await until(link, "connected")
 
 
 async def test_codes_that_nobody_scans_end_the_session(driver: Driver, library: Library) -> None:

@@ -245,8 +245,12 @@ class DeviceSession:
         return frame | {"content": {"poll": {**poll, "options": named}}}
 
     async def _introduce(self) -> None:
-        self.me = await self.phone.me()
-        self.emit(link.linked(self.me))
+        try:
+            self.me = await self.phone.me()
+        except Exception as error:  # the link is connected nevertheless
+            print(f"own account not read: {error}", flush=True)  # noqa: T201
+        else:
+            self.emit(link.linked(self.me))
 
     async def _end_codes(self, word: str) -> None:
         for frame in link.login(word):
