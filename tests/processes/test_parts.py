@@ -258,6 +258,42 @@ async def test_a_process_that_ends_again_and_again_is_given_up(monkeypatch: pyte
     port.close()
 
 
+_STUCK = """
+import signal, socket, sys
+from gatepost.processes.control import Ready
+import msgspec
+
+body = msgspec.msgpack.encode(Ready())
+end = socket.socket(fileno=int(sys.argv[2]))
+end.recv(1_000_000)
+end.sendall(len(body).to_bytes(4, "big") + body)
+signal.pause()
+"""
+
+
+async def test_a_process_that_is_stuck_is_killed_and_started_again(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "becomes_stuck.py").write_text(_STUCK)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setattr(process_slot, "_MODULE", "becomes_stuck")
+    monkeypatch.setattr(process_slot, "_CHECK_EVERY", 0.02)
+    ends: list[int] = []
+
+    async def ended(slot: ProcessSlot, _: UUID, code: int) -> None:
+        ends.append(code)
+        if len(ends) == 2:
+            slot.stop()
+
+    listener = ProcessListener(ready=lambda _: None, ended=ended, asked=lambda *_: None, counted=lambda *_: None)
+    port = SharedPort(SETTINGS.server, 2)
+    begin = Begin(SETTINGS, "all", "", uuid4(), 0, 2, 0, shared_dues.create(), uuid4())
+    async with asyncio.timeout(PATIENCE):
+        await ProcessSlot(1, port.socket_of(1), begin, listener).keep(patient=lambda: True)
+    assert ends == [-signal.SIGKILL] * 2
+    port.close()
+
+
 async def test_a_database_that_is_stuck_delays_no_restart(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gatepost.processes.supervisor._RELEASE_WITHIN", 0.05)
     async with asyncpg.create_pool(database_url, min_size=1, max_size=1) as pool:  # statements have no limit

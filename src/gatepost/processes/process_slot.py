@@ -5,7 +5,8 @@
       └───────────────────────────────┘
 
 A start fails if the process ends before it is ready, or within a second after that. The pause is 0 at first, and
-doubles with each further failure.
+doubles with each further failure. A process reports every second (`control`): one that is silent for a minute is stuck,
+and is killed. Its requests would wait forever, and nobody outside can tell which of the processes it is.
 """
 
 import asyncio
@@ -39,6 +40,8 @@ log = structlog.get_logger("gatepost.processes")
 FAILURES = 6
 _LASTING = 1.0  # seconds after which a process that was ready did not fail to start
 _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 8.0
+# Checks without a report, not the time: a machine that was suspended has not heard from anybody.
+_CHECK_EVERY, _SILENT_CHECKS = 5.0, 12
 _MODULE = "gatepost.cli.serve_process"
 
 
@@ -70,6 +73,7 @@ class ProcessSlot:
         self._control: Control[ToSupervisor] | None = None
         self._stopping = asyncio.Event()
         self._ready_at = 0.0
+        self._heard = False  # since the last check
 
     async def keep(self, *, patient: Callable[[], bool]) -> None:
         """Run the process until `stop`. Unless `patient`, the first start that fails raises ProcessFailed."""
@@ -137,13 +141,14 @@ class ProcessSlot:
         if self._stopping.is_set():  # while it was being started
             self._signal(signal.SIGTERM)
         control = self._control = await supervisor_end(ours)
-        reading = asyncio.create_task(self._read(control))
+        reading, watching = asyncio.create_task(self._read(control)), asyncio.create_task(self._watch())
         control.send(self._begin_for(owner))
         try:
             code = await process.wait()
             await asyncio.wait([reading], timeout=_LASTING)  # for the last metrics
         finally:
             reading.cancel()
+            watching.cancel()
             self._control = None
             stop_listening(self._bound)
             await control.close()
@@ -152,8 +157,19 @@ class ProcessSlot:
     def _begin_for(self, owner: UUID) -> Begin:
         return msgspec.structs.replace(self._begin, owner=owner, number=self.number, listener=self._bound.fileno())
 
+    async def _watch(self) -> None:
+        """Kill the process if it has become silent."""
+        silent = 0
+        while silent < _SILENT_CHECKS:
+            self._heard = False
+            await asyncio.sleep(_CHECK_EVERY)
+            silent = silent + 1 if self.ready and not self._heard else 0
+        log.error("process killed: it is stuck", number=self.number, pid=self._pid, seconds=silent * _CHECK_EVERY)
+        self._signal(signal.SIGKILL)
+
     async def _read(self, control: "Control[ToSupervisor]") -> None:
         while (message := await control.receive()) is not None:
+            self._heard = True
             if isinstance(message, Ready):
                 self.ready, self._ready_at = True, time.monotonic()
                 log.info("process ready", number=self.number, pid=self._pid)
