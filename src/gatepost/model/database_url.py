@@ -1,6 +1,6 @@
 """Addresses of databases: what is wrong with one, without showing it, since it may contain a password."""
 
-from urllib.parse import urlsplit
+from urllib.parse import parse_qs, urlsplit
 
 SCHEMES = ("postgresql://", "postgres://")
 _ESCAPE = "If the user or the password has characters such as / @ : ? #, write them as %2F %40 %3A %3F %23."
@@ -11,11 +11,14 @@ def database_url_fault(url: str) -> str | None:
     if not url.startswith(SCHEMES):
         return "must be a URL such as postgresql://user:password@host:5432/gatepost"
     try:
-        hosts = urlsplit(url).netloc.rpartition("@")[2]
+        parts = urlsplit(url)
     except ValueError:
         return f"is not a valid URL. {_ESCAPE}"
+    hosts = parts.netloc.rpartition("@")[2]
     if not all(_has_valid_port(host) for host in hosts.split(",")):
         return f"has no valid port. {_ESCAPE}"
+    if parse_qs(parts.query).get("sslrootcert") == ["system"]:  # of newer clients than the driver
+        return "has sslrootcert=system. Name a file of certificates, such as /etc/ssl/certs/ca-certificates.crt"
     return None
 
 
