@@ -11,6 +11,8 @@ from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
 from functools import partial
 
+import structlog
+
 from gatepost.background import attempt
 from gatepost.clock import Clock
 from gatepost.services.media import forget_old_media, sweep_orphans
@@ -35,9 +37,11 @@ from gatepost.store.search.index import forget_blocks
 from gatepost.store.sessions import forget_sessions
 from gatepost.store.usage import count_all
 
+log = structlog.get_logger("gatepost")
 _TURN = 5.0
 _TURNS_PER_MINUTE, _TURNS_PER_DAY = 12, 17_280
 _IDEMPOTENCY_DAYS = 7
+HOLD_SECONDS = 3_600.0  # after a leap of the clock, in which somebody may correct it
 _LEAP = timedelta(hours=12)  # the clock was moved, or the machine slept: partitions may be missing
 
 
@@ -60,6 +64,8 @@ class Housekeeper:
         self._analyzed: dict[str, int] = {}
         self._turns = 0
         self._tidied: datetime | None = None
+        self._seen: tuple[datetime, float] | None = None  # both clocks at the last turn
+        self._hold_until = float("-inf")  # by the monotonic clock
 
     async def step(self) -> None:
         """Wait, then run the jobs that are due."""
@@ -70,6 +76,7 @@ class Housekeeper:
     async def turn(self, number: int) -> None:
         """Run all jobs that are due. A job that fails does not stop the others, and runs again at its next time."""
         now, db = self._clock.now(), self._db
+        self._notice_leap(now)
         await self._do("use of keys", self._note_use)
         await self._do("statistics", partial(partitions.analyze_young_tables, db, self._analyzed))
         if number % _TURNS_PER_MINUTE == 0:
@@ -78,12 +85,28 @@ class Housekeeper:
         if number % (10 * _TURNS_PER_MINUTE) == 0 or leapt:
             await self._tidy()
             self._tidied = now
-        if number % _TURNS_PER_DAY == 1:
+        if number % _TURNS_PER_DAY == 1 and not self._holding:
             await self._do("orphaned files", partial(sweep_orphans, db, self._objects, now))
+
+    def _notice_leap(self, now: datetime) -> None:
+        """Delete nothing for a while after the clock was set forward: if that is a mistake, all data is "too old"."""
+        moment = self._clock.monotonic()
+        before, began = self._seen or (now, moment)
+        self._seen = now, moment
+        leap = now - before - timedelta(seconds=moment - began)
+        if leap > _LEAP:
+            self._hold_until = moment + HOLD_SECONDS
+            log.warning("the clock leapt: nothing is deleted for a while", hours=leap // timedelta(hours=1))
+
+    @property
+    def _holding(self) -> bool:
+        return self._clock.monotonic() < self._hold_until
 
     async def _tidy(self) -> None:
         now, db, retention = self._clock.now(), self._db, self._settings.retention
         await self._do("new partitions", self.make_partitions)
+        if self._holding:
+            return
         old = (now, retention.messages_days, retention.events_days)
         await self._do("old partitions", partial(partitions.drop_old_partitions, db, *old))
         await self._do("idempotency keys", partial(forget_idempotency_keys, db, now, _IDEMPOTENCY_DAYS))
