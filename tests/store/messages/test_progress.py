@@ -350,6 +350,25 @@ async def test_an_event_while_a_report_waits_gets_the_number_before(stage: Stage
     await check_log(stage)
 
 
+async def test_a_message_that_changes_while_a_report_waits_for_it(stage: Stage) -> None:
+    """An intent does not lock the head. Messages of two weeks are in two partitions."""
+    await stage.take_over()
+    old = await sending(stage)
+    stage.clock.advance(8 * 86_400)
+    new = await sending(stage)
+    assert await stage.db.fetchval("SELECT count(DISTINCT tableoid) FROM messages WHERE id = ANY ($1)", [old, new]) == 2
+    for state in (State.DELIVERED, State.READ):
+        async with stage.db.transaction() as conn:
+            await conn.execute("UPDATE messages SET attempt = 2 WHERE id = ANY ($1)", [old, new])
+            reports = ReportBatch([status(old, state), status(new, state)])
+            receiving = asyncio.create_task(receive_updates(stage.db, stage.ref, stage.channel_id, reports, NOW))
+            await waiting_for_lock(stage.db, receiving)
+        await receiving
+    rows = await stage.rows("messages", "ORDER BY id")
+    assert [(row["attempt"], row["state"]) for row in rows] == [(2, State.READ)] * 2
+    await check_log(stage)
+
+
 async def test_no_deadlock_over_channels_in_any_order(db: Database, common_url: str) -> None:
     """Two nodes write intents, results and statuses of the same channels, while single channels are locked too."""
     stages = await make_stages(db, 6)
