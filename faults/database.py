@@ -109,9 +109,7 @@ async def cut_off(run: Run) -> None:
         while run.goes_on:
             await run.pause(2.0, 3.0)
             index = run.random.randrange(2)
-            held = await run.held_by(run.gateways[index].owner)
-            proxies[index].go_silent()
-            await run.doubt(held)
+            await run.disturb(run.gateways[index], proxies[index].go_silent)
             await run.pause(3.0, 7.0)
             proxies[index].resume()
             run.faults += 1

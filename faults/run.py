@@ -13,6 +13,7 @@ import signal
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Sequence
+from datetime import datetime
 from itertools import pairwise
 from pathlib import Path
 from random import Random
@@ -31,6 +32,7 @@ from tests.faults.stage import Node, Stage, StageChannel
 
 PATIENCE = 300.0  # seconds until everything that was accepted is read and delivered
 _SLACK = 1.0  # seconds around an outage in which the outcome of a send may be lost
+_STALLED = 6.0  # seconds for which a gateway may have waited for the database before it lost a lease
 
 Tell = Callable[[str], None]
 Held = set[tuple[UUID, int]]
@@ -69,6 +71,8 @@ class Run:
         self.failing: set[str] = set()
         self._joining: set[asyncio.Task[None]] = set()
         self._not_started: list[Node] = []
+        self._started: list[Node] = []
+        self._disturbed: set[Node] = set()  # whose sends are in doubt because of a fault
         self._doubts: Counter[str] = Counter()
         self._outages: dict[str, list[tuple[float, float]]] = {cell.name: [] for cell in cells}
         self._seconds = seconds
@@ -121,6 +125,7 @@ class Run:
         return node
 
     async def _join(self, node: Node) -> None:
+        self._started.append(node)
         try:
             url = await node.ready()
         except AssertionError:
@@ -143,6 +148,7 @@ class Run:
         held = await self.held_by(node.owner)
         await node.kill()
         held |= await self.held_by(node.owner)
+        self._disturbed.add(node)
         self._leave(node)
         self.gateways.remove(node)
         await self.doubt(held)
@@ -163,14 +169,19 @@ class Run:
 
     async def freeze(self, node: Node, seconds: float) -> None:
         """Stop a gateway with SIGSTOP for a time."""
-        held = await self.held_by(node.owner)
-        node.signal(signal.SIGSTOP)
+        await self.disturb(node, lambda: node.signal(signal.SIGSTOP))
         self._leave(node)  # as the health check of a load balancer would
-        await self.doubt(held)
         await asyncio.sleep(seconds)
         node.signal(signal.SIGCONT)
         self.add_target(node.url)
         self.faults += 1
+
+    async def disturb(self, node: Node, fault: Callable[[], None]) -> None:
+        """Apply a fault after which a gateway cannot record the outcome of its sends."""
+        held = await self.held_by(node.owner)
+        fault()
+        self._disturbed.add(node)
+        await self.doubt(held | await self.held_by(node.owner))  # it may have claimed a channel meanwhile
 
     # -- which sends may have happened twice --------------------------------------------------------------------------
 
@@ -211,9 +222,16 @@ class Run:
             outages.append((begin, end))
         self.faults += 1
 
-    def _all_doubts(self, cell: Cell, accepted: Iterable[dict[str, Any]]) -> Counter[str]:
-        """Return how often the outcome of each message of a cell was unknown."""
-        outages = self._outages[cell.name]
+    def _stalls(self, channel: StageChannel) -> list[tuple[float, float]]:
+        """Return when gateways lost the lease of a channel without a fault: on a busy machine a renewal can be late."""
+        lines = [line for node in self._started if node not in self._disturbed for line in node.log_lines()]
+        lost = [line for line in lines if line["event"] == "channel dropped" and line["channel"] == channel.id.hex]
+        times = [datetime.fromisoformat(line["timestamp"]).timestamp() for line in lost]
+        return [(at - _STALLED, at + _SLACK) for at in times]
+
+    def _all_doubts(self, cell: Cell, channel: StageChannel, accepted: Iterable[dict[str, Any]]) -> Counter[str]:
+        """Return how often the outcome of each message of a channel was unknown."""
+        outages = self._outages[cell.name] + self._stalls(channel)
         lost = (message_of(row) for row in accepted if any(low <= row["at"] <= high for low, high in outages))
         return self._doubts + Counter(lost)
 
@@ -233,7 +251,7 @@ class Run:
         for cell in self.cells:
             for channel in cell.stage.channels:
                 records = await read_records(cell.stage, channel)
-                doubts = self._all_doubts(cell, records.accepted)
+                doubts = self._all_doubts(cell, channel, records.accepted)
                 found.append(
                     compare(records, self.load.accepted(channel), doubts.elements(), failing=frozenset(self.failing))
                 )
