@@ -1,9 +1,12 @@
 """Every POST of people that creates is done once under its Idempotency-Key. The routes are those of the reference."""
 
+import asyncio
 from typing import Any
+from uuid import uuid4
 
 import msgspec
 
+from gatepost.admin import accounts
 from tests.gateway.checks import check_refused
 from tests.gateway.people import Person, new_person
 from tests.gateway.reference import Route, routes_of, served
@@ -64,6 +67,29 @@ async def test_each_is_done_once(gateway: Gateway) -> None:
             other = await owner.call("POST", route.at(things), raw=raw, headers={"idempotency-key": "one"})
             check_refused(other, 422, "idempotency_key_reused", about=route.key)
         assert await rows(gateway) == before, route.key
+
+
+async def test_each_is_done_once_by_many_at_once(gateway: Gateway) -> None:
+    owner = await new_person(gateway)
+    things = await things_of(owner)
+    for route in await creating(gateway):
+        await check_once(owner, route, things, route.example)
+    await accounts.change_plan(gateway.db, gateway.account_id, "starter", plans=gateway.settings.plans)
+    (channels,) = [route for route in await creating(gateway) if route.path == "/api/v1/account/channels"]
+    count = (await rows(gateway))["channels"]
+    for number in range(count, gateway.settings.plans["starter"].channels or 0):  # up to the last that the plan allows
+        await check_once(owner, channels, things, {"kind": "qr", "name": "Shop", "phone": f"1555200{number:04}"})
+    body = {"kind": "qr", "name": "Shop", "phone": "15553000000"}
+    check_refused(await ask(owner, channels, things, body, "over"), 409, "channel_limit_reached")
+
+
+async def check_once(owner: Person, route: Route, things: dict[str, str], body: Any) -> None:
+    """Send the same request several times at once: it is done once, and all get the same answer."""
+    key = uuid4().hex
+    answers = await asyncio.gather(*(ask(owner, route, things, body, key) for _ in range(4)))
+    assert {answer.status for answer in answers} == {201}, (route.key, [answer.body for answer in answers])
+    assert len({answer.body for answer in answers}) == 1, route.key
+    assert sum("idempotent-replayed" in answer.headers for answer in answers) == 3, route.key
 
 
 async def test_an_agent_and_another_account_do_not_get_the_answer_of_an_owner(gateway: Gateway) -> None:

@@ -83,7 +83,7 @@ async def insert_channel(
     """Insert a channel and its head, unless the account has `limit` channels. Return False if there is no account."""
     async with db.transaction() as conn:
         if limit is not None:
-            await _check_limit(conn, channel.account_id, limit)
+            await _check_limit(conn, channel.account_id, limit, once, now)
         made = await conn.fetchval(
             f"""INSERT INTO channels ({_COLUMNS}, created_at)
                 SELECT $1, id, $3, $4, $5, $6, $7, $8, $9, $10, $11 FROM accounts WHERE id = $2 RETURNING 1""",
@@ -112,11 +112,14 @@ async def insert_channel(
     return True
 
 
-async def _check_limit(conn: "Connection[Any]", account_id: UUID, limit: int) -> None:
+async def _check_limit(
+    conn: "Connection[Any]", account_id: UUID, limit: int, once: IdempotentRequest[ChannelConfig], now: datetime
+) -> None:
     """Reject a further channel of an account that has as many as it may. Concurrent requests wait for each other."""
     await conn.execute("SELECT 1 FROM accounts WHERE id = $1 FOR NO KEY UPDATE", account_id)
     count = await conn.fetchval("SELECT count(*) FROM channels WHERE account_id = $1", account_id)
     if count >= limit:
+        await once.check(conn, now)  # the same request may have just made the last one
         raise Conflict(
             f"The plan of this account allows {limit} channels, and it has {count}. Delete one, or ask the operator of "
             "this gateway for another plan.",

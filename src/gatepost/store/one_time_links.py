@@ -7,6 +7,7 @@ from uuid import UUID
 import msgspec
 
 from gatepost.model.account_log import LogEntry
+from gatepost.model.errors import Conflict
 from gatepost.model.session import Role
 from gatepost.store.account_log import insert_entry
 from gatepost.store.idempotency import NEVER, IdempotentRequest
@@ -48,8 +49,12 @@ async def insert_link(
 
     With `new` the user is inserted too, in the same transaction.
     """
-    with unique_email():
-        return await _insert_link(db, token_hash, user_id, purpose, created_at, expires_at, entry, new, once)
+    try:
+        with unique_email():
+            return await _insert_link(db, token_hash, user_id, purpose, created_at, expires_at, entry, new, once)
+    except Conflict:
+        await once.look(db, created_at)  # the same request may have just inserted this user
+        raise
 
 
 async def _insert_link(
