@@ -190,7 +190,7 @@ def test_no_value_of_the_environment_breaks_the_reading(text: str) -> None:
     assert text in settings.metrics.token
 
 
-@pytest.mark.parametrize("text", ["12345", "true", "1e5", "2027-01-31", "[1]"])
+@pytest.mark.parametrize("text", ["12345", "true", "1e5", "2027-01-31", "[1]", "'a' #1", "''#'", "1,", "1]#"])
 def test_a_text_of_the_environment_needs_no_quotes(text: str) -> None:
     assert load(environ={"GATEPOST_METRICS__TOKEN": text}).metrics.token == text
 

@@ -345,10 +345,13 @@ def _put(values: dict[str, Any], path: list[str], value: Any) -> None:
 def _parse(text: str, values: Any, path: list[str]) -> Any:
     """Parse the value of an environment variable: TOML if it is valid TOML, plain text otherwise.
 
-    Where a text is expected, such as a password of digits, it need not be in quotes.
+    Where a text is expected, such as a password of digits, it need not be in quotes. A `#` begins no comment: it is
+    more likely a part of a password.
     """
     try:
         value = tomllib.loads(f"value = {text}")["value"]
+        if tomllib.loads(f"value = [{text}]")["value"] != [value]:  # fails if a comment hides the bracket
+            return text
     except tomllib.TOMLDecodeError:
         return text
     for name in path:
