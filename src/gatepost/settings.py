@@ -28,7 +28,7 @@ Positive = Annotated[float, msgspec.Meta(gt=0, le=1e9)]
 NotNegative = Annotated[float, msgspec.Meta(ge=0, le=1e9)]
 Count = Annotated[int, msgspec.Meta(ge=1)]
 Days = Annotated[int, msgspec.Meta(ge=1, le=36_500)]  # a time that lies further back may not exist
-NoDaysOrMore = Annotated[int, msgspec.Meta(ge=0, le=36_500)]
+DaysOrNone = Annotated[int, msgspec.Meta(ge=0, le=36_500)]
 Port = Annotated[int, msgspec.Meta(ge=0, le=65_535)]
 HostName = Annotated[str, msgspec.Meta(pattern=r"^[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:[0-9]{1,5})?$")]
 CellName = Annotated[str, msgspec.Meta(pattern=r"^[a-z][a-z0-9_-]{0,30}$")]
@@ -74,7 +74,7 @@ class SecuritySettings(_Section, frozen=True):
 
 
 class TrialSettings(_Section, frozen=True):
-    days: NoDaysOrMore
+    days: DaysOrNone
 
 
 class ApiSettings(_Section, frozen=True):
@@ -175,7 +175,7 @@ class WatchdogSettings(_Section, frozen=True):
 class MediaSettings(_Section, frozen=True):
     url: str
     most_bytes: Count
-    days: NoDaysOrMore
+    days: DaysOrNone
     timeout: Positive
     link_seconds: Positive
     attempts: Count
