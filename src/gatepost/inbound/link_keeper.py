@@ -122,8 +122,8 @@ class LinkKeeper(ChannelTask):
                     self._wakeup.clear()
         except TimeoutError:
             return
-        except GatepostError:
-            await asyncio.sleep(seconds)
+        except GatepostError:  # requests are not seen meanwhile
+            await asyncio.sleep(min(seconds, _LONGEST_WAIT))
 
     async def _is_still_wanted(self) -> bool:
         row = await get_link(self._db, self._lease.channel_id)

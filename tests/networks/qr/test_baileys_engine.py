@@ -379,3 +379,12 @@ async def test_a_file_for_a_link_that_is_not_open_is_not_kept() -> None:
     with pytest.raises(RequestRefused):
         await server.do("put", piece)
     assert server._files == {}
+
+
+async def test_a_file_that_breaks_off_is_kept_no_longer_than_its_link() -> None:
+    server = Server(cast("Any", None), cast("Any", None))
+    piece = {"mime": "image/png", "data": "AAAA", "size": 9, "last": False}
+    for ref, session in enumerate(("ch_1", "ch_2", "ch_1")):
+        assert not server.begin("put", {**piece, "ref": ref, "session": session})
+    await server.do("close", {"session": "ch_1"})
+    assert list(server._files) == [("ch_2", 1)]

@@ -24,7 +24,7 @@ class Server(Requests):
         self._engine = engine
         self._sessions: dict[str, DeviceSession] = {}
         self._sent: dict[tuple[str, str], asyncio.Task[Fields]] = {}
-        self._files: dict[int, bytearray] = {}
+        self._files: dict[tuple[str, int], bytearray] = {}  # by session and request, until the last part has arrived
         self._closed: dict[str, DeviceSession] = {}  # closed with unacknowledged frames
         self._turns: dict[str, asyncio.Lock] = {}  # serialises opening and closing, per session
 
@@ -33,7 +33,7 @@ class Server(Requests):
         if op == "ack":
             self._acknowledge(frame)
             return False
-        return op != "put" or self._gather(frame.get("ref"), frame)
+        return op != "put" or self._gather(frame)
 
     async def do(self, op: str, frame: Fields) -> Fields | list[Fields]:
         match op:
@@ -42,7 +42,8 @@ class Server(Requests):
             case "open" | "close":
                 async with self._turns.setdefault(frame["session"], asyncio.Lock()):
                     return await (self._open(frame) if op == "open" else self._close(frame["session"]))
-        whole = self._files.pop(frame["ref"], b"") if op == "put" else b""  # first, so that a rejected request frees it
+        # First, so that a rejected request frees it.
+        whole = self._files.pop((frame["session"], frame["ref"]), b"") if op == "put" else b""
         session = self._sessions.get(frame["session"])
         if session is None:
             raise RequestRefused(request_errors.not_up("The session is not open."))
@@ -75,6 +76,8 @@ class Server(Requests):
 
     async def _close(self, name: str) -> Fields:
         session = self._sessions.pop(name, None)
+        for key in [key for key in self._files if key[0] == name]:
+            del self._files[key]  # the rest of these files does not come any more
         if session:
             await session.stop()
             session.emit(connection("disconnected", "closed"))
@@ -105,9 +108,11 @@ class Server(Requests):
             self._sent.pop(key, None)
         return fields
 
-    def _gather(self, ref: Any, frame: Fields) -> bool:
+    def _gather(self, frame: Fields) -> bool:
         """Add a part to a file; return whether the file is complete."""
-        whole = self._files.setdefault(ref, bytearray())
+        ref: Any = frame.get("ref")
+        key = str(frame.get("session")), ref
+        whole = self._files.setdefault(key, bytearray())
         try:
             whole += b64decode(frame["data"])
         except (KeyError, TypeError, ValueError):
@@ -115,7 +120,7 @@ class Server(Requests):
         if len(whole) > _LARGEST_FILE:
             whole.clear()
         if frame.get("last") and len(whole) != frame.get("size"):
-            del self._files[ref]
+            del self._files[key]
             self.write({"re": ref, **request_errors.unfit("The file is incomplete.")})
             return False
         return bool(frame.get("last"))
