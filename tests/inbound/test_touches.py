@@ -95,6 +95,24 @@ async def test_a_touch_on_nothing_known_is_kept_and_told_as_a_message(stage: Sta
         assert await content_of(stage, change) == {"reaction": {"emoji": "Olá", "message_id": None}}
 
 
+@pytest.mark.parametrize("type_", ["edit", "revoke"])
+async def test_a_touch_that_comes_before_its_message_changes_it_when_it_comes(stage: Stage, type_: str) -> None:
+    """The network repeats a report that was not answered, after those that came later."""
+    target = message_from(stage, ANA, age=30)
+    change = touch(stage, ANA, type_, target.network_id)
+    early = message_from(stage, BOB, type_, {}, target=target.network_id)  # of somebody who may not
+    await receive(stage, early, change)
+    for _ in range(2):
+        await receive(stage, target)
+    row, changed = await row_of(stage, target), await row_of(stage, change)
+    assert (row["edited_at"] or row["deleted_at"]) == change.at
+    assert (changed["target_id"], (await row_of(stage, early))["target_id"]) == (row["id"], None)
+    told = [event["data"]["change"] for event in await read_events(stage, "message", "updated")]
+    assert told == [NAMES[type_]]
+    assert await content_of(stage, target) == ({"body": "Olá"} if type_ == "edit" else {"body": "Oi"})
+    assert await stage.rows("parked_statuses") == []
+
+
 @pytest.mark.parametrize("from_me", [True, False])
 @pytest.mark.parametrize("type_", ["edit", "revoke"])
 async def test_nobody_edits_or_deletes_what_another_wrote(stage: Stage, type_: str, from_me: bool) -> None:

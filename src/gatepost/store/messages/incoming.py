@@ -30,6 +30,8 @@ from gatepost.store.messages.amend import (
     json_object,
     may_amend,
 )
+from gatepost.store.messages.parked_changes import TYPES as PARKED
+from gatepost.store.messages.parked_changes import apply_parked_changes, park_changes
 from gatepost.store.orders import write_order
 from gatepost.store.statement import json_text
 
@@ -89,17 +91,23 @@ class IncomingWriter:
         self._floor = floor
 
     async def write(self, fresh: Sequence[IncomingMessage]) -> None:
-        """Write plain messages first: others may refer to a message of the same batch."""
-        await self._write([m for m in fresh if m.type not in CHANGES])
-        await self._write([m for m in fresh if m.type in CHANGES])
+        """Write plain messages first: others may refer to a message of the same batch, or arrived before theirs."""
+        plain = [m for m in fresh if m.type not in CHANGES]
+        await self._write(plain)
+        if arrived := {m.network_id: m.id for m in plain if not m.from_me}:
+            await apply_parked_changes(self._transaction, arrived)
+        rows = await self._write([m for m in fresh if m.type in CHANGES])
+        await park_changes(self._transaction, [found for row in rows if (found := _early(row))])
 
-    async def _write(self, messages: Sequence[IncomingMessage]) -> None:
+    async def _write(self, messages: Sequence[IncomingMessage]) -> list[_Row]:
         if not messages:
-            return
+            return []
         named = {name for m in messages for name in (m.reply_to, m.target) if name}
         known = await find_targets(self._conn, self._channel_id, named, self._floor)
         places = {m.network_id: m.id for m in messages} | {name: found.id for name, found in known.items()}
-        await self._insert([await self._row(m, known, places.get(m.reply_to or "")) for m in messages])
+        rows = [await self._row(m, known, places.get(m.reply_to or "")) for m in messages]
+        await self._insert(rows)
+        return rows
 
     async def _row(self, message: IncomingMessage, known: dict[str, AmendTarget], reply_to: UUID | None) -> _Row:
         contact, target = self._people.of(message.person), known.get(message.target or "")
@@ -182,6 +190,13 @@ class IncomingWriter:
             [row.event_id for row in rows],
             PHONE,
         )
+
+
+def _early(row: _Row) -> tuple[str, UUID] | None:
+    """Return an edit or a deletion of an unknown message, with the network's id of that message."""
+    message = row.message
+    early = row.target_id is None and message.type in PARKED and not message.from_me
+    return (message.target, message.id) if early and message.target else None
 
 
 def _amendment(message: IncomingMessage, contact: KnownContact, target: AmendTarget | None) -> Amendment | None:

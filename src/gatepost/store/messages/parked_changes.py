@@ -1,0 +1,82 @@
+"""Edits and deletions that arrive before the message that they change, which the network repeats later.
+
+a change of an unknown message ─► a message of its own, and parked here ─► the message arrives ─► changed after all
+"""
+
+from collections.abc import Sequence
+from typing import Any
+from uuid import UUID
+
+import msgspec
+
+from gatepost.model import ids
+from gatepost.store.channel_head import ChannelTransaction
+from gatepost.store.contacts.rows import KnownContact
+from gatepost.store.messages.amend import Amendment, apply_amendment, get_target, may_amend
+from gatepost.store.statement import json_text
+
+TYPES = ("edit", "revoke")
+_KEY = "change:"  # before the network's id, so that nobody takes it for a status of that message
+
+
+class ParkedChange(msgspec.Struct, frozen=True):
+    """The message that is the change."""
+
+    change: UUID
+
+
+async def park_changes(transaction: ChannelTransaction, changes: Sequence[tuple[str, UUID]]) -> None:
+    """Note changes, each by the network's id of the message that it changes, until that message is known."""
+    if changes:
+        await transaction.conn.execute(
+            """INSERT INTO parked_statuses (channel_id, network_id, id, status)
+               SELECT $1, * FROM unnest($2::text[], $3::uuid[], $4::text[])""",
+            transaction.channel_id,
+            [_KEY + network_id for network_id, _ in changes],
+            [ids.new_id(transaction.now) for _ in changes],
+            [json_text(ParkedChange(message_id)) for _, message_id in changes],
+        )
+
+
+async def apply_parked_changes(transaction: ChannelTransaction, arrived: dict[str, UUID]) -> None:
+    """Change messages that arrived now, by the network's ids, as was reported before."""
+    rows = await transaction.conn.fetch(
+        """DELETE FROM parked_statuses WHERE channel_id = $1 AND network_id = ANY ($2::text[])
+           RETURNING network_id, id, status""",
+        transaction.channel_id,
+        [_KEY + network_id for network_id in arrived],
+    )
+    for row in sorted(rows, key=lambda row: row["id"]):
+        parked = msgspec.json.decode(row["status"], type=ParkedChange)
+        await _apply(transaction, arrived[row["network_id"].removeprefix(_KEY)], parked.change)
+
+
+async def _apply(transaction: ChannelTransaction, message_id: UUID, change_id: UUID) -> None:
+    conn, channel_id = transaction.conn, transaction.channel_id
+    target = await get_target(conn, channel_id, message_id)
+    row = await conn.fetchrow(
+        """SELECT m.type, m.content, m.sent_at, m.contact_id AS id, m.phone, c.name, c.username, c.given_name
+           FROM messages m LEFT JOIN LATERAL (
+               SELECT name, username, given_name FROM contacts
+               WHERE channel_id = $1 AND id = m.contact_id LIMIT 1) c ON true
+           WHERE m.channel_id = $1 AND m.id = $2""",
+        channel_id,
+        change_id,
+    )
+    if target is None or row is None:
+        return
+    content: dict[str, Any] = msgspec.json.decode(row["content"])
+    contact = KnownContact(*(row[name] for name in KnownContact.__struct_fields__))
+    amendment = Amendment(row["type"], content, contact, False, row["sent_at"])
+    if not may_amend(amendment, target):
+        return
+    await apply_amendment(transaction, amendment, target)
+    if row["type"] == "edit":
+        content["previous"] = msgspec.json.decode(target.content)
+    await conn.execute(
+        "UPDATE messages SET target_id = $3, content = $4 WHERE channel_id = $1 AND id = $2",
+        channel_id,
+        change_id,
+        message_id,
+        json_text(content),
+    )
