@@ -3,6 +3,7 @@
 cookie ─► session and user, channel (cached as keys are) ─► on a change: origin, CSRF token ─► account, role, scope
 """
 
+from contextlib import suppress
 from datetime import datetime
 from functools import partial
 from uuid import UUID
@@ -16,7 +17,7 @@ from gatepost.access.wrong_credentials import WrongCredentials
 from gatepost.clock import Clock
 from gatepost.grouped_lookup import GroupedLookup
 from gatepost.model import ids
-from gatepost.model.errors import BadRequest, NotAuthenticated, NotFound
+from gatepost.model.errors import BadRequest, LimitReached, NotAuthenticated, NotFound
 from gatepost.model.session import (
     AccessRule,
     ChannelAccess,
@@ -72,7 +73,10 @@ class SessionAuthenticator:
         try:
             access = await self._valid(request)
         except NotAuthenticated:
-            self._wrong.count(request.address)
+            with suppress(
+                LimitReached
+            ):  # whatever others at its address send, a page learns that its session has ended
+                self._wrong.count(request.address)
             raise
         if request.method not in _SAFE:
             check_origin(request.origin, request.own_origin)
