@@ -20,22 +20,19 @@ _ONCE = frozenset(
 )
 
 
-def check_once(headers: Headers) -> BadRequest | None:
-    """Return the error of a request that has several lines of a header with one value; None if it has not."""
-    if len(dict(headers)) == len(headers):
-        return None
-    names = [name for name, _ in headers if name in _ONCE]
-    twice = next((name.decode() for name in names if names.count(name) > 1), None)
-    return BadRequest(f"Send the header {twice} only once.", "malformed_request") if twice else None
+def each_once(headers: Headers) -> tuple[Headers, BadRequest | None]:
+    """Return a copy of the headers with each name once: the values of several lines are a list (RFC 9110, 5.3).
 
-
-def each_once(headers: Headers) -> Headers:
-    """Return a copy of the headers with each name once: the values of several lines are a list (RFC 9110, 5.3)."""
+    Also return the error of a request that has several lines of a header with one value; None if it has not.
+    """
     joined = dict(headers)
     if len(joined) == len(headers):
-        return headers.copy()
+        return headers.copy(), None
     joined.clear()
+    refusal = None
     for name, value in headers:
+        if name in joined and name in _ONCE:
+            refusal = BadRequest(f"Send the header {name.decode()} only once.", "malformed_request")
         separator = b"; " if name == b"cookie" else b", "
         joined[name] = joined[name] + separator + value if name in joined else value
-    return list(joined.items())
+    return list(joined.items()), refusal

@@ -25,7 +25,7 @@ from gatepost.api.errors import error_answer
 from gatepost.api.json_body import HttpAnswer
 from gatepost.http_connections import BodyRate, Connections
 from gatepost.http_direct import DirectCycle, DirectRoutes
-from gatepost.http_headers import check_once, each_once
+from gatepost.http_headers import each_once
 from gatepost.model.errors import BadRequest, GatepostError, HeadersTooLarge, RequestTimeout
 
 _LINGER = 2.0  # seconds in which a rejected client may read the error; what it still sends is dropped
@@ -231,10 +231,10 @@ class LimitedProtocol(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         if self.parser.should_upgrade():
             return
-        self._refusal = self._refusal or check_once(self.headers)
+        # A copy of the headers: the parser adds trailers to its list later.
+        self.scope["headers"], self._refusal = each_once(self.headers)
         if self._refusal is not None:
             raise ValueError("a header was sent twice")
-        self.scope["headers"] = each_once(self.headers)  # a copy: the parser adds trailers to its list later
         if not self._begin_direct():
             super().on_headers_complete()
         self._head_since, self._heard = None, False
