@@ -21,7 +21,7 @@ from tests.gateway import test_account_stream
 from tests.gateway.checks import TEXT, check_refused, until
 from tests.gateway.event_streams import open_stream
 from tests.gateway.wire import Wire, request
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, patience
 from tests.running_gateway import Gateway, running_gateway
 
 CONTACTS, MEDIA, EVENTS, CHANNEL = "/api/v1/contacts", "/api/v1/media", "/api/v1/events", "/api/v1/channel"
@@ -144,11 +144,20 @@ async def test_a_code_to_scan(short: Short) -> None:
     check_refused(answer, 401, "invalid_api_key")
 
 
+async def requested(short: Short) -> None:
+    """Wait until a pairing code is requested."""
+    async with patience(lambda: "no pairing code was requested"), short.gateway.db.connection() as conn:
+        sql = "SELECT pair_phone FROM channel_links WHERE channel_id = $1"
+        while await conn.fetchval(sql, short.channel_id) is None:
+            await asyncio.sleep(0.02)
+
+
 async def test_a_pairing_code(short: Short) -> None:
     linked = await linking(short)
     for revoked in (False, True):
+        await show(linked, "pair_phone = NULL")
         waiting = asyncio.create_task(short.gateway.call("POST", f"{CHANNEL}/pairing-code", {}, key=linked.key))
-        await asyncio.sleep(0.2)
+        await requested(linked)
         if revoked:
             await linked.revoke()
         await show(linked, "pairing_code = 'ABCD1234'")
@@ -292,11 +301,12 @@ async def waits_for_lock(gateway: Gateway) -> Any:
 async def test_a_key_that_expires_ends_an_export_too(parted_database_url: str) -> None:
     clock = MovableClock(datetime.now(UTC))
     gateway_of = running_gateway(parted_database_url, clock=clock, role="api", security__key_cache_seconds=0.0)
-    async with gateway_of as gateway, slowly(gateway.url) as wire:
+    async with gateway_of as gateway:
         channel_id = UUID(hex=gateway.channel[3:])
         await fill(gateway, channel_id)
         key = await gateway.new_key(channel_id, expires_at=clock.now() + timedelta(seconds=10))
-        await wire.send(request("GET", f"{CONTACTS}/export", {"authorization": f"Bearer {key}"}))
-        assert (await wire.answer()).status == 200
-        clock.advance(10)
-        assert not (await wire.ended()).endswith(b"0\r\n\r\n")
+        async with slowly(gateway.url) as wire:  # not before: a connection that sends nothing is closed
+            await wire.send(request("GET", f"{CONTACTS}/export", {"authorization": f"Bearer {key}"}))
+            assert (await wire.answer()).status == 200
+            clock.advance(10)
+            assert not (await wire.ended()).endswith(b"0\r\n\r\n")
