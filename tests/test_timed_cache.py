@@ -83,19 +83,6 @@ async def test_values_in_use_are_renewed_together_in_the_second_half(source: Sou
     assert [cache.peek("a"), cache.peek("unused")] == ["a2", None]
 
 
-@pytest.mark.parametrize(("uses", "renewals"), [(1, 0), (2, 1 + 6)])
-async def test_a_value_that_was_used_again_is_kept_through_a_pause(source: Source, uses: int, renewals: int) -> None:
-    cache = source.cache()
-    for _ in range(uses):
-        await cache.get("a")
-    for _ in range(40):
-        await cache.get("other")
-        source.now += 0.3
-        await settle()
-    assert sum("a" in keys for keys in source.asked) == 1 + renewals
-    assert list(cache._cached) == ["other"]
-
-
 async def test_without_groups_nothing_is_renewed(source: Source) -> None:
     cache = source.cache(grouped=False)
     await cache.get("a")

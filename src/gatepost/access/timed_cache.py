@@ -1,6 +1,6 @@
 """A cache of look-ups (keys, channels) for up to a second, so that a revoked key stops working soon.
 
-peek, get ─► cached? ─ yes ─► in its second half? ─► what is due and in use is looked up again, in the background
+peek, get ─► cached? ─ yes ─► in its second half? ─► what is due and was used is looked up again, in the background
                 └ no ─► look up; who asks meanwhile waits for the same look-up
 """
 
@@ -14,17 +14,15 @@ V = TypeVar("V")
 _MAX_SIZE = 20_000
 _LOOKS = 8  # per period, for what is due
 _AT_ONCE = 500  # look-ups of one look, which a request waits for; what is left over is due at the next one
-_KEPT = 6  # renewals without a use: with many channels, each of them has pauses of some seconds
 
 
 class _Entry(Generic[V]):
-    __slots__ = ("kept", "until", "used", "value")
+    __slots__ = ("until", "used", "value")
 
-    def __init__(self, until: float, value: V, kept: int) -> None:
+    def __init__(self, until: float, value: V) -> None:
         self.until = until
         self.value = value
         self.used = False
-        self.kept = kept  # how often it is renewed without being used
 
 
 class TimedCache(Generic[K, V]):
@@ -86,7 +84,7 @@ class TimedCache(Generic[K, V]):
         return loading
 
     def _renew(self) -> None:
-        """Load what is in the second half of its period and in use; forget what has expired."""
+        """Load what is in the second half of its period and was used; forget what has expired."""
         now = self._monotonic()
         if now < self._next_look:
             return
@@ -96,7 +94,7 @@ class TimedCache(Generic[K, V]):
         for key, entry in self._cached.items():
             if entry.until - now >= self._early or len(due) == _AT_ONCE:
                 break
-            if entry.used or entry.kept:
+            if entry.used:
                 due.append(key)
             elif entry.until <= now:
                 expired.append(key)
@@ -111,9 +109,8 @@ class TimedCache(Generic[K, V]):
         if self._loading.get(key) is asyncio.current_task():  # not if the cache was cleared meanwhile
             if len(self._cached) >= _MAX_SIZE:
                 self._cached.clear()
-            before = self._cached.pop(key, None)
-            kept = 0 if before is None else _KEPT if before.used else before.kept - 1
-            self._cached[key] = _Entry(until, value, max(0, kept))
+            self._cached.pop(key, None)
+            self._cached[key] = _Entry(until, value)
         return value
 
     def _loaded(self, key: K, task: "asyncio.Task[V]") -> None:
