@@ -87,7 +87,7 @@ async def change_password(
     """Change a password, which ends the sessions of the user; without a new one, it is generated.
 
     With `before`, the hash of the password that the user has proved to know, nothing changes if it is another by now:
-    whoever set it may have done so to keep this person out.
+    the person who set it may have done so to keep this person out.
     """
     chosen = check_password(password, "new_password") if password is not None else new_password()
     user = await get_user(db, account_id, user_id)
