@@ -1,5 +1,6 @@
 """Reactions, edits and revokes: what each does to the message that it is about, whoever sends it, whenever it comes."""
 
+import secrets
 from itertools import permutations
 from typing import Any
 
@@ -93,6 +94,14 @@ async def test_a_touch_on_nothing_known_is_kept_and_told_as_a_message(stage: Sta
     assert (row["target_id"], row["type"]) == (None, type_)
     if type_ == "reaction":
         assert await content_of(stage, change) == {"reaction": {"emoji": "Olá", "message_id": None}}
+
+
+@pytest.mark.parametrize(("length", "parked"), [(511, 1), (512, 1), (513, 0), (20_000, 0)])
+async def test_a_change_of_a_message_with_a_long_id_is_stored(stage: Stage, length: int, parked: int) -> None:
+    letters = "".join(chr(0x1F600 + secrets.randbelow(60)) for _ in range(length))  # four bytes each, hard to compress
+    await receive(stage, touch(stage, ANA, "edit", letters))
+    assert len(await stage.rows("messages")) == 1
+    assert len(await stage.rows("parked_statuses")) == parked
 
 
 @pytest.mark.parametrize("type_", ["edit", "revoke"])

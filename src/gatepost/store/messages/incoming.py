@@ -30,8 +30,8 @@ from gatepost.store.messages.amend import (
     json_object,
     may_amend,
 )
+from gatepost.store.messages.parked_changes import LONGEST_ID, apply_parked_changes, park_changes
 from gatepost.store.messages.parked_changes import TYPES as PARKED
-from gatepost.store.messages.parked_changes import apply_parked_changes, park_changes
 from gatepost.store.orders import write_order
 from gatepost.store.statement import json_text
 
@@ -196,7 +196,7 @@ def _early(row: _Row) -> tuple[str, UUID] | None:
     """Return an edit or a deletion of an unknown message, with the network's id of that message."""
     message = row.message
     early = row.target_id is None and message.type in PARKED and not message.from_me
-    return (message.target, message.id) if early and message.target else None
+    return (message.target, message.id) if early and message.target and len(message.target) <= LONGEST_ID else None
 
 
 def _amendment(message: IncomingMessage, contact: KnownContact, target: AmendTarget | None) -> Amendment | None:

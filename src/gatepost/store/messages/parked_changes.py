@@ -16,6 +16,7 @@ from gatepost.store.messages.amend import Amendment, apply_amendment, get_target
 from gatepost.store.statement import json_text
 
 TYPES = ("edit", "revoke")
+LONGEST_ID = 512  # characters: the sender of a change chooses the id that it names, and an index takes 2,704 bytes
 _KEY = "change:"  # before the network's id, so that nobody takes it for a status of that message
 
 
