@@ -10,6 +10,7 @@ import asyncpg
 import pytest
 
 from gatepost.model import ids
+from gatepost.outbound.cancel import cancel_message
 from gatepost.store.partitions import (
     TABLES,
     analyze_young_tables,
@@ -18,6 +19,7 @@ from gatepost.store.partitions import (
     make_partitions,
 )
 from gatepost.store.pool import Database
+from tests.outbound.stage import make_stage
 from tests.patience import PATIENCE
 
 NOW = datetime(2026, 11, 15, 10, 0, tzinfo=UTC)
@@ -154,6 +156,18 @@ async def test_what_is_too_old_goes_and_nothing_else(db: Database) -> None:
     assert len(await drop_old_partitions(db, later, 30, 30)) == 1
     await make_partitions(db, later, 7)
     assert (await spans(db, "messages"))[-1][1] > later
+
+
+async def test_messages_that_wait_to_be_sent_are_kept(db: Database) -> None:
+    await make_partitions(db, NOW, 7)
+    stage = await make_stage(db)
+    id_ = await stage.accept("5511999998888", send_at=NOW + timedelta(days=29))
+    later = NOW + timedelta(days=28)
+    assert await stage.acks(id_) == ["SCHEDULED"]
+    await drop_old_partitions(db, later, 7, 30)
+    await cancel_message(db, stage.caller, await stage.message(id_), NOW)
+    (dropped,) = await drop_old_partitions(db, later, 7, 30)
+    assert dropped.startswith("messages_")
 
 
 async def test_dropping_and_making_at_once_leaves_a_whole(db: Database) -> None:

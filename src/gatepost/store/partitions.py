@@ -18,6 +18,7 @@ _LOCK = 7_305_201  # any number, the same on every node
 DROP_LOCK = 7_305_202  # shared by backups: a partition that is dropped waits for them, and everybody else for it
 _AHEAD = 2
 _MOST_AT_ONCE = 60  # partitions that are created for a time in which no gateway ran: each takes a lock
+_LONGEST_WAIT = timedelta(days=61)  # of a message: at most 30 days until its `send_at`, and 30 more in the queue
 # Space on each page for the updates of a row, so that they need not change an index.
 _STORAGE = {
     "messages": "fillfactor = 45, autovacuum_vacuum_scale_factor = 0.05, autovacuum_analyze_scale_factor = 0.05",
@@ -102,7 +103,10 @@ async def cover_spans(conn: Any, wanted: Mapping[str, Span], days: int) -> None:
 
 
 async def drop_old_partitions(db: Database, now: datetime, messages_days: int, events_days: int) -> list[str]:
-    """Drop partitions that are entirely too old, unless a backup reads them. Return their names."""
+    """Drop partitions that are entirely too old, unless a backup reads them. Return their names.
+
+    One with messages that still wait to be sent is kept until they are sent or expired.
+    """
     dropped: list[str] = []
     async with db.transaction() as conn:
         if not await conn.fetchval("SELECT pg_try_advisory_xact_lock($1)", DROP_LOCK):
@@ -111,10 +115,21 @@ async def drop_old_partitions(db: Database, now: datetime, messages_days: int, e
         for table in TABLES:
             oldest = now - timedelta(days=messages_days if table == "messages" else events_days)
             for name in await _names(conn, table):
-                if _span(name)[1] <= oldest:
+                end = _span(name)[1]
+                waits = table == "messages" and now - _LONGEST_WAIT < end <= oldest and await _has_waiting(conn, name)
+                if end <= oldest and not waits:
                     await conn.execute(f"DROP TABLE {name}")
                     dropped.append(name)
     return dropped
+
+
+async def _has_waiting(conn: "Connection[Any]", name: str) -> bool:
+    """Whether a partition has messages to be sent. Those of deleted channels are not sent any more."""
+    waiting: bool = await conn.fetchval(
+        f"""SELECT EXISTS (SELECT 1 FROM {name} m JOIN channels c ON c.id = m.channel_id
+                           WHERE NOT m.incoming AND m.state IN (0, 1))"""
+    )
+    return waiting
 
 
 async def first_kept_event(db: Database) -> UUID:
