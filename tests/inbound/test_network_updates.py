@@ -19,6 +19,7 @@ from gatepost.networks.base import (
     TemplateUpdate,
 )
 from gatepost.store.contacts.changes import ContactFields, change_contact
+from gatepost.store.network_updates import STALE_TEMPLATES
 from gatepost.store.templates import find_templates, put_template
 from tests.inbound.incoming_messages import (
     ANA,
@@ -136,6 +137,26 @@ async def test_the_decisions_of_one_report_are_events_in_their_order(stage: Stag
     await receive(stage, *(TemplateUpdate("900", "hello", "en_US", status) for status in statuses))
     decisions = [(e["previous"], e["status"]) for e in await data(stage, "system")]
     assert decisions == [("PENDING", "APPROVED"), ("IN_APPEAL", "PAUSED")]
+
+
+async def test_templates_are_read_again_after_a_report_that_may_be_older_than_what_is_known(stage: Stage) -> None:
+    now = stage.clock.now()
+    template = Template("hello", "en_US", "UTILITY", [], status="PENDING", network_id="900")
+    await put_template(stage.db, stage.ref, stage.channel_id, template, now, now)
+
+    async def stale_after(*reports: tuple[str, float]) -> bool:
+        updates = [TemplateUpdate("900", "hello", "en_US", s, at=now + timedelta(seconds=at)) for s, at in reports]
+        await receive(stage, *updates)
+        async with stage.db.connection() as conn:
+            marked = "UPDATE channels SET state = state - $2::text WHERE id = $1 AND state ? $2 RETURNING 1"
+            return await conn.fetchval(marked, stage.channel_id, STALE_TEMPLATES) is not None
+
+    stage.clock.advance(60.9)
+    assert not await stale_after(("APPROVED", 10), ("PAUSED", 20))
+    assert await stale_after(("APPROVED", 10)), "the first one once more"
+    assert not await stale_after(("APPROVED", 60), ("PAUSED", 61))
+    stage.clock.advance(60)
+    assert await stale_after(("DISABLED", 100), ("PAUSED", 99)), "in the wrong order"
 
 
 # -- the number -------------------------------------------------------------------------------------------------------

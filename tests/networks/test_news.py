@@ -1,5 +1,6 @@
 """What the network says about templates, the number and its account, and whom it concerns."""
 
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -25,7 +26,7 @@ def seen(field: str, *values: Any, waba: str = WABA) -> list[Update]:
 
 
 def template(**changes: Any) -> list[TemplateUpdate]:
-    return [TemplateUpdate("1689", "order_ok", "en_US", **changes)]
+    return [TemplateUpdate("1689", "order_ok", "en_US", **changes, at=datetime.fromtimestamp(1, UTC))]
 
 
 # -- templates --------------------------------------------------------------------------------------------------------

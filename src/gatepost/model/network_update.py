@@ -39,3 +39,4 @@ class TemplateUpdate(msgspec.Struct, frozen=True):
     quality: str | None = None
     category: str | None = None
     changed: bool = False  # its components changed and must be read again
+    at: datetime | None = None  # in whole seconds

@@ -58,8 +58,8 @@ async def write_reports(transaction: ChannelTransaction, news: NetworkReports, p
     labels = ChannelLabels(transaction)
     for label in news.labels:
         await _write_label(labels, label, people)
-    unknown = await apply_template_reports(transaction, news.templates) if news.templates else []
-    if unknown or news.stale_templates:
+    doubtful = await apply_template_reports(transaction, news.templates) if news.templates else []
+    if doubtful or news.stale_templates:
         await mark_stale(conn, channel_id, now, STALE_TEMPLATES)
     for number in news.numbers:
         await _write_number(transaction, number)

@@ -287,28 +287,34 @@ async def apply_template_reports(
 ) -> list[TemplateUpdate]:
     """Apply the network's reports in order, and emit its decisions.
 
-    Return the reports of unknown templates that the network still has; one that was deleted here is reported as well.
+    Return those after which the templates have to be read again: of unknown templates that the network still has (one
+    that was deleted here is reported as well), and those that may be older than what is known: they may arrive late,
+    twice, or in another order.
     """
     conn, channel_id = transaction.conn, transaction.channel_id
     found = await _by_name(conn, channel_id, {change.name for change in news})
     statuses = {row["id"]: row["status"] for rows in found.values() for row in rows}
-    unknown = []
+    known_at = {row["id"]: row["updated_at"].replace(microsecond=0) for rows in found.values() for row in rows}
+    doubtful = []
     for change in news:
         template_id = _meant(change, found.get(change.name, ()))
         if template_id is None:
-            unknown += [change] if change.status not in _LEAVING else []
+            doubtful += [change] if change.status not in _LEAVING else []
         elif change.status == _GONE:
             await conn.execute("DELETE FROM templates WHERE channel_id = $1 AND id = $2", channel_id, template_id)
         elif row := await _note(transaction, template_id, change):  # none if it was deleted by an earlier report
             _emit_status(transaction, template_id, statuses[template_id], row)
             statuses[template_id] = row["status"]
-    return unknown
+            if change.at is not None:
+                doubtful += [change] if change.at < known_at[template_id] else []
+                known_at[template_id] = max(known_at[template_id], change.at)
+    return doubtful
 
 
 async def _by_name(conn: "Connection[Any]", channel_id: UUID, names: set[str]) -> dict[str, list[Any]]:
     rows = await conn.fetch(
         """SELECT t.* FROM unnest($2::text[]) AS wanted (name) CROSS JOIN LATERAL (
-               SELECT id, network_id, name, language, status FROM templates
+               SELECT id, network_id, name, language, status, updated_at FROM templates
                WHERE channel_id = $1 AND name = wanted.name OFFSET 0) t""",
         channel_id,
         sorted(names),

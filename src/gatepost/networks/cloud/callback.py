@@ -13,10 +13,10 @@ from typing import Any
 import msgspec
 
 from gatepost.model.json_parts import parts_within
-from gatepost.networks.base import BadCallback, Update
+from gatepost.networks.base import BadCallback, TemplateUpdate, Update
 from gatepost.networks.cloud import account_updates
 from gatepost.networks.cloud.callback_contacts import CallbackContacts
-from gatepost.networks.cloud.json_values import as_dict, as_id, digits, flatten, parse
+from gatepost.networks.cloud.json_values import as_dict, as_id, as_time, digits, flatten, parse
 from gatepost.networks.cloud.messages import parse_echo, parse_message
 from gatepost.networks.cloud.statuses import parse_status
 from gatepost.networks.json_cleanup import clean_json
@@ -47,6 +47,7 @@ class _Change(msgspec.Struct):
 
 class _Entry(msgspec.Struct):
     id: Any = ""
+    time: Any = None
     changes: list[_Change] = []
 
 
@@ -56,6 +57,7 @@ class _Callback(msgspec.Struct):
 
 class _OddEntry(msgspec.Struct):
     id: Any = ""
+    time: Any = None
     changes: list[msgspec.Raw] = []
 
 
@@ -83,7 +85,7 @@ def parse_updates(
     reading = _Reading(phone_number_id, waba_id, phone)
     for entry in _decode(reading, clean_json(body)):
         for change in entry.changes:
-            reading.attempt(_read_change, reading, as_id(entry.id) or "", change)
+            reading.attempt(_read_change, reading, entry, change)
     return reading.updates, reading.unread
 
 
@@ -130,7 +132,7 @@ def _salvaged(reading: _Reading, raw: msgspec.Raw) -> _Entry:
     except _UNREADABLE:
         reading.unread += 1
         return entry
-    entry.id = odd.id
+    entry.id, entry.time = odd.id, odd.time
     for change in odd.changes:
         try:
             entry.changes.append(_decode_change(change))
@@ -139,9 +141,10 @@ def _salvaged(reading: _Reading, raw: msgspec.Raw) -> _Entry:
     return entry
 
 
-def _read_change(reading: _Reading, waba_id: str, change: _Change) -> Iterable[Update]:
+def _read_change(reading: _Reading, entry: _Entry, change: _Change) -> Iterable[Update]:
     if change.field not in ("messages", "smb_message_echoes"):
-        return _read_account_change(reading, waba_id, change)
+        updates = _read_account_change(reading, as_id(entry.id) or "", change)
+        return [_at(update, entry.time) if isinstance(update, TemplateUpdate) else update for update in updates]
     try:
         value = _decode_value(change.value)
     except _UNREADABLE:
@@ -206,6 +209,14 @@ def _read_account_change(reading: _Reading, waba_id: str, change: _Change) -> It
         reading.unread += 1
         return ()
     return reader(change.field, value) if ours else ()
+
+
+def _at(update: TemplateUpdate, time: Any) -> TemplateUpdate:
+    """Return an update with the time of its entry, if it has one that can be read."""
+    try:
+        return msgspec.structs.replace(update, at=as_time(time))
+    except ValueError:
+        return update
 
 
 def _not_of_another(reading: _Reading, value: dict[str, Any]) -> bool:
