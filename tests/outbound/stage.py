@@ -21,6 +21,7 @@ from gatepost.clock import MovableClock
 from gatepost.inbound.receive import UpdateReceiver
 from gatepost.model import ids
 from gatepost.model.account import Caller, Plan, Principal
+from gatepost.model.errors import Unavailable
 from gatepost.model.event import ChannelRef
 from gatepost.model.message import STATUS
 from gatepost.model.send_request import SendRequest
@@ -120,6 +121,7 @@ class Stage:
         self.receiver = UpdateReceiver(db, clock, 1000, 0.0)
         self.commits: list[tuple[UUID, bool]] = []  # changed channels; whether there may be something to send
         self.states: list[tuple[float, str, str | None]] = []  # states of the channel: when, which, why
+        self.outages = 0  # how often the next state of the channel cannot be saved
         self.attach: Attach = attach_nothing
         self.sender: ChannelSender
         self.lease: Lease
@@ -158,6 +160,9 @@ class Stage:
         return await self.attach(network, content, type_)
 
     async def _report(self, state: str, reason: str | None, _token_rejected: bool) -> None:
+        if self.outages:
+            self.outages -= 1
+            raise Unavailable("The database cannot be reached.", "database_unavailable")
         at = (self.clock.now() - NOW).total_seconds()
         self.states.append((round(at, 3), state, reason))
 

@@ -278,6 +278,22 @@ async def test_a_broken_number_is_tried_by_one_message_after_growing_waits_and_f
     assert {await stage.status(id_) for id_ in ids} == {"SENT"}
 
 
+@pytest.mark.parametrize("on_unknown", ["retry", "fail"])
+async def test_an_accepted_message_is_sent_once_although_the_channels_state_cannot_be_saved(
+    stage: Stage, on_unknown: str
+) -> None:
+    stage.network.answer = lambda m: LOCKED if m.attempt == 1 else taken(m)
+    await stage.take_over()
+    stage.outages = 1
+    id_ = await stage.accept(PHONES[0], on_unknown=on_unknown)
+    await stage.drive(1)
+    stage.outages = 1
+    await stage.drive(5 * MINUTE, stride=1)
+    assert [call.message.attempt for call in stage.network.calls] == [1, 2]
+    assert await stage.acks(id_) == ["PENDING", "SENT"]
+    assert [state for _, state, _ in stage.states] == ["limited", "connected"]
+
+
 async def test_many_in_flight_when_the_number_breaks_tell_it_once(stage: Stage) -> None:
     stage.network.answer = lambda m: LOCKED if m.phone in PHONES[:19] else taken(m)
     await stage.take_over()

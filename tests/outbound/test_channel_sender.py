@@ -7,14 +7,17 @@ from collections import defaultdict
 import msgspec
 import pytest
 
+from gatepost.model.send_request import SendRequest
 from gatepost.networks.base import (
     ErrorReaction,
     NetworkError,
     Outgoing,
+    QuotedRef,
     Receipt,
     SendAccepted,
     SendNotMade,
     SendRefused,
+    SendUnknown,
 )
 from gatepost.outbound.number_limits import NumberLimits
 from tests.outbound.stage import FAST, RULES, Stage
@@ -46,6 +49,18 @@ async def test_a_message_goes_out_and_is_told_of(stage: Stage) -> None:
     assert await stage.acks(id_) == ["PENDING", "SENT"]
     assert stage.sender.idle
     assert await stage.check_floor() == id_
+
+
+async def test_a_reply_and_a_reaction_may_refer_to_a_message_that_still_waits(stage: Stage) -> None:
+    await stage.take_over(limits(pair_seconds=1, pair_burst=1))
+    first = await stage.accept(PHONES[0], "first")
+    await stage.accept(PHONES[0], "reply", reply_to=first.hex)
+    reaction = SendRequest(PHONES[0], type="reaction", reaction={"message_id": first.hex, "emoji": "👍"})
+    await stage.acceptor.accept(stage.caller, reaction)
+    await stage.drive(5)
+    _, reply, reacted = (call.message for call in stage.network.calls)
+    expected = QuotedRef(f"wamid.{first.hex}.1", from_me=True, text="first")
+    assert (reply.reply_to, reacted.target) == (expected, expected)
 
 
 async def test_order_is_kept_per_conversation_with_many_in_flight(stage: Stage) -> None:
@@ -151,6 +166,22 @@ async def test_a_temporary_no_is_tried_again_until_the_last_attempt(stage: Stage
     assert await stage.status(bad) == "FAILED"
     assert [msgspec.json.decode(line)["attempt"] for line in message.history or ()] == [1, 2, 3]
     assert await stage.acks(bad) == ["PENDING", "FAILED"]
+
+
+HELD = [ErrorReaction.HOLD_CHANNEL, ErrorReaction.HOLD_RECIPIENT, ErrorReaction.BREAK]
+
+
+@pytest.mark.parametrize(
+    "no", [SendNotMade("no route"), *(SendRefused(NO, reaction) for reaction in HELD)], ids=lambda no: str(no)[:60]
+)
+@pytest.mark.parametrize("then", [SendRefused(NO, ErrorReaction.RETRY, tries=3), SendUnknown("lost")])
+async def test_attempts_while_sending_is_held_do_not_count(stage: Stage, no: Receipt, then: Receipt) -> None:
+    """After an outage of the network, the first temporary error must not be the last."""
+    stage.network.answer = lambda m: no if m.attempt <= 4 else then if m.attempt <= 6 else taken(m)
+    await stage.take_over()
+    id_ = await stage.accept(PHONES[0])
+    await stage.drive(1300, stride=1)
+    assert (await stage.status(id_), len(stage.network.calls)) == ("SENT", 7)
 
 
 async def test_a_recipient_that_is_written_to_too_often_waits_alone(stage: Stage) -> None:

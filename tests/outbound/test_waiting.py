@@ -10,6 +10,7 @@ from gatepost.model.errors import Conflict
 from gatepost.networks.base import Outgoing, Receipt, SendAccepted, SendUnknown
 from gatepost.outbound.cancel import cancel_message
 from gatepost.outbound.number_limits import NumberLimits
+from gatepost.store.messages.intents import Intent, mark_sending
 from tests.outbound.stage import FAST, NOW, RULES, Stage
 
 PHONES = [f"55119000000{i:02d}" for i in range(60)]
@@ -234,6 +235,17 @@ async def test_a_message_expires_in_the_queue_and_says_why(stage: Stage) -> None
     assert [await stage.status(id_) for id_ in (long, later)] == ["PENDING", "EXPIRED"]
     assert await stage.rows("scheduled_messages") == []
     await stage.check_floor()
+
+
+async def test_a_message_expires_although_its_intent_was_saved_unnoticed(stage: Stage) -> None:
+    """The intent was committed, and the connection to the database ended before its answer came."""
+    await stage.take_over(connected=False)
+    id_ = await stage.accept(PHONES[0], ttl=5)
+    await stage.drive(1)
+    await mark_sending(stage.db, stage.lease, [Intent(id_, 1, False)], stage.clock.now())
+    await stage.drive(10)
+    assert await stage.acks(id_) == ["PENDING", "EXPIRED"]
+    assert stage.sender.idle
 
 
 async def test_a_message_that_is_leaving_does_not_expire_although_chat_came_in_behind_it(stage: Stage) -> None:

@@ -26,13 +26,14 @@ from gatepost.networks.base import (
     SendAccepted,
     SendNotMade,
     SendRefused,
+    SendUnknown,
 )
 from gatepost.outbound.send_decision import UNKNOWN_OUTCOME, AwaitStatus, BackoffScope, FinalResult, RetrySend, decide
 from gatepost.outbound.send_trace import trace_attempt, trace_call
 from gatepost.outbound.sender_state import TICK, SenderState
 from gatepost.store.channel_head import StaleOwner
 from gatepost.store.messages.intents import Intent
-from gatepost.store.messages.send import QueuedMessage, QuotedMessage, SendResult
+from gatepost.store.messages.send import QueuedMessage, QuotedMessage, SendResult, find_unsent
 
 log = structlog.get_logger("gatepost.send")
 
@@ -60,6 +61,8 @@ class SendAttempt:
             if message.state is State.SENDING and self._gives_up(message, wall):
                 await self.finish(message, FinalResult(State.FAILED, error=UNKNOWN_OUTCOME))
                 return
+            if message.unsent:
+                await find_unsent(self._state.context.db, self._lease.channel_id, message)
             intent = Intent(message.id, message.attempt + 1, opens, waits)
             intended = await self._recorder.intend(self._lease, intent)
             counted = opens and not intended.opened
@@ -83,7 +86,7 @@ class SendAttempt:
 
     def _gives_up(self, message: QueuedMessage, wall: datetime) -> bool:
         """Whether a message with an unknown outcome is not tried again: each attempt may have reached the person."""
-        return message.fail_unknown or message.expires_at <= wall or message.attempt >= self._state.rules.attempts
+        return message.fail_unknown or message.expires_at <= wall or message.tries >= self._state.rules.attempts
 
     async def _call(self, network: Network | None, message: QueuedMessage) -> Receipt:
         """The call to the network, and only while the lease holds."""
@@ -122,17 +125,18 @@ class SendAttempt:
         """Applies the decision that follows from the network's answer."""
         recipient = self._queue.recipient_of(message)
         failing = self._failing(message, receipt)
-        verdict = decide(receipt, message.attempt, recipient.refusals, self._state.rules, random.random(), failing)
+        message.tries += _uses_a_try(receipt)
+        verdict = decide(receipt, message.tries, recipient.refusals, self._state.rules, random.random(), failing)
         unopened = opened and _opened_none(receipt)
         if unopened:
             recipient.forget_opened()
         if isinstance(verdict, FinalResult):
             recipient.refusals = 0
-            if isinstance(receipt, SendAccepted) and self._backoff.note_accepted(
-                self._clock.monotonic(), opened=opened
-            ):
-                await self._state.report_connection("connected", "The network accepted a message again.", False)
+            accepted = isinstance(receipt, SendAccepted)
+            ends_trouble = accepted and self._backoff.note_accepted(self._clock.monotonic(), opened=opened)
             await self.finish(message, verdict, unopened=unopened)
+            if ends_trouble:
+                await self._report("connected", "The network accepted a message again.")
         elif isinstance(verdict, RetrySend):
             await self._retry(message, verdict, unopened=unopened)
         else:
@@ -182,7 +186,13 @@ class SendAttempt:
         because = str(verdict.error.get("advice") or verdict.error["title"])
         news = self._backoff.start(verdict.scope, because, self._clock.monotonic(), verdict.at_least)
         if news and verdict.scope is not BackoffScope.CHANNEL:
-            await self._state.report_connection("limited", because, verdict.token_rejected)
+            await self._report("limited", because, token_rejected=verdict.token_rejected)
+
+    async def _report(self, state: str, because: str, *, token_rejected: bool = False) -> None:
+        """Saves the state of the channel. An outage of the database must not end an attempt before its result."""
+        await retry_until_available(
+            lambda: self._state.report_connection(state, because, token_rejected), self._alive, ended=StaleOwner
+        )
 
     async def finish(
         self, message: QueuedMessage, end: FinalResult, *, unopened: bool = False, waits: str | None = None
@@ -202,8 +212,17 @@ class SendAttempt:
             unopened=unopened,
             waits=waits,
         )
-        await self._commit(message, result)
+        state = await self._commit(message, result)
+        if state is State.SENDING and end.state is State.EXPIRED:
+            await self._take_back(message)
+            await self._commit(message, result)
         self._queue.forget(message, self._clock.monotonic())
+
+    async def _take_back(self, message: QueuedMessage) -> None:
+        """Undoes an intent that was saved although we did not learn of it, of a message that expired before it left."""
+        title = "The database did not answer, and so the message was not sent"
+        error = {"code": "not_sent", "title": title, "details": None}
+        await self._commit(message, SendResult(message.id, message.attempt + 1, State.QUEUED, error=error))
 
     async def _commit(self, message: QueuedMessage, result: SendResult) -> State:
         state = await retry_until_available(
@@ -225,6 +244,12 @@ def _log_outcome(channel_id: str, result: SendResult) -> None:
         log.info("message is tried again", **fields, code=code, at=result.next_at and result.next_at.isoformat())
     else:
         log.info("message expired" if result.state is State.EXPIRED else "message failed", **fields, code=code)
+
+
+def _uses_a_try(receipt: Receipt) -> bool:
+    """Whether an attempt counts. While the channel or the recipient is held, messages are tried without limit."""
+    retried = isinstance(receipt, SendRefused) and receipt.reaction is ErrorReaction.RETRY
+    return retried or isinstance(receipt, SendUnknown)
 
 
 def _opened_none(receipt: Receipt) -> bool:

@@ -87,9 +87,9 @@ _SCOPES = {
 
 
 def decide(
-    receipt: Receipt, attempt: int, recipient_refusals: int, rules: SendRules, random: float, failing: float = 0.0
+    receipt: Receipt, tries: int, recipient_refusals: int, rules: SendRules, random: float, failing: float = 0.0
 ) -> Next:
-    """Decide what follows after attempt number `attempt`, with `random` drawn evenly from [0, 1).
+    """Decide what follows after so many tries, this one included, with `random` drawn evenly from [0, 1).
 
     `failing`: seconds since the first refusal of a kind that is retried for a limited time only.
     """
@@ -99,19 +99,19 @@ def decide(
         return AwaitStatus(rules.unknown_grace, receipt.reason)
     if isinstance(receipt, SendNotMade):
         return RetrySend(0.0, {"code": "unreachable", "title": receipt.reason, "details": None}, BackoffScope.CHANNEL)
-    return _decide_refusal(receipt, attempt, recipient_refusals, rules, random, failing)
+    return _decide_refusal(receipt, tries, recipient_refusals, rules, random, failing)
 
 
 def _decide_refusal(
-    refused: SendRefused, attempt: int, recipient_refusals: int, rules: SendRules, random: float, failing: float
+    refused: SendRefused, tries: int, recipient_refusals: int, rules: SendRules, random: float, failing: float
 ) -> Next:
     error = error_shown(refused.error)
     if refused.reaction in _SCOPES:
         return RetrySend(0.0, error, _SCOPES[refused.reaction], refused.wait, refused.error.token_rejected)
     if refused.reaction is ErrorReaction.HOLD_RECIPIENT:
         return RetrySend(pace.recipient_backoff(recipient_refusals), error)
-    if refused.reaction is ErrorReaction.RETRY and attempt < min(rules.attempts, refused.tries or rules.attempts):
-        wait = max(pace.retry_delay(attempt, rules.retry_base, rules.retry_most, random), refused.wait)
+    if refused.reaction is ErrorReaction.RETRY and tries < min(rules.attempts, refused.tries or rules.attempts):
+        wait = max(pace.retry_delay(tries, rules.retry_base, rules.retry_most, random), refused.wait)
         if refused.within is None or failing + wait < refused.within:
             return RetrySend(wait, error)
     return FinalResult(State.FAILED, error=error_shown(refused.error.as_final()))

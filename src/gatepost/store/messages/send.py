@@ -55,6 +55,8 @@ class QueuedMessage(msgspec.Struct):
     unknown_noted: bool = False  # whether its row has an unknown outcome
     history: list[str] | None = None  # its failed attempts when it was read
     limited_since: float | None = None  # on the same clock: since when it is refused in a way that has a time limit
+    tries: int = 0  # attempts with an unknown outcome, or (since it was read) with a temporary error of its own
+    unsent: dict[str, UUID] = {}  # of `reply_to` and `target`, the messages that were not sent when it was read
 
 
 QUEUE_COLUMNS = """m.id, m.contact_id, m.phone, m.type, m.content, m.bulk, m.fail_unknown, m.attempt, m.state,
@@ -330,10 +332,19 @@ async def queued_messages(db: Database, channel_id: UUID, rows: Sequence[Any]) -
     for row in rows:
         fields = {name: row[name] for name in _FIELDS}
         fields["state"] = State(fields["state"])
-        fields["reply_to"] = quoted.get(fields["reply_to"])
-        fields["target"] = quoted.get(fields["target"])
+        fields["tries"] = fields["attempt"] - len(fields["history"] or ())
+        wanted = {name: fields[name] for name in ("reply_to", "target") if fields[name]}
+        fields |= {name: quoted.get(id_) for name, id_ in wanted.items()}
+        fields["unsent"] = {name: id_ for name, id_ in wanted.items() if id_ not in quoted}
         queue.append(QueuedMessage(**fields))
     return queue
+
+
+async def find_unsent(db: Database, channel_id: UUID, message: QueuedMessage) -> None:
+    """Look again for the messages that a queued one refers to: they may have been sent since it was read."""
+    quoted = await _quoted(db, channel_id, list(message.unsent.values()))
+    for name, id_ in message.unsent.items():
+        setattr(message, name, quoted.get(id_))
 
 
 async def _quoted(db: Database, channel_id: UUID, message_ids: Sequence[UUID]) -> dict[UUID, QuotedMessage]:
