@@ -177,7 +177,7 @@ class ChannelWorker:
         context = ChannelContext(parts.db, parts.clock, owned.lease, config.ref, owned.alive)
         self._context = context
         self._kind = NETWORK_KINDS[config.kind]
-        self._secrets = config.secrets
+        self._access = config.secrets, config.network
         network = parts.networks.open(config)
         self.keeper = self._make_keeper(config) if self._kind.linked else None
         self._media = MediaFetchTask(context, shared.fetching, network, shared.reads.next_file)
@@ -267,8 +267,8 @@ class ChannelWorker:
             return
         network = self.keeper.network if self.keeper else self._parts.networks.open(config)
         self.sender.adjust(network, self._limits(config))
-        if config.secrets != self._secrets:
-            self._secrets = config.secrets
+        if (config.secrets, config.network) != self._access:
+            self._access = config.secrets, config.network
             self.sender.retry_now()
         await self.sender.note_trouble(config.state.get(TROUBLE))
         if self.keeper:

@@ -133,7 +133,9 @@ async def test_a_new_token_is_tested_and_replaces_a_dead_one(gateway: Gateway) -
     owner, agent = await new_person(gateway), await new_person(gateway, "agent")
     path = f"{CHANNELS}/{gateway.channel}"
     number = "/control/numbers/100000000000001"
+    picture = await gateway.call("POST", "/api/v1/media", raw=b"a picture", headers={"content-type": "image/png"})
     await gateway.sandbox("PATCH", number, {"token": "new-token"})
+    image = await gateway.send(phone="5511999997777", type="image", media={"id": picture.json()["data"]["id"]})
     message = await gateway.send(phone="5511999998888", body="Hello")
 
     async def rejected() -> Any:
@@ -150,7 +152,8 @@ async def test_a_new_token_is_tested_and_replaces_a_dead_one(gateway: Gateway) -
     assert changed.status == 200, changed.body
     found = await read(owner, path)
     assert (found["connection"], found["token_rejected_at"], found["name"]) == ("connected", None, "Renamed")
-    await gateway.until_status(message, "READ")  # the wait of a broken number ends with its new token
+    for id_ in (message, image):
+        await gateway.until_status(id_, "READ")  # the wait of a broken number ends with its new token
     entry = (await read(owner, LOG + "?action=channel_changed"))[0]
     assert entry["details"] == {"name": "Renamed", "credentials": "replaced"}
     qr = (await owner.call("POST", CHANNELS, QR)).json()["data"]["id"]

@@ -11,7 +11,7 @@ import pytest
 from gatepost.channel_task import ChannelContext
 from gatepost.inbound.media_fetch import DELAYS, MISMATCHES, NETWORK_MEMORY, MediaFetchContext, MediaFetchTask, next_try
 from gatepost.model import ids
-from gatepost.networks.base import CallFailed, NetworkError, RemoteMedia
+from gatepost.networks.base import CallFailed, ErrorReaction, NetworkError, RemoteMedia
 from gatepost.store.channel_head import Lease, StaleOwner, release_channel
 from gatepost.store.media.files import MediaRow
 from gatepost.store.pool import Database
@@ -179,6 +179,16 @@ async def test_a_final_no_is_believed_at_once(media_stage: MediaStage) -> None:
     media_stage.network.on_get = failing(retry=False, status=404)
     failed, waits = await it.until_settled(media)
     assert (failed.state, waits) == ("failed", [])
+
+
+async def test_a_file_waits_while_the_network_rejects_the_token(media_stage: MediaStage) -> None:
+    media, it = await media_stage.expect(CONTENT), await rig(media_stage)
+    media_stage.network.on_get = failing(retry=False, status=401, reaction=ErrorReaction.BREAK)
+    await it.step()
+    assert (await media_stage.get(media.id)).state == "waiting"
+    media_stage.network.on_get = lambda _: CONTENT
+    ready, _ = await it.until_settled(media)
+    assert ready.state == "ready"
 
 
 async def test_a_wrong_checksum_is_tried_again_and_then_believed(media_stage: MediaStage) -> None:

@@ -95,6 +95,13 @@ def test_every_code_of_the_table_has_its_reaction_and_advice_whatever_the_status
     assert receipt == SendRefused(words, entry.reaction, entry.wait or 0.0, entry.tries, entry.files)
 
 
+def test_a_number_that_does_not_exist_is_a_problem_of_the_number() -> None:
+    receipt = parse_answer(400, no(100, error_subcode=33))
+    assert isinstance(receipt, SendRefused)
+    assert (receipt.reaction, receipt.files) == (ErrorReaction.BREAK, False)
+    assert "phone number id" in (receipt.error.advice or "")
+
+
 @for_each(
     ("contacts", "wa_id"),
     [
@@ -131,7 +138,7 @@ def test_the_networks_word_that_it_will_pass_counts_where_nobody_knows_the_code(
 def test_a_subcode_that_is_known_has_the_closer_advice() -> None:
     (near,) = [entry.advice for entry in entries() if entry.first == 2_388_040]
     assert parse_answer(400, no(100, error_subcode=2_388_040)) == SendRefused(
-        NetworkError(100, "No", None, near), ErrorReaction.FINAL, files=True
+        NetworkError(100, "No", None, near), ErrorReaction.FINAL
     )
 
 

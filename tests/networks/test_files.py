@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from gatepost.networks.base import CallFailed, RemoteMedia
+from gatepost.networks.base import CallFailed, ErrorReaction, RemoteMedia
 from gatepost.networks.cloud.send import CloudNetwork, make_client
 from tests.conftest import Answer, Received, Receiver
 from tests.networks.sandboxed import Sandboxed, sandboxed
@@ -49,6 +49,17 @@ async def test_a_file_of_a_type_that_nobody_takes_is_refused(world: Sandboxed) -
     with pytest.raises(CallFailed) as failed:
         await world.network.put_media(b"x", "application/x-odd", None)
     assert (failed.value.error.code, failed.value.retry, failed.value.status) == (100, False, 400)
+
+
+@pytest.mark.parametrize(
+    ("change", "code"), [({"token": "another"}, 190), ({"phone_number_id": "100000000000099"}, 100)]
+)
+async def test_a_problem_of_the_number_is_none_of_its_files(world: Sandboxed, change: Any, code: int) -> None:
+    access = {"phone_number_id": "100000000000001", "token": "token"} | change
+    network = CloudNetwork(world.client, world.url, "v25.0", **access)
+    with pytest.raises(CallFailed) as failed:
+        await network.put_media(CONTENT, "application/pdf", "a.pdf")
+    assert (failed.value.error.code, failed.value.reaction) == (code, ErrorReaction.BREAK)
 
 
 async def test_an_address_that_is_too_old_is_asked_for_again(world: Sandboxed) -> None:

@@ -8,11 +8,13 @@ from uuid import UUID
 
 import msgspec
 import pytest
+from obstore.store import from_url
 
 from gatepost.model import ids
 from gatepost.model.file import FetchedFile, FetchFailure
 from gatepost.networks.base import CallFailed, ErrorReaction, NetworkError, Receipt, SendNotMade, SendRefused
 from gatepost.outbound.attachments import FRESH, OFFICIAL_KEEP, SLOW, AttachmentUploader, media_ids, media_links
+from gatepost.store.media.objects import ObjectStorage
 from gatepost.store.pool import Database
 from tests.for_each import for_each
 from tests.services.media_stage import MediaStage, failing, make_media_stage
@@ -71,6 +73,7 @@ def image(*files: UUID) -> str:
         (content(body="x", header={"type": "image", "media": {"id": show(ONE)}}, buttons=[{"id": show(TWO)}]), (ONE,)),
         (content(template={"header": {"type": "image", "media": {"id": show(ONE)}}}), (ONE,)),
         (content(template={"components": [{"parameters": [{"type": "image", "image": {"id": show(TWO)}}]}]}), (TWO,)),
+        (content(template={"components": [{"parameters": [{"type": "gif", "gif": {"id": show(TWO)}}]}]}), (TWO,)),
         (
             content(a=[{"media": {"id": show(TWO)}}, {"media": {"id": show(ONE)}}, {"media": {"id": show(TWO)}}]),
             (TWO, ONE),
@@ -211,6 +214,8 @@ async def test_a_channel_has_a_quarter_of_the_room(media_stage: MediaStage, db: 
         (False, 400, ErrorReaction.FINAL),
         (True, 500, ErrorReaction.RETRY),
         (True, 429, ErrorReaction.RETRY),
+        (True, 429, ErrorReaction.HOLD_CHANNEL),
+        (False, 401, ErrorReaction.BREAK),
         (True, 0, None),
     ],
 )
@@ -218,7 +223,7 @@ async def test_the_networks_no_is_a_receipt(
     media_stage: MediaStage, retry: bool, status: int, ending: ErrorReaction | None
 ) -> None:
     one, some = await media_stage.store(b"one"), attacher(media_stage)
-    media_stage.network.on_put = failing(retry=retry, status=status)
+    media_stage.network.on_put = failing(retry=retry, status=status, reaction=ending)
     receipt = await some.attach(media_stage.channel_id, media_stage.network, image(one.id))
     if ending is None:
         assert receipt == SendNotMade("The network said no")
@@ -253,6 +258,14 @@ async def test_a_file_that_is_gone_ends_the_message(media_stage: MediaStage) -> 
         assert receipt.reaction is ErrorReaction.FINAL
         assert receipt.error.title == f"The file {show(id_)} is gone"
         assert "Upload it again" in (receipt.error.details or "")
+
+
+async def test_a_message_waits_as_long_as_the_storage_is_unavailable(media_stage: MediaStage) -> None:
+    one = await media_stage.store(b"one")
+    media_stage.objects = ObjectStorage(from_url("http://127.0.0.1:1/", retry_config={"max_retries": 0}))
+    receipt = await attacher(media_stage).attach(media_stage.channel_id, media_stage.network, image(one.id))
+    assert isinstance(receipt, SendRefused)
+    assert receipt.reaction is ErrorReaction.HOLD_RECIPIENT, "there is no last attempt"
 
 
 async def test_a_strangers_file_is_gone(media_stage: MediaStage, db: Database, tmp_path: Path) -> None:

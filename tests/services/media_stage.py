@@ -24,7 +24,16 @@ from gatepost.model import ids
 from gatepost.model.account import Plan
 from gatepost.model.event import ChannelRef
 from gatepost.model.message import State
-from gatepost.networks.base import CallFailed, NetworkError, Outgoing, Person, Receipt, RemoteMedia, SendNotMade
+from gatepost.networks.base import (
+    CallFailed,
+    ErrorReaction,
+    NetworkError,
+    Outgoing,
+    Person,
+    Receipt,
+    RemoteMedia,
+    SendNotMade,
+)
 from gatepost.services.media import MediaService, NewFile
 from gatepost.store.channel_head import Lease, claim_channel
 from gatepost.store.media.files import MediaRow, get_media
@@ -67,11 +76,14 @@ class FileNetwork:
         """Do nothing."""
 
 
-def failing(*, retry: bool, status: int = 500, details: str | None = None) -> Callable[[Any], Any]:
+def failing(
+    *, retry: bool, status: int = 500, details: str | None = None, reaction: ErrorReaction | None = None
+) -> Callable[[Any], Any]:
     """Return a callback that fails like a call to the network."""
 
     def fail(_: Any) -> Any:
-        raise CallFailed(NetworkError(131, "The network said no", details), retry=retry, status=status)
+        error = NetworkError(131, "The network said no", details)
+        raise CallFailed(error, retry=retry, status=status, reaction=reaction)
 
     return fail
 

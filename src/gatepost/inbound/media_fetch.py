@@ -23,7 +23,7 @@ from gatepost.grouped_lookup import GroupedLookup
 from gatepost.model.account import Plan
 from gatepost.model.errors import GatepostError, TooLarge, Unavailable
 from gatepost.model.limits import format_size
-from gatepost.networks.base import CallFailed, Network, RemoteMedia
+from gatepost.networks.base import CallFailed, ErrorReaction, Network, RemoteMedia
 from gatepost.store.media.files import (
     MediaRow,
     mark_failed,
@@ -181,7 +181,8 @@ class MediaFetchTask(ChannelTask):
         except TimeoutError:
             raise FetchProblem(f"The network did not give the file within {timeout:g} seconds") from None
         except CallFailed as failed:
-            raise FetchProblem(_text_of(failed), None if failed.retry else 1) from None
+            final = failed.reaction is ErrorReaction.FINAL  # else the number has a problem, such as its token
+            raise FetchProblem(_text_of(failed), 1 if final else None) from None
         except msgspec.MsgspecError:
             raise FetchProblem("It is not known where the file is to be fetched", 1) from None
         except Exception as error:  # one file that breaks the adapter must not block the others

@@ -314,8 +314,11 @@ class CannotCompose(Exception):
 class CallFailed(Exception):
     """A call to the network other than a send failed."""
 
-    def __init__(self, error: NetworkError, *, retry: bool, status: int = 0) -> None:
+    def __init__(
+        self, error: NetworkError, *, retry: bool, status: int = 0, reaction: ErrorReaction | None = None
+    ) -> None:
         super().__init__(error.title)
         self.error = error
         self.retry = retry  # whether the same call may succeed later
         self.status = status
+        self.reaction = reaction or (ErrorReaction.RETRY if retry else ErrorReaction.FINAL)  # if it was for a message

@@ -32,7 +32,7 @@ FRESH = timedelta(minutes=5)  # what was uploaded this recently is known there, 
 SLOW = 15.0  # seconds: longer than any attempt to connect. An upload that fails later failed because of its size
 _SESSION_FILES = 1000
 # Fields that may hold a file: our own, and the network's own inside raw template components.
-_PLACES = frozenset({"media", "image", "video", "audio", "document", "sticker"})
+_PLACES = frozenset({"media", "image", "video", "gif", "audio", "document", "sticker"})
 
 LINK_FAILED = "link_failed"
 _MAJOR = {"image": "image/", "sticker": "image/", "video": "video/", "audio": "audio/"}  # a document may be anything
@@ -176,8 +176,8 @@ class AttachmentUploader:
                 await save_network_id(self._db, channel_id, media_id, name, self._clock.now() + keep)
         except NotFound:
             return _gone(media_id)
-        except GatepostError as error:  # the database or the storage is unavailable: only this message waits
-            return SendRefused(NetworkError(0, error.message), ErrorReaction.RETRY)
+        except GatepostError as error:  # the database or the storage is unavailable: only this conversation waits
+            return SendRefused(NetworkError(0, error.message), ErrorReaction.HOLD_RECIPIENT)
         if isinstance(name, str):
             known[media_id] = name
         return name
@@ -263,11 +263,9 @@ def _receipt(failed: CallFailed, seconds: float) -> Receipt:
 
     A network that cannot be reached delays the whole channel; a file that is too slow delays only its message.
     """
-    if not failed.retry:
-        return SendRefused(failed.error, ErrorReaction.FINAL)
-    if failed.status == 0 and seconds < SLOW:
+    if failed.retry and failed.status == 0 and seconds < SLOW:
         return SendNotMade(failed.error.title)
-    return SendRefused(failed.error, ErrorReaction.RETRY)
+    return SendRefused(failed.error, failed.reaction)
 
 
 def _not_there(media_id: UUID, media: MediaRow | None) -> Receipt:

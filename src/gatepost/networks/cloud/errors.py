@@ -46,16 +46,21 @@ def entries() -> tuple[ErrorEntry, ...]:
     return _ENTRIES
 
 
-def find_entry(code: int) -> ErrorEntry | None:
+def find_entry(code: int, subcode: int | None = None) -> ErrorEntry | None:
+    """Return the entry of an error. A subcode in the table takes precedence: it is more specific."""
+    return (_find(subcode) if subcode else None) or _find(code)
+
+
+def _find(code: int) -> ErrorEntry | None:
     """Return the entry of a code. A single code takes precedence over a range."""
     return _SINGLE.get(code) or next((entry for entry in _RANGES if entry.first <= code <= entry.last), None)
 
 
 def reaction_to(
-    code: int, http_status: int | None = None, *, transient: bool = False
+    code: int, http_status: int | None = None, *, transient: bool = False, subcode: int | None = None
 ) -> tuple[ErrorReaction, str | None]:
     """Return the reaction to an error and the advice. A code that is not in the table is decided by its HTTP status."""
-    if entry := find_entry(code):
+    if entry := find_entry(code, subcode):
         return entry.reaction, entry.advice
     return ErrorReaction.RETRY if transient else by_status(http_status), None
 
@@ -67,8 +72,8 @@ def by_status(http_status: int | None) -> ErrorReaction:
 
 
 def with_advice(code: int, title: str, details: str | None, subcode: int | None = None) -> NetworkError:
-    """Return the network's error with our advice. A subcode in the table takes precedence: it is more specific."""
-    entry = (find_entry(subcode) if subcode else None) or find_entry(code)
+    """Return the network's error with our advice."""
+    entry = find_entry(code, subcode)
     if entry is None:
         return NetworkError(code, title, details)
     return NetworkError(code, title, details, entry.advice, entry.failed, token_rejected=entry.token)

@@ -12,7 +12,7 @@ from pyreqwest.exceptions import DetailedPyreqwestError, PyreqwestError
 from pyreqwest.multipart import FormBuilder
 from pyreqwest.request import RequestBuilder
 
-from gatepost.networks.base import CallFailed, ErrorReaction, NetworkError
+from gatepost.networks.base import CallFailed, ErrorReaction, NetworkError, SendRefused
 from gatepost.networks.cloud import errors
 from gatepost.networks.cloud.file_hosts import FileHosts, read_url, same_origin
 from gatepost.networks.json_cleanup import clean_json
@@ -61,27 +61,34 @@ def never_connected(error: PyreqwestError) -> bool:
     return any(cause["message"] == "client error (Connect)" for cause in causes or ())
 
 
-def parse_refusal(status: int, body: bytes) -> tuple[NetworkError, ErrorReaction] | None:
-    """Return the network's error and the reaction to it; None if the body is not an error."""
+def parse_refusal(status: int, body: bytes, *, of_number: bool) -> SendRefused | None:
+    """Return the network's error and the reaction to it; None if the body is not an error.
+
+    `of_number`: the call was made to the number, so that an object that does not exist (100, subcode 33) is the number.
+    """
     try:
         error = _decode_refusal(clean_json(body)).error
     except UNREADABLE:
         return None
     data = error.error_data
     details = (data.details if isinstance(data, _ErrorData) else data) or error.error_user_msg
-    reaction, _ = errors.reaction_to(error.code, status, transient=error.is_transient is True)
-    return errors.with_advice(error.code, error.message, details, error.error_subcode), reaction
+    subcode = error.error_subcode if of_number else None
+    reaction, _ = errors.reaction_to(error.code, status, transient=error.is_transient is True, subcode=subcode)
+    words = errors.with_advice(error.code, error.message, details, error.error_subcode)
+    entry = errors.find_entry(error.code, subcode)
+    if entry is None:
+        return SendRefused(words, reaction)
+    return SendRefused(words, reaction, entry.wait or 0.0, entry.tries, entry.files)
 
 
-def failure(status: int, body: bytes) -> CallFailed:
+def failure(status: int, body: bytes, *, of_number: bool = False) -> CallFailed:
     """Return the exception of a rejected call, with whether the same call may succeed later."""
-    found = parse_refusal(status, body)
+    found = parse_refusal(status, body, of_number=of_number)
     if found is None:
         words = NetworkError(status, f"The network answered HTTP {status}")
         return CallFailed(words, retry=errors.by_status(status) is ErrorReaction.RETRY, status=status)
-    error, reaction = found
     patient = (ErrorReaction.RETRY, ErrorReaction.HOLD_CHANNEL, ErrorReaction.HOLD_RECIPIENT)
-    return CallFailed(error, retry=reaction in patient, status=status)
+    return CallFailed(found.error, retry=found.reaction in patient, status=status, reaction=found.reaction)
 
 
 def lost(error: PyreqwestError) -> CallFailed:
@@ -145,18 +152,18 @@ class Graph:
         return await self._call(request.body_bytes(_encode(body)))
 
     async def post_form(self, *parts: str, form: FormBuilder, seconds: float) -> dict[str, Any]:
-        """Post a multipart form, with its own time limit."""
+        """Post a multipart form to the number, with its own time limit."""
         request = self.request("POST", self.url(*parts)).multipart(form).timeout(timedelta(seconds=seconds))
-        return await self._call(request)
+        return await self._call(request, of_number=True)
 
-    async def _call(self, request: RequestBuilder) -> dict[str, Any]:
+    async def _call(self, request: RequestBuilder, *, of_number: bool = False) -> dict[str, Any]:
         try:
             response = await request.build().send()
             body = bytes(await response.bytes())
         except PyreqwestError as error:
             raise lost(error) from error
         if not 200 <= response.status < 300:
-            raise failure(response.status, body)
+            raise failure(response.status, body, of_number=of_number)
         try:
             return _decode_object(clean_json(body))
         except UNREADABLE:

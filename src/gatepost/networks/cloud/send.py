@@ -111,11 +111,7 @@ def parse_answer(status: int, body: bytes) -> Receipt:
             return SendAccepted(require_id(taken.id), held=taken.message_status == _HELD, wa_id=_wa_id(answer.contacts))
         except (*UNREADABLE, IndexError, ValueError):
             return SendUnknown(f"The network answered {status} without a message id")
-    refusal = parse_refusal(status, body)
-    if refusal is None:
-        return _by_status(status)
-    entry = errors.find_entry(refusal[0].code)
-    return SendRefused(*refusal, entry.wait or 0.0, entry.tries, entry.files) if entry else SendRefused(*refusal)
+    return parse_refusal(status, body, of_number=True) or _by_status(status)
 
 
 def _wa_id(contacts: Any) -> str | None:

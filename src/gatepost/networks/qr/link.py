@@ -286,7 +286,8 @@ def _checked(answer: frames.FrameAnswer, *, partial: bool = False) -> frames.Fra
         return answer
     error = answer.error or frames.FrameError(title="The link refused.")
     said = refused(error.code, error.title, error.details)
-    raise CallFailed(said.error, retry=said.reaction.value in ("retry", "hold_channel"), status=error.code)
+    retry = said.reaction.value in ("retry", "hold_channel")
+    raise CallFailed(said.error, retry=retry, status=error.code, reaction=said.reaction)
 
 
 def _piece(answer: frames.FrameAnswer) -> bytes:
