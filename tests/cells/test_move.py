@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -15,6 +16,7 @@ from gatepost.admin.account_move import AccountMove, MovePlace
 from gatepost.clock import MovableClock
 from gatepost.model.account import key_hash
 from gatepost.model.errors import Conflict
+from gatepost.services.media import forget_old_media
 from gatepost.store.media.objects import ObjectStorage, media_place
 from gatepost.store.moves import arrival, departure, tables
 from gatepost.store.moves.change_stream import (
@@ -43,14 +45,15 @@ class Killed(BaseException):
     """The end of the process that moves an account."""
 
 
-def mover(cells: Cells, source: str, target: str, account_id: UUID | None = None) -> AccountMove:
-    def place(name: str) -> MovePlace:
-        one = cells.of[name]
-        objects = ObjectStorage.open(*media_place("", one.settings.data_folder, name))
-        return MovePlace(name, cells.urls[name], one.db, objects)
+def place(cells: Cells, name: str) -> MovePlace:
+    one = cells.of[name]
+    objects = ObjectStorage.open(*media_place("", one.settings.data_folder, name))
+    return MovePlace(name, cells.urls[name], one.db, objects)
 
+
+def mover(cells: Cells, source: str, target: str, account_id: UUID | None = None) -> AccountMove:
     wanted = account_id or cells.of[source].account_id
-    ends = place(source), place(target)
+    ends = place(cells, source), place(cells, target)
     return AccountMove(wanted, *ends, partition_days=7, shared_devices=False, progress=lambda *_: None)
 
 
@@ -333,6 +336,19 @@ async def test_both_cells_may_have_refused_the_same_request(quick_cells: Cells) 
     await run_again(mover(cells, "west", "east").run)
     rows = await cells.of["east"].db.fetch("SELECT message FROM refused_requests")
     assert [row["message"] for row in rows] == ["of east"]
+
+
+async def test_housekeeping_keeps_the_files_of_an_account_that_moves(quick_cells: Cells) -> None:
+    """In the new cell, its channels come last; in the old one, they are deleted first."""
+    cells, west = quick_cells, quick_cells.of["west"]
+    made = await west.call("POST", "/api/v1/media", raw=b"Hello", headers={"content-type": "text/plain"})
+    for point in (Point(departure, "fence", after=False), Point(departure, "end_stream", after=False)):
+        assert await run_again(partial(_until_killed, point, mover(cells, "west", "east")))
+        for name in ("west", "east"):
+            await forget_old_media(cells.of[name].db, place(cells, name).objects, west.clock.now(), days=0)
+    await run_again(mover(cells, "west", "east").run)
+    answer = await west.call("GET", f"/api/v1/media/{made.json()['data']['id']}/content")
+    assert (answer.status, answer.body) == (200, b"Hello")
 
 
 def test_the_stream_of_changes() -> None:

@@ -43,6 +43,7 @@ ALL_ACCOUNTS = {
     "idempotency.forget_idempotency_keys: idempotency_keys": "retention",
     "mcp.calls.forget_calls: mcp_calls": "retention",
     "mcp.reads.forget_reads: mcp_reads": "retention",
+    "media.files.next_channel: account_moves": "the moves of a cell are few",
     "media.files.next_channel: channels": "housekeeping: goes through all channels that have files",
     "media.files.next_channel: media": "housekeeping: goes through all channels that have files",
     "media.storage.forget_reservations: storage_reservations": "retention",

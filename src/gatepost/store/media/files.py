@@ -134,10 +134,14 @@ async def next_waiting(db: Database, channel_ids: Sequence[UUID]) -> dict[UUID, 
 
 
 async def next_channel(db: Database, after: UUID) -> tuple[UUID, bool] | None:
-    """Return the next channel that has files, in the order of ids, and whether it still exists."""
+    """Return the next channel that has files, in the order of ids, and whether it still exists.
+
+    The rows of an account that moves to another cell come before its channels, and are deleted after them.
+    """
     row = await db.fetchrow(
-        """SELECT channel_id, EXISTS (SELECT 1 FROM channels c WHERE c.id = channel_id) AS alive FROM media
-           WHERE channel_id > $1 ORDER BY channel_id LIMIT 1""",
+        """SELECT channel_id, EXISTS (SELECT 1 FROM channels c WHERE c.id = channel_id)
+                              OR EXISTS (SELECT 1 FROM account_moves a WHERE channel_id = ANY (a.channels)) AS alive
+           FROM media WHERE channel_id > $1 ORDER BY channel_id LIMIT 1""",
         after,
     )
     return (row["channel_id"], row["alive"]) if row else None
