@@ -56,6 +56,21 @@ def identities(persons: Iterable[Person]) -> list[Identity]:
     return list({id(circle): circle for circle in found.values()}.values())
 
 
+def split_by_number(persons: Iterable[Person]) -> list[list[Person]]:
+    """Split people, the oldest report first, where one of them has another number than before."""
+    parts: list[list[Person]] = [[]]
+    numbers: dict[str, str] = {}  # by the other addresses
+    for person in persons:
+        others = [address for address in addresses(person) if not is_phone(address)]
+        if person.phone:
+            if any(numbers.get(other, person.phone) not in forms_of(person.phone) for other in others):
+                parts.append([])
+                numbers = {}
+            numbers.update(dict.fromkeys(others, person.phone))
+        parts[-1].append(person)
+    return parts
+
+
 def _drawn(parts: list[Identity]) -> Identity:
     """Merge identities; the last name given is used."""
     if len(parts) == 1:

@@ -43,10 +43,10 @@ class NetworkReports(msgspec.Struct, frozen=True):
     def __bool__(self) -> bool:
         return bool(self.persons or self.labels or self.templates or self.numbers or self.stale_templates)
 
-    def people(self) -> list[Person]:
-        """Return the persons of the reports; one with a new number is resolved later."""
-        named = [about.person for about in self.persons if about.old_phone is None]
-        return named + [about.person for about in self.labels if about.person is not None]
+    def people(self) -> list[tuple[datetime, Person]]:
+        """Return the persons of the reports with their times; one with a new number is resolved later."""
+        named = [(about.at, about.person) for about in self.persons if about.old_phone is None]
+        return named + [(about.at, about.person) for about in self.labels if about.person is not None]
 
 
 async def write_reports(transaction: ChannelTransaction, news: NetworkReports, people: ContactResolver) -> None:
@@ -70,7 +70,7 @@ async def write_reports(transaction: ChannelTransaction, news: NetworkReports, p
 async def _write_person(about: ContactUpdate, people: ContactResolver) -> None:
     if about.old_phone is not None:
         await people.renumber(about.old_phone, about.person, about.at)
-        await people.resolve([about.person])
+        await people.resolve([(about.at, about.person)])
     if about.opted_out is not None:
         await people.opt_out(about.person, about.at, out=about.opted_out)
 

@@ -145,6 +145,32 @@ async def test_a_person_who_writes_from_a_new_number_has_it_from_then_on(stage: 
     assert await read_aliases(stage) == {"2220000": {"lid:7"}, "1110000": {"lid:8"}}
 
 
+@pytest.mark.parametrize("taken", [False, True])
+async def test_a_late_message_from_a_former_number_leaves_the_number_as_it_is(stage: Stage, taken: bool) -> None:
+    await receive(stage, message_from(stage, Person("1110000", "7", name="Ana"), age=90))
+    await receive(stage, message_from(stage, Person("2220000", "7"), age=30))
+    if taken:  # the former number has another owner
+        await receive(stage, message_from(stage, Person("1110000", "8", name="Bob")))
+    late = message_from(stage, Person("1110000", "7"), age=60)
+    await receive(stage, late)
+    assert await read_aliases(stage) == {"2220000": {"lid:7"}} | ({"1110000": {"lid:8"}} if taken else {})
+    assert (await row_of(stage, late))["contact_id"] == (await contact_of(stage, "2220000"))["id"]
+    assert (await data(stage, "message"))[-1]["contact"]["phone"] == "2220000"
+    assert [e["phone"] for e in await data(stage, "contact")] == ["2220000"]
+
+
+@pytest.mark.parametrize("turn", [1, -1])
+@pytest.mark.parametrize("known", [None, Person("1110000"), Person("1110000", "7"), Person(lid="7")])
+async def test_of_two_numbers_in_one_report_the_newer_one_counts(stage: Stage, known: Person | None, turn: int) -> None:
+    if known:
+        await receive(stage, message_from(stage, known, age=90))
+    old, new = message_from(stage, Person("1110000", "7"), age=60), message_from(stage, Person("2220000", "7"), age=30)
+    await receive(stage, *[old, new][::turn])
+    await receive(stage, message_from(stage, Person("2220000", "7")))
+    assert await read_aliases(stage) == {"2220000": {"lid:7"}}
+    assert len({row["contact_id"] for row in await stage.rows("messages")}) == 1
+
+
 @pytest.mark.parametrize("known", [False, True])
 @pytest.mark.parametrize("turn", [1, -1])
 async def test_a_number_and_its_next_owner_in_the_same_report(stage: Stage, turn: int, known: bool) -> None:

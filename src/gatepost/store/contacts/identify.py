@@ -6,8 +6,9 @@ addresses of a person ─► contacts by number, aliases ─► none: a new cont
                                                       more: they are one person and are merged
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
+from operator import itemgetter
 from uuid import UUID
 
 import msgspec
@@ -15,7 +16,7 @@ import msgspec
 from gatepost.model import ids
 from gatepost.model.event.contacts import ContactUpdated, contact_fields
 from gatepost.model.number_forms import forms_of
-from gatepost.model.person import Identity, Person, addresses, identities, is_phone
+from gatepost.model.person import Identity, Person, addresses, identities, is_phone, split_by_number
 from gatepost.store.channel_head import ChannelTransaction, renew_reads
 from gatepost.store.contacts.preferences import save_preference_times
 from gatepost.store.contacts.rows import (
@@ -65,18 +66,23 @@ class ContactResolver:
         self._new: list[KnownContact] = []  # inserted, with no event yet
         self._made: set[UUID] = set()  # they have no event yet, so that nothing about them is a change
 
-    async def resolve(self, persons: Sequence[Person]) -> None:
-        """Ensure that each person has exactly one contact."""
-        await self._meet(identities(persons))
+    async def resolve(self, reported: Sequence[tuple[datetime, Person]]) -> None:
+        """Ensure that each person has exactly one contact. Of several numbers, a person has the one reported last."""
+        in_order = sorted(reported, key=itemgetter(0))
+        times = {person.phone: at for at, person in in_order if person.phone}
+        for part in split_by_number(person for _, person in in_order):
+            await self._meet(identities(part), times)
 
     async def same(self, *forms: tuple[str, str]) -> None:
         """Treat two forms of a number as one person, under the first, which the network uses."""
-        await self._meet([Identity(both) for both in forms])
+        await self._meet([Identity(both) for both in forms], {})
 
     def of(self, person: Person) -> KnownContact:
         """Return the contact of a person of the batch."""
-        address = addresses(person)[0]
-        return self._by_address.get(address) or self._by_address[self._released[address]]
+        for address in sorted(addresses(person), key=is_phone):  # numbers last: they may belong to others by now
+            if contact := self._by_address.get(address):
+                return contact
+        return self._by_address[self._released[addresses(person)[0]]]
 
     def emit_changes(self) -> None:
         """Emit the events of new and changed contacts, each once."""
@@ -120,11 +126,30 @@ class ContactResolver:
 
     # -- who they are --------------------------------------------------------------------------------------------------
 
-    async def _meet(self, met: Sequence[Identity]) -> None:
+    async def _meet(self, met: Sequence[Identity], times: Mapping[str, datetime]) -> None:
+        """Meet people; `times` says when their numbers were reported."""
         await self._look_up({address for identity in met for address in identity.addresses})
+        met = [await self._without_former_number(identity, times) for identity in met]
         await self._add([identity for identity in met if not self._known(identity)])
         for identity in sorted(met, key=self._knows_number):  # first those who may have left a number to others
             await self._learn(identity)
+
+    async def _without_former_number(self, identity: Identity, times: Mapping[str, datetime]) -> Identity:
+        """Leave out a number that was reported late: since then, the person has written from another one."""
+        numbers = [address for address in identity.addresses if is_phone(address)]
+        others = [address for address in identity.addresses if not is_phone(address)]
+        contact = next((found for address in others if (found := self._by_address.get(address))), None)
+        if not numbers or contact is None or not is_phone(contact.phone):
+            return identity
+        if any((found := self._by_address.get(number)) and found.id == contact.id for number in numbers):
+            return identity
+        written: datetime | None = await self._conn.fetchval(
+            "SELECT last_in_at FROM conversations WHERE channel_id = $1 AND contact_id = $2",
+            self._channel_id,
+            contact.id,
+        )
+        late = written is not None and max(times[number] for number in numbers if number in times) < written
+        return msgspec.structs.replace(identity, addresses=tuple(others)) if late else identity
 
     async def _look_up(self, wanted: set[str]) -> None:
         unseen = wanted - self._by_address.keys()

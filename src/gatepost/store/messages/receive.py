@@ -92,7 +92,7 @@ async def receive_any_updates(
         conn, people = transaction.conn, ContactResolver(transaction)
         fresh = await _unknown_messages(conn, channel_id, reports.messages, now)
         if fresh or reports.news:
-            await people.resolve([m.person for m in fresh] + reports.news.people())
+            await people.resolve([(m.at, m.person) for m in fresh] + reports.news.people())
             people.emit_changes()
             await IncomingWriter(transaction, people, _floor(now)).write(fresh)
             await write_reports(transaction, reports.news, people)
