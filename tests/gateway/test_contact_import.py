@@ -202,6 +202,28 @@ async def test_an_export_is_safe_and_comes_back(gateway: Gateway) -> None:
         }
 
 
+async def test_an_old_export_does_not_undo_a_newer_opt_out(gateway: Gateway) -> None:
+    made = [await make(gateway, f"551199999000{i}", opted_out=i == 3) for i in (1, 2, 3)]
+    exported = (await gateway.call("GET", f"{CONTACTS}/export")).body.decode()
+    await gateway.call("PATCH", f"{CONTACTS}/{made[0]['id']}", {"opted_out": True})
+    table = exported.replace("true", "no")  # the third one is opted in again by a person who edits the table
+    assert lines(await bring(gateway, table))[-1]["summary"] == {
+        "lines": 3,
+        "created": 0,
+        "updated": 1,
+        "unchanged": 2,
+        "refused": 0,
+    }
+    people = await listed(gateway)
+    assert {phone: one["opted_out"] for phone, one in people.items()} == {
+        "5511999990001": True,
+        "5511999990002": False,
+        "5511999990003": False,
+    }
+    await bring(gateway, "phone,opted_out,updated_at\n5511999990001,no,last week\n")  # a table of somebody else
+    assert not (await listed(gateway))["5511999990001"]["opted_out"]
+
+
 async def test_an_export_goes_on_after_a_page_of_long_fields(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(contact_import, "_PAGE_SIZE", 1)
     label = (await gateway.call("POST", "/api/v1/labels", {"name": "VIP"})).json()["data"]["id"]

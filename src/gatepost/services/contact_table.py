@@ -13,12 +13,14 @@ import csv
 import tempfile
 from collections import Counter
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from datetime import datetime
 from typing import IO
 
 import msgspec
 
 from gatepost.compute import compute
 from gatepost.model.contact import FIELDS_MAX, OWN_COLUMNS, check_custom, read_name
+from gatepost.model.dates import read_moment, read_zone
 from gatepost.model.errors import BadRequest, GatepostError, Invalid, TooLarge, invalid_field
 from gatepost.model.phone import check_phone
 from gatepost.services.contact_records import CsvRecords, Record, find_delimiter
@@ -137,7 +139,7 @@ def read_row(number: int, columns: Sequence[str], cells: Sequence[str]) -> Table
     try:
         if len(cells) > len(columns):
             raise Invalid(f"has {len(cells)} cells, but there are {len(columns)} columns")
-        return TableRow(number, phone, ImportLine(check_phone(phone), _fields(given)))
+        return TableRow(number, phone, ImportLine(check_phone(phone), _fields(given), _as_of(given)))
     except GatepostError as error:
         return TableRow(number, phone[:64], refusal=error)
 
@@ -147,6 +149,14 @@ def _fields(given: dict[str, str]) -> ContactFields:
     check_custom(custom)
     name = read_name(given["name"]) if given.get("name") else msgspec.UNSET
     return ContactFields(name, custom, _flag(given.get("opted_out", "").lower()))
+
+
+def _as_of(given: dict[str, str]) -> datetime | None:
+    """Return the time of a line of an export. Other tables may have another format in this column, or none."""
+    try:
+        return read_moment("updated_at", given.get("updated_at", ""), read_zone(None))
+    except GatepostError:
+        return None
 
 
 def _flag(text: str) -> bool | None:

@@ -1,7 +1,7 @@
 """Changes of contacts by people. Each is one commit under the channel's head: rows, events, deliveries."""
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -39,6 +39,15 @@ class ImportLine(msgspec.Struct, frozen=True):
 
     phone: str
     fields: ContactFields
+    as_of: datetime | None = None  # when the values were read, if the table says it
+
+    def fields_for(self, row: ContactRow) -> ContactFields:
+        """Return the fields to set. A person who opted out after the values were read stays opted out."""
+        newer = self.as_of is not None and row.opted_out is not None and row.opted_out >= self.as_of + _MILLISECOND
+        return msgspec.structs.replace(self.fields, opted_out=None) if newer else self.fields
+
+
+_MILLISECOND = timedelta(milliseconds=1)  # times in tables have whole ones
 
 
 class ImportResult(msgspec.Struct, frozen=True):
@@ -184,7 +193,7 @@ class _People:
         id_ = self._ids.get(line.phone)
         row = None if id_ is None else self._after.get(id_) or self._before[id_]
         try:
-            after = new_row(line, new_id, now) if row is None else with_changes(row, line.fields, now)
+            after = new_row(line, new_id, now) if row is None else with_changes(row, line.fields_for(row), now)
         except GatepostError as error:
             return ImportResult("refused", refusal=error)
         if row is not None and not changed_fields(row, after):
