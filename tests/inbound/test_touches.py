@@ -104,21 +104,33 @@ async def test_a_change_of_a_message_with_a_long_id_is_stored(stage: Stage, leng
     assert len(await stage.rows("parked_statuses")) == parked
 
 
-@pytest.mark.parametrize("type_", ["edit", "revoke"])
-async def test_a_touch_that_comes_before_its_message_changes_it_when_it_comes(stage: Stage, type_: str) -> None:
+@pytest.mark.parametrize("from_me", [True, False])
+@pytest.mark.parametrize("type_", NAMES)
+async def test_a_touch_that_comes_before_its_message_changes_it_when_it_comes(
+    stage: Stage, type_: str, from_me: bool
+) -> None:
     """The network repeats a report that was not answered, after those that came later."""
-    target = message_from(stage, ANA, age=30)
-    change = touch(stage, ANA, type_, target.network_id)
-    early = message_from(stage, BOB, type_, {}, target=target.network_id)  # of somebody who may not
-    await receive(stage, early, change)
+    target = message_from(stage, ANA, age=30, from_me=from_me)
+    changes = [touch(stage, ANA, type_, target.network_id, word, from_me=from_me) for word in ("Olá", "Bom dia")]
+    early = message_from(stage, BOB, "edit", {}, target=target.network_id)  # of somebody who may not
+    await receive(stage, early, *changes)
     for _ in range(2):
         await receive(stage, target)
-    row, changed = await row_of(stage, target), await row_of(stage, change)
-    assert (row["edited_at"] or row["deleted_at"]) == change.at
-    assert (changed["target_id"], (await row_of(stage, early))["target_id"]) == (row["id"], None)
+    row, first, last = [await row_of(stage, update) for update in (target, *changes)]
+    done = changes if type_ != "revoke" else changes[:1]  # a message is deleted once
+    assert (first["target_id"], last["target_id"]) == (row["id"], row["id"] if len(done) == 2 else None)
+    assert (await row_of(stage, early))["target_id"] is None
     told = [event["data"]["change"] for event in await read_events(stage, "message", "updated")]
-    assert told == [NAMES[type_]]
-    assert await content_of(stage, target) == ({"body": "Olá"} if type_ == "edit" else {"body": "Oi"})
+    assert told == [NAMES[type_]] * len(done)
+    assert (row["edited_at"], row["deleted_at"]) == (
+        done[-1].at if type_ == "edit" else None,
+        done[-1].at if type_ == "revoke" else None,
+    )
+    assert await content_of(stage, target) == {"body": "Bom dia" if type_ == "edit" else "Oi"}
+    if type_ == "reaction":
+        assert [reaction.emoji for reaction in await reactions(stage, target)] == ["Bom dia"]
+        shown = {"emoji": "Olá", "message_id": ids.message_id(row["id"])}
+        assert await content_of(stage, changes[0]) == {"reaction": shown}
     assert await stage.rows("parked_statuses") == []
 
 

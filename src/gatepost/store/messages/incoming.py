@@ -31,7 +31,6 @@ from gatepost.store.messages.amend import (
     may_amend,
 )
 from gatepost.store.messages.parked_changes import LONGEST_ID, apply_parked_changes, park_changes
-from gatepost.store.messages.parked_changes import TYPES as PARKED
 from gatepost.store.orders import write_order
 from gatepost.store.statement import json_text
 
@@ -94,8 +93,8 @@ class IncomingWriter:
         """Write plain messages first: others may refer to a message of the same batch, or arrived before theirs."""
         plain = [m for m in fresh if m.type not in CHANGES]
         await self._write(plain)
-        if arrived := {m.network_id: m.id for m in plain if not m.from_me}:
-            await apply_parked_changes(self._transaction, arrived)
+        if plain:
+            await apply_parked_changes(self._transaction, {m.network_id: m.id for m in plain})
         rows = await self._write([m for m in fresh if m.type in CHANGES])
         await park_changes(self._transaction, [found for row in rows if (found := _early(row))])
 
@@ -193,10 +192,9 @@ class IncomingWriter:
 
 
 def _early(row: _Row) -> tuple[str, UUID] | None:
-    """Return an edit or a deletion of an unknown message, with the network's id of that message."""
-    message = row.message
-    early = row.target_id is None and message.type in PARKED and not message.from_me
-    return (message.target, message.id) if early and message.target and len(message.target) <= LONGEST_ID else None
+    """Return a change of an unknown message, with the network's id of that message."""
+    target = row.message.target if row.target_id is None else None
+    return (target, row.message.id) if target and len(target) <= LONGEST_ID else None
 
 
 def _amendment(message: IncomingMessage, contact: KnownContact, target: AmendTarget | None) -> Amendment | None:

@@ -1,4 +1,4 @@
-"""Edits and deletions that arrive before the message that they change, which the network repeats later.
+"""Reactions, edits and deletions that arrive before the message that they change, which the network repeats later.
 
 a change of an unknown message ─► a message of its own, and parked here ─► the message arrives ─► changed after all
 """
@@ -12,10 +12,9 @@ import msgspec
 from gatepost.model import ids
 from gatepost.store.channel_head import ChannelTransaction
 from gatepost.store.contacts.rows import KnownContact
-from gatepost.store.messages.amend import Amendment, apply_amendment, get_target, may_amend
+from gatepost.store.messages.amend import Amendment, apply_amendment, get_target, json_object, may_amend
 from gatepost.store.statement import json_text
 
-TYPES = ("edit", "revoke")
 LONGEST_ID = 512  # characters: the sender of a change chooses the id that it names, and an index takes 2,704 bytes
 _KEY = "change:"  # before the network's id, so that nobody takes it for a status of that message
 
@@ -34,7 +33,7 @@ async def park_changes(transaction: ChannelTransaction, changes: Sequence[tuple[
                SELECT $1, * FROM unnest($2::text[], $3::uuid[], $4::text[])""",
             transaction.channel_id,
             [_KEY + network_id for network_id, _ in changes],
-            [ids.new_id(transaction.now) for _ in changes],
+            ids.next_ids(ids.ZERO, transaction.now, len(changes)),
             [json_text(ParkedChange(message_id)) for _, message_id in changes],
         )
 
@@ -56,7 +55,7 @@ async def _apply(transaction: ChannelTransaction, message_id: UUID, change_id: U
     conn, channel_id = transaction.conn, transaction.channel_id
     target = await get_target(conn, channel_id, message_id)
     row = await conn.fetchrow(
-        """SELECT m.type, m.content, m.sent_at, m.contact_id AS id, m.phone, c.name, c.username, c.given_name
+        """SELECT m.type, m.content, m.sent_at, m.incoming, m.contact_id AS id, m.phone, c.*
            FROM messages m LEFT JOIN LATERAL (
                SELECT name, username, given_name FROM contacts
                WHERE channel_id = $1 AND id = m.contact_id LIMIT 1) c ON true
@@ -68,12 +67,14 @@ async def _apply(transaction: ChannelTransaction, message_id: UUID, change_id: U
         return
     content: dict[str, Any] = msgspec.json.decode(row["content"])
     contact = KnownContact(*(row[name] for name in KnownContact.__struct_fields__))
-    amendment = Amendment(row["type"], content, contact, False, row["sent_at"])
+    amendment = Amendment(row["type"], content, contact, not row["incoming"], row["sent_at"])
     if not may_amend(amendment, target):
         return
     await apply_amendment(transaction, amendment, target)
     if row["type"] == "edit":
         content["previous"] = msgspec.json.decode(target.content)
+    elif row["type"] == "reaction":
+        json_object(content, "reaction")["message_id"] = ids.message_id(message_id)
     await conn.execute(
         "UPDATE messages SET target_id = $3, content = $4 WHERE channel_id = $1 AND id = $2",
         channel_id,
