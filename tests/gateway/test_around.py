@@ -2,7 +2,10 @@
 
 from typing import Any
 
+from gatepost.api.paging import show_cursor
 from gatepost.model import ids
+from gatepost.model.dates import LAST_ID
+from gatepost.services.history_around import ConversationPosition
 from tests.gateway.checks import PERSON, check_refused
 from tests.running_gateway import Gateway
 
@@ -76,3 +79,7 @@ async def test_what_is_refused(gateway: Gateway) -> None:
     check_refused(await gateway.call("GET", f"{MESSAGES}?cursor=WzFd"), 400, "invalid_cursor")
     _, plain = await part(gateway, "limit=1")
     assert "previous" not in plain
+    for newer in (True, False):
+        for end in (ids.ZERO, LAST_ID):
+            cursor = show_cursor(ConversationPosition(ids.ZERO, end, newer))
+            assert (await part(gateway, f"cursor={cursor}"))[0] == []

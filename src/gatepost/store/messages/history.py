@@ -14,7 +14,7 @@ from uuid import UUID
 
 import msgspec
 
-from gatepost.model.dates import IdRange
+from gatepost.model.dates import LAST_ID, IdRange
 from gatepost.model.message import State
 from gatepost.store.contacts.rows import find_contacts
 from gatepost.store.pool import Database, Queryable, keys_and_range
@@ -211,7 +211,8 @@ async def read_newer(
     db: Database, channel_id: UUID, contact_id: UUID, after: UUID, *, limit: int
 ) -> list[StoredMessage]:
     """Return the messages of a contact that follow one, the oldest first; fewer if they are long."""
-    where, place = _place(channel_id, HistoryFilter(IdRange(UUID(int=after.int + 1)), contact_id))
+    behind = UUID(int=min(after.int + 1, LAST_ID.int))  # the id comes from a cursor
+    where, place = _place(channel_id, HistoryFilter(IdRange(behind), contact_id))
     rows = await db.fetch(
         f"""SELECT {_COLUMNS} FROM (
                 SELECT {_COLUMNS}, sum(octet_length(content)) OVER (ORDER BY id) - octet_length(content) AS before
