@@ -89,7 +89,7 @@ LIBRARIES = {
         "sandbox",
         "client",
         "app",
-    },  # whoever calls others, and our own callers
+    },  # outgoing calls, and our own callers
 }
 # Runs in the process that holds links, which keeps its own table, as the other library in it does by itself.
 OWN_STORE = "gatepost.networks.qr.phone.by_baileys.devices"

@@ -136,7 +136,7 @@ async def test_a_loop_that_ends_all_the_same_is_critical_and_reported(logged: Lo
     assert len(logged.entries) == 1
 
 
-async def test_whoever_asks_late_hears_of_it_too() -> None:
+async def test_a_late_caller_gets_the_error_too() -> None:
     supervisor, ended = Supervisor(), asyncio.Event()
 
     async def fatal() -> None:

@@ -19,7 +19,7 @@ TASKS = {  # started by hand, and why that is enough
     "background.finish_within": "some work for a caller who waits for it, cancelled when it takes too long",
     "grouped_lookup.GroupedLookup.find": "one look-up; each waiter gets its error",
     "access.timed_cache.TimedCache._begin": "one look-up; each waiter gets its error",
-    "admin.row_pipe.pipe_rows": "one table; whoever waits for it gets its error",
+    "admin.row_pipe.pipe_rows": "one table; its caller gets its error",
     "admin.sign_in.FailureLog.put": "one entry; an error is logged",
     "api.events._ending_with": "one request",
     "api.stream_response.StreamResponse._send_parts": "one response",
@@ -33,8 +33,8 @@ TASKS = {  # started by hand, and why that is enough
     "inbound.link_keeper.LinkKeeper._read_updates": "one update",
     "networks.qr.child_driver.ChildTransport.__init__": "until the child ends",
     "networks.qr.driver.Driver._live": "one connection",
-    "mcp.transport.McpServer._running": "one import; whoever waits for it gets its error",
-    "outbound.attachments.AttachmentUploader._name": "one file; whoever waits for it gets its error",
+    "mcp.transport.McpServer._running": "one import; its caller gets its error",
+    "outbound.attachments.AttachmentUploader._name": "one file; its caller gets its error",
     "outbound.channel_sender.ChannelSender._spawn": "one message",
     "outbound.channel_sender.ChannelSender._save": "one statement; after an error it is tried again",
     "channel_turns.ChannelTurns.run": "the end of one channel",
@@ -42,25 +42,25 @@ TASKS = {  # started by hand, and why that is enough
     "owner.Owner._in_begin": "the start of one channel; an error is logged",
     "owner.Owner._end_in_background": "the end of one channel",
     "processes.process_slot.ProcessSlot._run": "until the process ends",
-    "processes.supervisor.ProcessSupervisor.run": "whoever waits for them gets their errors",
+    "processes.supervisor.ProcessSupervisor.run": "the caller gets their errors",
     "processes.supervisor.ProcessSupervisor._on_ask": "one answer",
     "processes.supervisor.ProcessSupervisor._answer": "one question; with a limit of time",
     "serving._serve_http": "the server; its end is the end of the process",
     "services.mcp_recorder.McpRecorder._write": "while there are calls; a notification that fails is logged",
     "store.batch.Batch._start_now": "while there is something to write; each batch survives",
     "store.channel_notifier.ChannelNotifier._send_soon": "what has gathered",
-    "store.embedded.server.run_to_end": "one call in a thread; whoever waits for it gets its error",
-    "webhooks.connection_pool.ConnectionPool._open_in": "one connection; whoever waits for it gets its error",
+    "store.embedded.server.run_to_end": "one call in a thread; its caller gets its error",
+    "webhooks.connection_pool.ConnectionPool._open_in": "one connection; its caller gets its error",
     "webhooks.endpoint_deliverer.EndpointDeliverer._start": "while something is ready",
-    "webhooks.guard.Guard.check": "one question; whoever waits for it gets its error",
+    "webhooks.guard.Guard.check": "one question; its caller gets its error",
     "webhooks.success_recorder.SuccessRecorder.add": "while there are successes; what fails ends the deliverer",
-    "webhooks.resolver.Resolver._start": "one lookup; whoever waits for it gets its error",
+    "webhooks.resolver.Resolver._start": "one lookup; its caller gets its error",
     # In the child process that holds links: its end is noticed, and it is started again.
     "networks.qr.phone.by_baileys.engine.Baileys.node": "one connection",
     "networks.qr.phone.by_baileys.engine.Baileys._take": "one question",
     "networks.qr.phone.by_baileys.engine.Baileys._close": "one farewell",
     "networks.qr.phone.server.Server._send_once": "one message",
-    "networks.qr.phone.session.DeviceSession.__init__": "survives every event that cannot be told",
+    "networks.qr.phone.session.DeviceSession.__init__": "survives every event that cannot be emitted",
     "networks.qr.phone.session.DeviceSession.start": "one connection",
     "networks.qr.phone.wire.Requests.take": "one request",
     "networks.qr.phone.wire.serve": "the farewell of the process",
@@ -93,7 +93,7 @@ LOOPS = {  # loops without an end of their own, and what ends them
     "store.pool.delete_in_chunks": "nothing more to delete",
     "networks.qr.phone.by_baileys.node.Node._line": "the end of the child's child",
     "networks.qr.phone.by_baileys.node.Node.watch": "the end of the child's child",
-    "networks.qr.phone.session.DeviceSession._tell": "survives every event that cannot be told",
+    "networks.qr.phone.session.DeviceSession._emit_updates": "survives every event that cannot be emitted",
 }
 _FLAGS = {"_stopping", "_alive", "going", "gone", "ended", "_gone_within"}
 
@@ -141,7 +141,7 @@ def all_functions() -> dict[str, ast.AST]:
     return found
 
 
-def test_every_task_that_is_started_by_hand_ends_by_itself() -> None:
+def test_every_task_outside_of_the_mechanism_ends_by_itself() -> None:
     assert {name for name, function in all_functions().items() if starts_task(function)} - set(TASKS) == set()
 
 

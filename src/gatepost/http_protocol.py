@@ -45,7 +45,7 @@ class LimitedProtocol(HttpToolsProtocol):
         super().__init__(*args, **options)
         self._head_since: float | None = None  # when the wait for the pending headers began
         self._body_since: float | None = None  # when the wait for the pending body began
-        self._heard = False  # whether a part of those headers has arrived
+        self._head_begun = False  # whether a part of those headers has arrived
         self._head_size = 0
         self._header_limit, self._headers_limit = self.registry.limits.header_limit, self.registry.limits.headers
         self._has_body = False
@@ -113,7 +113,7 @@ class LimitedProtocol(HttpToolsProtocol):
         answering = self.cycle is not None and not self.cycle.response_complete  # the next request is not read yet
         if answering or waited <= self.registry.limits.header_timeout:
             return
-        if self._heard:
+        if self._head_begun:
             self._time_out(f"The headers took more than {self.registry.limits.header_timeout:g} seconds.")
         else:
             self.transport.close()
@@ -152,7 +152,7 @@ class LimitedProtocol(HttpToolsProtocol):
     def _parse(self, data: bytes) -> None:
         self._idle_since = None
         if self._body_since is None:
-            self._heard = True
+            self._head_begun = True
             self._head_since = self._head_since or self.loop.time()
         steps = self._steps
         if len(data) <= _PART:
@@ -237,7 +237,7 @@ class LimitedProtocol(HttpToolsProtocol):
             raise ValueError("a header was sent twice")
         if not self._begin_direct():
             super().on_headers_complete()
-        self._head_since, self._heard = None, False
+        self._head_since, self._head_begun = None, False
         cycle = self.cycle
         cycle.transport = self._answering  # type: ignore[assignment]
         if not self.pipeline:

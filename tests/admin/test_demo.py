@@ -108,7 +108,7 @@ async def test_a_second_start_changes_nothing_but_ports(db: Database, vault: Vau
     await check_works(db, vault, tmp_path, moved)
 
 
-async def test_a_lost_or_cut_file_is_mended(db: Database, vault: Vault, tmp_path: Path) -> None:
+async def test_a_lost_or_truncated_file_is_repaired(db: Database, vault: Vault, tmp_path: Path) -> None:
     first = await make(db, vault, tmp_path)
     (tmp_path / demo.FILE).unlink()
     second = await make(db, vault, tmp_path)
@@ -119,7 +119,7 @@ async def test_a_lost_or_cut_file_is_mended(db: Database, vault: Vault, tmp_path
     await check_works(db, vault, tmp_path, await make(db, vault, tmp_path))
 
 
-async def test_lost_rows_are_mended(db: Database, vault: Vault, tmp_path: Path) -> None:
+async def test_lost_rows_are_restored(db: Database, vault: Vault, tmp_path: Path) -> None:
     await make(db, vault, tmp_path)
     for table in ("api_keys", "channels", "users", "accounts"):
         async with db.connection() as conn:
@@ -137,7 +137,9 @@ CUTS = (
 )
 
 
-async def test_a_start_cut_off_after_any_step_is_mended(db: Database, vault: Vault, tmp_path: Path) -> None:
+async def test_a_start_that_ends_after_any_step_is_completed_by_the_next(
+    db: Database, vault: Vault, tmp_path: Path
+) -> None:
     """The rows that exist after so many steps, and no file yet."""
     await make(db, vault, tmp_path)
     for steps in range(len(CUTS)):
@@ -159,7 +161,7 @@ async def test_a_revoked_key_is_replaced_and_the_other_kept(db: Database, vault:
     await check_works(db, vault, tmp_path, second)
 
 
-async def test_a_lost_vault_key_is_mended(db: Database, vault: Vault, tmp_path: Path) -> None:
+async def test_a_lost_vault_key_is_replaced(db: Database, vault: Vault, tmp_path: Path) -> None:
     first = await make(db, vault, tmp_path)
     other = Vault(bytes(32))
     assert await make(db, other, tmp_path) == first

@@ -174,7 +174,7 @@ async def test_off_says_why_and_on_wakes_the_channel(db: Database, vault: Vault,
     assert off.reason == SWITCHED_OFF
 
 
-async def test_a_state_set_by_hand_is_told_once(db: Database, vault: Vault, tenants: Tenants) -> None:
+async def test_a_state_set_by_a_person_is_reported_once(db: Database, vault: Vault, tenants: Tenants) -> None:
     await make_partitions(db, NOW, 7)
     made = (await make(db, vault, tenants.my_channel)).endpoint
     paused = "UPDATE endpoints SET state = 'paused', failures = 9, failing_since = now(), probes = 2 WHERE id = $1"

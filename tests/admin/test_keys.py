@@ -25,7 +25,7 @@ async def works(db: Database, key: NewKey, at: datetime) -> bool:
         return False
 
 
-async def test_a_key_tells_who_calls(db: Database, tenants: Tenants) -> None:
+async def test_a_key_identifies_its_caller(db: Database, tenants: Tenants) -> None:
     made = await keys.create_key(db, tenants.my_channel, "Store", now=NOW)
     caller = await rows.find_caller(db, key_hash(made.text))
     assert caller is not None

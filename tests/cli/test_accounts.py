@@ -64,7 +64,7 @@ def test_people_get_text(run: Run) -> None:
     assert "[red]Shop[/red]" in listed
 
 
-def test_refusals_are_told_on_stderr(run: Run) -> None:
+def test_refusals_are_printed_to_stderr(run: Run) -> None:
     for arguments, code, words in (
         (["account", "show", NOBODY], "not_found", f"There is no account {NOBODY}."),
         (["account", "show", "12"], "invalid_field", "ids look like acc_"),

@@ -37,7 +37,7 @@ def test_a_gateway_that_does_not_run_is_a_problem(run: Run, channel: str) -> Non
     assert checks[f"channel {channel}"]["fix"] == f"gatepost channel link {channel}"
 
 
-def test_every_trouble_is_named(run: Run, account: str, channel: str, database_url: str, tmp_path: Path) -> None:
+def test_every_problem_is_named(run: Run, account: str, channel: str, database_url: str, tmp_path: Path) -> None:
     run("account", "trial", account, "--end")
     run("webhook", "create", channel, "https://shop.example.com/hook")
     asyncio.run(break_things(database_url))

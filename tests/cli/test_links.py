@@ -102,7 +102,7 @@ async def test_a_code_is_shown_until_the_phone_scans_it(gateway: Gateway, channe
     assert json.loads(again.out) == CONNECTED
 
 
-async def test_codes_are_renewed_and_told_as_lines(gateway: Gateway, channel: str) -> None:
+async def test_codes_are_renewed_and_printed_as_lines(gateway: Gateway, channel: str) -> None:
     linking = await link(gateway, channel, "--json")
     first = await linking.event("qr")
     await gateway.sandbox("POST", "/control/clock", {"advance": 61})
@@ -175,7 +175,7 @@ def test_without_a_gateway_it_ends_with_a_sentence(run: Run, account: str, tmp_p
     )
 
 
-def test_it_wonders_once_whether_a_gateway_runs(run: Run, account: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_asks_once_whether_a_gateway_runs(run: Run, account: str, monkeypatch: pytest.MonkeyPatch) -> None:
     made = run("channel", "create", account, "--kind", "qr", "--phone", PHONE, "--json").json()
     monkeypatch.setattr("gatepost.cli.links._PATIENCE", 0.3)
     assert run("channel", "link", made["id"], "--wait", "1s", "--json").out == '{"event":"waiting"}\n'

@@ -68,7 +68,7 @@ def test_the_version() -> None:
     assert invoke("version").out.startswith("gatepost 0.")
 
 
-def test_migrate_tells_the_version(run: Run) -> None:
+def test_migrate_prints_the_version(run: Run) -> None:
     state = run("migrate", "--json").json()
     assert state["version"] >= 1
     assert state["pending"] == []

@@ -47,7 +47,7 @@ def test_numbers(direct: Direct) -> None:
     assert "15550001111" in direct("number", "list").out
 
 
-def test_a_callback_that_does_not_answer_is_told(direct: Direct) -> None:
+def test_a_callback_that_does_not_answer_is_reported(direct: Direct) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         free = listener.getsockname()[1]
     seen = add_number(direct, "100", "--callback-url", f"http://127.0.0.1:{free}/").error()

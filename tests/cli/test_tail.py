@@ -44,7 +44,7 @@ class Tail:
 
 
 def _hear_ctrl_c() -> None:
-    """As at a terminal: whoever runs the tests in the background of a script has it ignored, in all children too."""
+    """As at a terminal: in the background of a script the signal is ignored, in all children too."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 

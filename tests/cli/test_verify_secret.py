@@ -64,7 +64,7 @@ def test_the_body_and_the_secret_cannot_both_be_standard_input() -> None:
     assert VARIABLE in seen["error"]["message"]
 
 
-def test_whoever_sits_there_is_asked_and_nothing_is_shown(body: str) -> None:
+def test_a_person_at_a_terminal_is_asked_and_nothing_is_shown(body: str) -> None:
     secret = new_secret()
     main, side = pty.openpty()
     started = [
@@ -91,7 +91,7 @@ def test_whoever_sits_there_is_asked_and_nothing_is_shown(body: str) -> None:
     assert secret.encode() not in shown
 
 
-def test_help_tells_of_it() -> None:
+def test_help_describes_it() -> None:
     shown = testing.CliRunner().invoke(app, ["webhook", "verify", "--help"], env={"NO_COLOR": "1", "COLUMNS": "200"})
     assert VARIABLE in shown.stdout
     assert "standard input" in shown.stdout

@@ -1,4 +1,4 @@
-"""`gatepost webhook rotate-secret`, `test` and `verify`, and the wishes of `create` and `change`."""
+"""`gatepost webhook rotate-secret`, `test` and `verify`, and the options of `create` and `change`."""
 
 import json
 import threading
@@ -56,14 +56,14 @@ def receiver() -> Iterator[Receiver]:
         thread.join()
 
 
-# -- wishes -----------------------------------------------------------------------------------------------------------
+# -- options -----------------------------------------------------------------------------------------------------------
 
 
-def test_wishes_are_kept_and_changed(run: Run, channel: str) -> None:
+def test_options_are_stored_and_changed(run: Run, channel: str) -> None:
     plain = run("webhook", "create", channel, URL, "--json").json()
     assert [plain[name] for name in FIELDS] == [False, None, 0.0, None, 1]
-    wishes = ["--ordered", "--batch", "50", "--batch-wait", "0.25", "--rate-limit", "10", "--payload-version", "1"]
-    made = run("webhook", "create", channel, URL, *wishes, "--json").json()
+    options = ["--ordered", "--batch", "50", "--batch-wait", "0.25", "--rate-limit", "10", "--payload-version", "1"]
+    made = run("webhook", "create", channel, URL, *options, "--json").json()
     assert [made[name] for name in FIELDS] == [True, {"most": 50, "wait": 0.25}, 0.25, 10, 1]
     same = run("webhook", "change", made["id"], "--url", URL + "/2", "--json").json()
     assert [same[name] for name in (*FIELDS, "events")] == [made[name] for name in (*FIELDS, "events")]
@@ -88,7 +88,9 @@ def test_wishes_are_kept_and_changed(run: Run, channel: str) -> None:
         ("--signing", "v2", "signing"),
     ],
 )
-def test_wishes_beyond_their_limits_make_nothing(run: Run, channel: str, option: str, value: str, field: str) -> None:
+def test_options_beyond_their_limits_create_nothing(
+    run: Run, channel: str, option: str, value: str, field: str
+) -> None:
     seen = run("webhook", "create", channel, URL, option, value, "--json").error()
     assert (seen["code"], seen["fields"][0]["field"]) == ("invalid_field", field)
     assert run("webhook", "list", channel, "--json").json() == []
@@ -156,7 +158,7 @@ def test_a_delivery_is_verified_without_a_gateway(tmp_path: Path, kind: str) -> 
     assert "valid" in invoke("webhook", "verify", str(file), *options(shown, headers)).out
 
 
-def test_mistakes_at_verifying_are_told(tmp_path: Path) -> None:
+def test_mistakes_when_verifying_are_explained(tmp_path: Path) -> None:
     missing = str(tmp_path / "nobody.json")
     headers = {"webhook-id": "evt_1"}
     assert invoke("webhook", "verify", missing, *options(new_secret(), headers), "--json").error()["code"]

@@ -93,7 +93,7 @@ def test_time_is_bounded_over_all_waits() -> None:
     assert error.retry_after == 25
 
 
-def test_a_used_up_plan_is_told_at_once() -> None:
+def test_a_used_up_plan_is_an_error_at_once() -> None:
     tries, _, error = run(POST, [refusal(429, "plan_quota_exceeded", after=86_400)])
     assert tries == 1
     assert isinstance(error, QuotaExceeded)

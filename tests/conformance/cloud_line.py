@@ -143,10 +143,10 @@ class CloudLine(Line):
         await self.advance(0)  # what is on its way still arrives
         number = await self.control("GET", f"/numbers/{self.number_id}")
         self._callback_url = number["callback_url"]
-        # Nothing is tried twice before it is mended: that would mix the order.
+        # Nothing is tried twice before it is repaired: that would mix the order.
         await self._aim(NOWHERE, {"retry": [300]})
 
-    async def mend(self) -> None:
+    async def repair(self) -> None:
         await self.advance(0)
         await self._aim(self._callback_url, {})
         await self.advance(600)

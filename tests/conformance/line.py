@@ -154,7 +154,7 @@ class Line(ABC):
         return found
 
     async def acks(self, message_id: str) -> list[str]:
-        """The statuses that the feed tells of a message, in order."""
+        """The statuses of a message in the feed, in order."""
         return [
             event["data"]["status"]
             for event in await self.events()
@@ -164,7 +164,7 @@ class Line(ABC):
         ]
 
     async def connections(self) -> list[Any]:
-        """What the feed tells of the connection, in order."""
+        """The states of the connection in the feed, in order."""
         return [event["data"] for event in await self.events() if event["action"] == "connection"]
 
     async def until_state(self, wanted: str, seconds: float = PATIENCE) -> Any:
@@ -265,7 +265,7 @@ class Line(ABC):
         """The connection breaks."""
 
     @abstractmethod
-    async def mend(self) -> None:
+    async def repair(self) -> None:
         """The connection may come back."""
 
 

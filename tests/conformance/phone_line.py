@@ -224,5 +224,5 @@ class PhoneLine(LinkedLine):
     async def cut(self) -> None:
         await self.do("drop")
 
-    async def mend(self) -> None:
+    async def repair(self) -> None:
         await self.until_state("connected")

@@ -11,7 +11,7 @@ HABITS = {"silent": ("delivered",), "offline": (), "in_chat": ("read",)}
 
 
 class Habit:
-    """How one person's phone answers; with nothing said, it tells of everything at once."""
+    """How one person's phone answers; by default it reports everything at once."""
 
     def __init__(self) -> None:
         self.shows: tuple[str, ...] = ("delivered", "read", "played")

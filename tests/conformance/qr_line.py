@@ -162,7 +162,7 @@ class QrLine(LinkedLine):
         """The WebSocket is cut; the driver connects again by itself."""
         await self.phone_does("cut")
 
-    async def mend(self) -> None:
+    async def repair(self) -> None:
         await self.until_state("connected")
 
 

@@ -8,7 +8,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="package")
 LONGEST = 4096
 
 
-async def test_an_edit_is_seen_told_and_kept_or_refused_before_anything_happens(line: Line) -> None:
+async def test_an_edit_is_sent_reported_and_stored_or_refused_before_anything_happens(line: Line) -> None:
     person = new_person()
     sent = await line.send(person, body="First words")
     await line.until_status(sent, "READ")

@@ -32,7 +32,7 @@ async def test_the_networks_own_words_are_kept(line: Line) -> None:
     assert not [taken for taken in await line.taken() if taken.to == person]
 
 
-async def test_passing_trouble_is_tried_again(line: Line) -> None:
+async def test_temporary_errors_are_retried(line: Line) -> None:
     await tried_again(line, "refuse")
 
 

@@ -38,7 +38,7 @@ async def check_kept(line: Line, event: Any, type_: str, content: Any) -> None:
 
 
 async def until_changed(line: Line, person: str, change: str, number: int = 1) -> list[Any]:
-    """The changes of one kind that were told of a person's messages, once there are so many."""
+    """The changes of one kind that were reported for a person's messages, once there are so many."""
 
     async def look() -> list[Any] | None:
         seen = [event for event in await line.events(person) if event["action"] == "updated"]
@@ -205,7 +205,7 @@ async def test_what_was_written_on_the_phone(line: Line) -> None:
     assert (stored["status"], stored["network_id"]) == ("SENT", network_id)
 
 
-async def test_wicked_text_is_kept_and_harms_nobody(line: Line) -> None:
+async def test_hostile_text_is_stored_and_does_no_harm(line: Line) -> None:
     person = new_person()
     await line.say(person, "text", {"body": "NUL \x00 and \u202e turned"}, name="A\x00na")
     await line.say(person, "text", {"body": "still here"})

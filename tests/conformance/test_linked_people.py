@@ -148,7 +148,7 @@ async def test_a_vote_names_our_poll(line: LinkedLine) -> None:
     assert event["data"]["content"] == {"poll": {"options": ["Now"], "message_id": poll}}
 
 
-async def test_nothing_waits_to_be_told_again(line: LinkedLine) -> None:
+async def test_nothing_waits_to_be_delivered_again(line: LinkedLine) -> None:
     person = new_person()
     await line.say(person, "text", {"body": "The last word"})
     await line.received(person, 1)

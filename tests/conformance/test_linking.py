@@ -21,7 +21,7 @@ async def line(request: Any, lines: Lines) -> LinkedLine:
 
 
 async def states(line: LinkedLine) -> list[str]:
-    """What the feed tells of the connection: each step begins where the last one ended, and has a reason."""
+    """The states of the connection in the feed: each step begins where the last one ended, and has a reason."""
     seen = await line.connections()
     befores = ["disconnected", *(one["state"] for one in seen)]
     assert [one["previous"] for one in seen] == befores[:-1]
@@ -172,7 +172,7 @@ async def test_ends_that_wait_for_somebody(line: LinkedLine, reason: str) -> Non
     [("qr", "network_gone"), ("qr", "stream_error"), ("phone", "network_gone")],
     indirect=["line"],
 )
-async def test_ends_that_mend_themselves(line: LinkedLine, reason: str) -> None:
+async def test_ends_after_which_the_link_reconnects(line: LinkedLine, reason: str) -> None:
     await line.link()
     await line.end(reason)
     person = new_person()

@@ -100,7 +100,7 @@ async def test_a_message_is_marked_as_read(line: Line) -> None:
     assert await until(look)
 
 
-async def test_webhooks_tell_what_the_feed_tells(line: Line) -> None:
+async def test_webhooks_deliver_what_the_feed_contains(line: Line) -> None:
     customer, person = Receiver(), new_person()
     async with serve_app(customer) as url:
         made = (await line.call("POST", "/webhooks", {"url": f"{url}/hook"})).json()["data"]

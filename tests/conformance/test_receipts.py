@@ -7,7 +7,7 @@ from tests.conformance.line import Line, new_person
 pytestmark = pytest.mark.asyncio(loop_scope="package")
 
 
-async def test_double_receipts_are_told_once(line: Line) -> None:
+async def test_double_receipts_are_reported_once(line: Line) -> None:
     person = new_person()
     await line.fault(fault="duplicate", copies=3, to=person)
     message_id = await line.send(person, body="Hello")

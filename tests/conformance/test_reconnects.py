@@ -30,7 +30,7 @@ async def test_thirty_go_out_over_a_cut(line: Line) -> None:
     sent = [(person, await line.send(person, body=body)) for person, body in turns[:15]]
     await line.cut()
     sent += [(person, await line.send(person, body=body)) for person, body in turns[15:]]
-    await line.mend()
+    await line.repair()
     for _, message_id in sent:
         await line.until_status(message_id, "READ")
     taken = [(one.to, one.id) for one in await line.taken() if one.to in people]
@@ -48,7 +48,7 @@ async def test_thirty_come_in_over_a_cut(line: Line) -> None:
         if number == 12:
             await line.cut()
         await line.say(person, "text", {"body": body})
-    await line.mend()
+    await line.repair()
     for person in people:
         await line.received(person, EACH)
     received = [

@@ -13,7 +13,7 @@ from tests.running_gateway import Gateway
 IDLE = 13 * 3600.0  # seconds: longer than a session lives unused
 
 
-async def test_a_wrong_password_is_told_and_a_right_one_opens_the_page_that_was_asked_for(gateway: Gateway) -> None:
+async def test_a_wrong_password_is_refused_and_a_right_one_opens_the_requested_page(gateway: Gateway) -> None:
     async with visiting(gateway) as visitor:
         await visitor.open("/webhooks/log?status=%5B%22pending%22%5D")
         await visitor.fill_sign_in(password="wrong wrong wrong")
@@ -152,7 +152,7 @@ async def test_a_changed_password_keeps_this_session(gateway: Gateway) -> None:
         await expect(page.get_by_label("Current password")).to_have_value("")
 
 
-async def test_a_lost_connection_is_told_and_found_again(gateway: Gateway) -> None:
+async def test_a_lost_connection_is_shown_and_restored(gateway: Gateway) -> None:
     lost, gone = "Connection lost. Trying again…", "The gateway does not answer. Trying again…"
     async with visiting(gateway) as visitor:
         await visitor.sign_in("/webhooks")

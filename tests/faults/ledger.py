@@ -35,7 +35,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     """What is wrong with the records, and `repeated`: messages that went out twice because nobody could know."""
 
     lost: list[str]  # answered 200, and not stored, not sent, or without its last status
-    unasked: list[str]  # stored or sent, though no client was told of it
+    unasked: list[str]  # stored or sent, though no client got a response for it
     doubled: list[str]  # sent again, though the outcome was known, or more often than its outcome was lost
     disordered: list[str]  # recipients who got their messages in another order
     gaps: list[str]  # numbers of events that are missing, come twice, or in another order

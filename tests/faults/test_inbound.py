@@ -1,4 +1,4 @@
-"""What comes in: big batches once, doubles never, and nothing at all from whoever cannot sign."""
+"""Callbacks: large batches are stored once, duplicates never, and nothing without a valid signature."""
 
 import asyncio
 import hashlib
@@ -73,7 +73,7 @@ def forgeries(body: bytes) -> dict[str, dict[str, str]]:
         "sha1": {"X-Hub-Signature": f"sha1={sha1}"},
         "sha1 as sha256": {"X-Hub-Signature-256": f"sha256={sha1}"},
         "sha1 in its own words": {"X-Hub-Signature-256": f"sha1={sha1}"},
-        "over the same JSON written anew": signed(rewritten),
+        "over the same JSON in another format": signed(rewritten),
         "half of the right one": {"X-Hub-Signature-256": right[:39]},
         "without its prefix": {"X-Hub-Signature-256": right.removeprefix("sha256=")},
     }
@@ -95,7 +95,7 @@ async def test_a_body_that_was_changed_after_signing_is_refused(stage: Stage) ->
     assert await incoming(stage) == 0
 
 
-async def test_another_channels_secret_opens_only_its_own_door(stage: Stage) -> None:
+async def test_the_secret_of_another_channel_is_refused(stage: Stage) -> None:
     await channels.create_official(
         stage.db,
         stage.vault,

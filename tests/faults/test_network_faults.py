@@ -39,7 +39,7 @@ async def shown(stage: Stage, message_id: str) -> dict[str, Any]:
 
 
 async def story(stage: Stage, message_id: str) -> list[dict[str, Any]]:
-    """What the feed tells of a message."""
+    """What the feed reports about a message."""
     return [event["data"] for event in await read_feed(stage) if event["data"].get("key", {}).get("id") == message_id]
 
 
@@ -132,7 +132,7 @@ async def test_too_many_to_one_person_holds_that_person_alone(stage: Stage) -> N
     assert all(row["at"] > refused["at"] + 0.9 for row in await stage.ledger("accepted", to=ANA))
 
 
-async def test_a_final_no_is_told_with_the_networks_own_code(stage: Stage) -> None:
+async def test_a_final_error_is_reported_with_the_code_of_the_network(stage: Stage) -> None:
     await fault(stage, "refuse", code=131026, details="Not a number of this network")
     message_id = await stage.send(phone=ANA, body="Hello", client_ref="order-9")
     await stage.until_status(message_id, "FAILED")
@@ -164,7 +164,7 @@ async def until_refused(stage: Stage) -> None:
 # -- statuses ----------------------------------------------------------------------------------------------------------
 
 
-async def test_failed_after_a_yes_is_told_with_its_reason(stage: Stage) -> None:
+async def test_a_failure_after_acceptance_is_reported_with_its_reason(stage: Stage) -> None:
     await stage.sandbox("PUT", f"/control/people/{ANA}", {"character": "absent"})
     await fault(stage, "delay", labels=["failed"], seconds=0.4)  # after our own note of the yes
     message_id = await stage.send(phone=ANA, body="Hello")
@@ -185,7 +185,7 @@ DISORDER: list[list[dict[str, Any]]] = [
 ]
 
 
-async def test_statuses_in_disorder_tell_each_change_once(stage: Stage) -> None:
+async def test_statuses_out_of_order_report_each_change_once(stage: Stage) -> None:
     order = ["PENDING", "SENT", "DELIVERED", "READ"]
     for turn, faults in enumerate(DISORDER):
         for one in faults:

@@ -23,7 +23,7 @@ from tests.patience import PATIENCE
 
 @pytest.fixture
 async def folder() -> AsyncIterator[Path]:
-    """A data folder whose database is stopped in the end, whoever left it running."""
+    """A data folder whose database is stopped in the end, no matter which process left it running."""
     data = scratch_folder()
     try:
         yield data

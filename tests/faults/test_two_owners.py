@@ -11,7 +11,7 @@ from tests.faults.stage import Node, Stage, running_stage
 from tests.patience import PATIENCE
 
 HELD = "5511977770000"
-# The old owner's call hangs and no status tells of it; the new owner's try is refused, so that the message waits.
+# The old owner's call hangs and no status reports it; the new owner's try is refused, so that the message waits.
 FAULTS: list[dict[str, Any]] = [
     {"fault": "accept_hang", "to": HELD, "seconds": 60.0, "times": 1},
     {"fault": "suppress", "to": HELD, "times": 3},
@@ -140,7 +140,7 @@ def slow_for_a_while(receiver: Receiver) -> Any:
 
 
 async def inside_a_transaction(stage: Stage) -> bool:
-    """Whether somebody holds a transaction open and does nothing: whoever was stopped in it.
+    """Whether a stopped process holds a transaction open and does nothing.
 
     Between the preparing of a statement and its execution the server counts a session as active.
     """

@@ -1,4 +1,4 @@
-"""Changes of an account that are no events: open pages are told on every node, whoever made them."""
+"""Changes of an account that are no events: open pages are notified on every node, no matter who made the change."""
 
 import contextlib
 from collections.abc import AsyncIterator
@@ -103,7 +103,7 @@ async def test_every_change_is_reported_on_every_node(gateway: Gateway) -> None:
         await seen(streams, "refused_requests", channel=own)
 
 
-async def test_another_account_is_not_told(gateway: Gateway) -> None:
+async def test_another_account_is_not_notified(gateway: Gateway) -> None:
     stranger = await new_person(gateway, account_id=await gateway.new_account())
     person = await new_person(gateway)
     async with open_account_stream(stranger) as theirs, open_account_stream(person) as ours:

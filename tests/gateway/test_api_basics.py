@@ -19,7 +19,7 @@ async def test_unknown_addresses_and_methods(gateway: Gateway) -> None:
         check_refused(await gateway.call("GET", path), 404, "not_found", about=path)
 
 
-async def test_our_own_mistake_is_told_as_such(gateway: Gateway) -> None:
+async def test_an_internal_error_is_reported_as_500(gateway: Gateway) -> None:
     """Somebody renames a table under the running gateway."""
     async with gateway.db.connection() as conn:
         await conn.execute("ALTER TABLE events RENAME TO events_away")
@@ -62,7 +62,7 @@ async def test_too_many_requests_with_one_key(parted_database_url: str) -> None:
         assert (await gateway.call("GET", "/healthz")).status == 200
 
 
-async def test_waiting_as_told_gets_through(parted_database_url: str) -> None:
+async def test_waiting_as_retry_after_says_succeeds(parted_database_url: str) -> None:
     async with running_gateway(parted_database_url, api__rate=2, api__burst=1) as gateway:
         answers = await asyncio.gather(*(gateway.call("POST", SEND, TEXT) for _ in range(2)))
         taken, refused = sorted(answers, key=lambda answer: answer.status)
@@ -99,7 +99,7 @@ async def test_callbacks_of_nobody(gateway: Gateway) -> None:
     check_refused(await gateway.call("PUT", f"/callbacks/cloud/{gateway.channel}"), 405, "method_not_allowed")
 
 
-async def test_unsigned_and_senseless_callbacks(gateway: Gateway) -> None:
+async def test_unsigned_and_invalid_callbacks(gateway: Gateway) -> None:
     before = await written(gateway)
     address = f"/callbacks/cloud/{gateway.channel}"
     for signature in ("", "sha256=", "sha256=" + "0" * 64, "sha1=" + _sign(b"{}")):

@@ -40,7 +40,7 @@ async def refused_unread(gateway: Gateway, path: str, signature: str | None, sta
         assert await wire.ended() == b""
 
 
-async def test_nobodys_body_is_not_read(gateway: Gateway) -> None:
+async def test_the_body_for_an_unknown_channel_is_not_read(gateway: Gateway) -> None:
     qr = await gateway.new_qr_channel(gateway.account_id)
     for channel in ("nobody", f"ch_{'0' * 32}", ids.format_id("ch", qr.id), gateway.channel + "0"):
         await refused_unread(gateway, f"/callbacks/cloud/{channel}", POSSIBLE, 404, "not_found")

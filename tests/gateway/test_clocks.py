@@ -48,7 +48,7 @@ async def two_nodes(url: str, api: float, worker: float) -> AsyncIterator[Gatewa
 
 
 @pytest.mark.parametrize(("api", "worker"), [(SKEW, 0.0), (-SKEW, 0.0), (0.0, SKEW), (0.0, -SKEW)])
-async def test_a_first_message_leaves_at_once_whoever_is_ahead(
+async def test_a_first_message_leaves_at_once_with_either_clock_ahead(
     parted_database_url: str, receiver: Receiver, api: float, worker: float
 ) -> None:
     async with two_nodes(parted_database_url, api, worker) as gateway:

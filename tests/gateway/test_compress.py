@@ -1,4 +1,4 @@
-"""Large answers come packed to whoever takes that, streams keep their pace, and what is small or secret stays bare."""
+"""Compression of large answers for clients that accept it, streams are flushed; what is small or secret stays plain."""
 
 import asyncio
 import contextlib
@@ -82,7 +82,7 @@ async def test_where_packing_begins() -> None:
         assert (gzip.decompress(sent[1]["body"]) if packed else sent[1]["body"]) == body
 
 
-async def test_whoever_does_not_take_it_gets_it_bare() -> None:
+async def test_a_client_without_gzip_gets_the_plain_body() -> None:
     sent = await _out(b"x" * 5000, accepts="br, gzip;q=0", content_length="5000")
     assert _headers(sent)[b"vary"] == b"accept-encoding"
     assert b"content-encoding" not in _headers(sent)
@@ -123,7 +123,7 @@ async def test_a_stream_is_flushed_with_every_piece() -> None:
     assert [message["more_body"] for message in sent[1:]] == [True] * 4 + [False]
 
 
-async def test_caches_are_told_of_everything_that_matters() -> None:
+async def test_vary_names_every_header_that_matters() -> None:
     sent = await _out(b"x", vary="origin")
     assert [value for name, value in sent[0]["headers"] if name == b"vary"] == [b"origin, accept-encoding"]
 
@@ -173,7 +173,7 @@ async def test_pages_exports_and_the_reference(gateway: Gateway) -> None:
         assert packed.headers["x-request-id"]
 
 
-async def test_what_is_small_secret_or_a_file_comes_bare(gateway: Gateway) -> None:
+async def test_what_is_small_secret_or_a_file_is_not_compressed(gateway: Gateway) -> None:
     text = {"content-type": "text/plain"}
     file = (await gateway.call("POST", "/api/v1/media", raw=b"Hello " * 2000, headers=text)).json()["data"]["id"]
     for path in ("/api/v1/labels", "/healthz", "/api/v1/collection", f"/api/v1/media/{file}/content"):

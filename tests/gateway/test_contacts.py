@@ -27,7 +27,7 @@ async def seen(gateway: Gateway, action: str) -> list[Any]:
     return [e["data"] for e in events if (e["type"], e["action"]) == ("contact_notifications", action)]
 
 
-async def test_a_contact_is_made_and_told_of(gateway: Gateway) -> None:
+async def test_a_contact_is_created_with_an_event(gateway: Gateway) -> None:
     made = await make(gateway, PERSON, "  Ana Silva ", custom={"city": "São Paulo"}, opted_out=True)
     assert (made["phone"], made["name"], made["custom"]) == (PERSON, "Ana Silva", {"city": "São Paulo"})
     assert (made["opted_out"], made["labels"], made["username"]) == (True, [], None)
@@ -83,7 +83,7 @@ async def test_what_a_contact_refuses(gateway: Gateway) -> None:
     assert await written(gateway) == before
 
 
-async def test_changes_are_told_with_their_fields(gateway: Gateway) -> None:
+async def test_changes_are_reported_with_their_fields(gateway: Gateway) -> None:
     one = f"{CONTACTS}/{(await make(gateway, PERSON, 'Ana', custom={'a': '1', 'b': '2'}))['id']}"
     changed = (await gateway.call("PATCH", one, {"custom": {"a": None, "c": "3"}, "opted_out": True})).json()["data"]
     assert (changed["name"], changed["custom"], changed["opted_out"]) == ("Ana", {"b": "2", "c": "3"}, True)
@@ -230,7 +230,7 @@ async def test_nobody_sees_a_strangers_contacts(gateway: Gateway) -> None:
 # -- marketing --------------------------------------------------------------------------------------------------------
 
 
-async def test_no_bulk_to_whoever_opted_out(gateway: Gateway) -> None:
+async def test_no_bulk_to_people_who_opted_out(gateway: Gateway) -> None:
     contact = await make(gateway, PERSON, opted_out=True)
     before = await written(gateway)
     bulk = {"phone": PERSON, "body": "Sale!", "priority": "bulk"}
@@ -253,12 +253,12 @@ async def test_no_bulk_to_any_number_of_theirs(gateway: Gateway) -> None:
 # -- who is there -----------------------------------------------------------------------------------------------------
 
 
-async def test_the_official_network_does_not_tell_who_is_on_it(gateway: Gateway) -> None:
+async def test_the_official_network_cannot_check_numbers(gateway: Gateway) -> None:
     refused = await gateway.call("POST", f"{CONTACTS}/check", {"phones": [PERSON]})
     check_refused(refused, 422, "unsupported_on_channel")
 
 
-async def test_a_link_that_is_not_there_tells_nothing(gateway: Gateway) -> None:
+async def test_a_check_without_a_link_is_refused(gateway: Gateway) -> None:
     key = await gateway.new_key((await gateway.new_qr_channel(gateway.account_id)).id)
     check, most = f"{CONTACTS}/check", [f"55119999900{i:02d}" for i in range(50)]
     check_refused(await gateway.call("POST", check, {"phones": most}, key=key), 409, "channel_not_connected")
@@ -270,7 +270,7 @@ async def test_a_link_that_is_not_there_tells_nothing(gateway: Gateway) -> None:
         check_refused(await gateway.call("POST", check, {"phones": phones}, key=key), 422, code, field)
 
 
-async def test_a_linked_phone_tells_who_is_there(gateway: Gateway) -> None:
+async def test_a_linked_phone_checks_which_numbers_exist(gateway: Gateway) -> None:
     phone, absent = "15550003333", "5511999990404"
     channel = await gateway.new_qr_channel(gateway.account_id, phone)
     gateway.key = await gateway.new_key(channel.id)

@@ -231,7 +231,7 @@ async def test_a_template_that_the_network_refuses_frees_its_key(stage: Stage) -
     assert kept == 0
 
 
-async def test_an_import_that_was_left_halfway_begins_anew(stage: Stage) -> None:
+async def test_an_import_that_was_interrupted_starts_again(stage: Stage) -> None:
     route = stage.route("/contacts/import")
     raw, kind = stage.body(route)
     first = (await stage.ask(route, raw, kind, "one")).body.decode()

@@ -191,7 +191,7 @@ async def test_what_was_given_up_arrives_when_it_is_asked_for(frozen: Gateway, r
     assert [attempt["number"] for attempt in seen[0]["attempts"]] == [1, 11]
 
 
-async def test_a_retry_that_fails_begins_the_schedule_anew(frozen: Gateway, receiver: Receiver) -> None:
+async def test_a_retry_that_fails_restarts_the_schedule(frozen: Gateway, receiver: Receiver) -> None:
     hook = await create_webhook(frozen, receiver.url)
     short = await failed_delivery(frozen, receiver, hook)
     await give_up(frozen, hook)

@@ -13,7 +13,7 @@ MORE = ["http://files.example:22/a", "http://93.184.215.14:5432/a"]
 URLS = [*(f"http://{host}/a" for host in LITERALS), *MORE]
 
 
-async def test_no_door_takes_a_forbidden_address(parted_database_url: str) -> None:
+async def test_no_route_accepts_a_forbidden_address(parted_database_url: str) -> None:
     async with running_gateway(parted_database_url, webhooks__allow=[]) as gateway:
         hook = (await gateway.call("POST", HOOKS, {"url": "https://93.184.215.14/hook"})).json()["data"]
         for url in URLS:

@@ -56,7 +56,7 @@ async def test_other_bodies_name_all_their_wrong_fields_too(gateway: Gateway) ->
     assert set(fields(many)) == {"headers", "batch.most", "batch.wait", "rate_limit"}
 
 
-async def test_errors_speak_of_json(gateway: Gateway) -> None:
+async def test_errors_use_the_terms_of_json(gateway: Gateway) -> None:
     wrong = {"phone": 55, "body": "x", "type": "pigeon", "preview_url": "yes", "buttons": {}, "send_at": "soon"}
     named = fields(await gateway.call("POST", SEND, wrong))
     assert named["phone"] == "must be a string, not an integer"

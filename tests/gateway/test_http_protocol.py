@@ -280,7 +280,7 @@ async def test_a_slow_body_is_taken_as_long_as_it_gets_on(serve: Serve) -> None:
         assert (await wire.answer()).body == b"POST / 5000"
 
 
-def test_the_rate_counts_over_any_stretch() -> None:
+def test_the_rate_counts_over_any_period() -> None:
     rate, received = BodyRate(10, 5), 0
     for second in range(20):  # exactly as fast as it has to be
         received += 10

@@ -45,7 +45,7 @@ async def test_no_key_and_no_real_key(gateway: Gateway) -> None:
 
 
 async def test_a_mistyped_key_costs_no_query_and_an_old_one_still_works(gateway: Gateway) -> None:
-    """Somebody renames the table of keys: whoever looks there fails."""
+    """The table of keys is renamed, so that every look-up fails."""
     old, other, absent = "gpk_" + "o" * 43, await gateway.new_key((await _only_key(gateway)).channel_id), new_key()
     async with gateway.db.connection() as conn:
         await conn.execute("UPDATE api_keys SET hash = $1 WHERE hash = $2", key_hash(old), key_hash(other))

@@ -129,7 +129,7 @@ async def test_a_message_expires_with_an_event(gateway: Gateway) -> None:
     assert shown["ended_at"] >= shown["expires_at"]
 
 
-async def test_the_trace_tells_everything(gateway: Gateway, receiver: Receiver) -> None:
+async def test_the_trace_shows_every_step(gateway: Gateway, receiver: Receiver) -> None:
     await gateway.call("POST", "/api/v1/webhooks", {"url": receiver.url + "/hook"})
     await gateway.sandbox("POST", "/control/faults", {"fault": "refuse", "code": 131000, "times": 1})
     message_id = await gateway.send(**TEXT)

@@ -19,7 +19,7 @@ Nodes = tuple[Gateway, str, Gatepost]
 
 @pytest.fixture
 async def nodes(parted_database_url: str) -> AsyncIterator[Nodes]:
-    """Give a gateway, and another one with its address, which has been told of requests: it listens."""
+    """Yield a gateway, and another one with its address that has received counts of requests, so it listens."""
     async with (
         running_gateway(parted_database_url, role="api", api__rate=0.01, api__burst=BURST) as gateway,
         another_node(gateway) as (url, node),

@@ -96,7 +96,7 @@ async def test_fields_before_the_file_say_what_it_is(gateway: Gateway) -> None:
     )
 
 
-async def test_the_bare_bytes_are_a_file_too(gateway: Gateway) -> None:
+async def test_the_plain_bytes_are_a_file_too(gateway: Gateway) -> None:
     data = await stored(gateway, b"hello", "Text/Plain; charset=utf-8", "?filename=../../note.txt")
     assert (data["mime_type"], data["size"], data["filename"]) == ("text/plain", 5, "note.txt")
     back = await download(gateway, data["id"])

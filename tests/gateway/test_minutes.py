@@ -84,7 +84,7 @@ async def test_an_address_may_fail_so_often_in_a_minute(still: Gateway, method: 
     assert (await still.call(method, path, body)).status == 200
 
 
-async def test_it_is_heard_again_once_it_has_slowed_down(still: Gateway) -> None:
+async def test_it_is_accepted_again_once_it_has_slowed_down(still: Gateway) -> None:
     for _ in range(3):
         assert (await still.call("GET", CHANNEL, key=WRONG)).status == 401
     advance(still, 30)

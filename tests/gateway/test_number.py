@@ -49,7 +49,7 @@ async def test_a_number_that_was_raised_long_ago_is_used_as_it_is(gateway: Gatew
     assert await seen(gateway) == [], "nothing has happened to its connection"
 
 
-async def test_what_is_set_by_hand_stays(gateway: Gateway) -> None:
+async def test_what_a_person_set_stays(gateway: Gateway) -> None:
     await known(gateway, {"limits": {"tier": 10_000, "throughput": 1000}}, {"tier": 5, "throughput": 20})
     health = (await gateway.call("GET", HEALTH)).json()["data"]
     assert (health["tier"], health["throughput"]) == (10_000, 1000)
@@ -75,7 +75,7 @@ async def test_a_worse_quality_is_seen_without_being_asked_for(gateway: Gateway)
     await until(red)
 
 
-async def test_a_tier_that_the_news_told_follows_what_is_read_later(gateway: Gateway) -> None:
+async def test_a_reported_tier_follows_what_is_read_later(gateway: Gateway) -> None:
     await known(gateway, {"limits": {"tier": 1000}})
     await gateway.sandbox("POST", f"{CONTROL}/tier", {"tier": 10_000})
 
@@ -88,7 +88,7 @@ async def test_a_tier_that_the_news_told_follows_what_is_read_later(gateway: Gat
     assert (await shown(gateway))["limits"]["tier"] == 2000
 
 
-async def test_a_number_that_was_shut_out_in_silence_is_found_out_and_told_once(gateway: Gateway) -> None:
+async def test_a_number_that_was_blocked_without_a_report_is_noticed_and_reported_once(gateway: Gateway) -> None:
     await known(gateway, {})
     await gateway.call("GET", HEALTH)
     for status, state in (("BANNED", "banned"), ("BANNED", "banned"), ("CONNECTED", "connected")):

@@ -66,7 +66,7 @@ async def test_who_answers_under_the_other_form_is_the_same_person(gateway: Gate
     assert len(await _list(gateway, key, "conversations")) == 1
 
 
-async def test_contacts_by_hand_and_in_batches(gateway: Gateway) -> None:
+async def test_contacts_one_by_one_and_in_batches(gateway: Gateway) -> None:
     for phone, status in (("553188887777", 201), ("5531988887777", 409), ("553188887777", 409)):
         assert (await gateway.call("POST", "/api/v1/contacts", {"phone": phone})).status == status
     table = b"phone,name\n525512345678,Ana\n5215512345678,Ana Maria\n5531988887777,Rui\n"

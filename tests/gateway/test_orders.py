@@ -41,7 +41,7 @@ async def test_an_order_with_its_sum(gateway: Gateway) -> None:
     assert (await gateway.call("GET", f"/api/v1/messages/{shown['message']}")).status == 200
 
 
-async def test_an_order_moves_on_and_tells(gateway: Gateway) -> None:
+async def test_a_new_status_of_an_order_is_reported(gateway: Gateway) -> None:
     one = f"{ORDERS}/{(await order(gateway))['id']}"
     for status in ("confirmed", "confirmed", "shipped", "delivered"):
         moved = await gateway.call("PATCH", one, {"status": status})

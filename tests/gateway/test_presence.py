@@ -41,7 +41,7 @@ async def be(person: Person, conversation: str, state: str = "viewing", more: Ma
     return await person.call("PUT", PATH, body)
 
 
-async def test_others_are_told_on_every_node(gateway: Gateway) -> None:
+async def test_others_are_notified_on_every_node(gateway: Gateway) -> None:
     conversation = await new_conversation(gateway)
     ana, ben = await new_person(gateway), await new_person(gateway, "reader")
     async with (
@@ -63,7 +63,7 @@ async def test_others_are_told_on_every_node(gateway: Gateway) -> None:
         assert (await own.notice("presence"))["user"]["id"] == ids.format_id("usr", ben.user.id)
 
 
-async def test_who_comes_later_is_told_too_and_another_account_is_not(gateway: Gateway) -> None:
+async def test_later_streams_are_notified_too_and_another_account_is_not(gateway: Gateway) -> None:
     conversation = await new_conversation(gateway)
     ana, ben = await new_person(gateway), await new_person(gateway)
     stranger = await new_person(gateway, account_id=await gateway.new_account())

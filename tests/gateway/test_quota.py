@@ -84,7 +84,7 @@ async def test_a_refused_send_takes_nothing_of_the_plan(parted_database_url: str
         assert await _used(gateway, account_id) == 0
 
 
-async def test_a_new_month_begins_anew(database_url: str) -> None:
+async def test_a_new_month_starts_at_zero(database_url: str) -> None:
     clock = MovableClock(datetime(2030, 1, 31, 23, 59, 50, tzinfo=UTC))
     async with running_gateway(database_url, clock=clock, **SMALL) as gateway:
         account_id, (key,) = await _tenant(gateway)

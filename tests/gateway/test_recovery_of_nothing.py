@@ -18,7 +18,7 @@ async def test_a_channel_without_events(gateway: Gateway) -> None:
     assert made.json()["data"]["until"] is None
 
 
-def test_the_end_is_told_where_there_is_one() -> None:
+def test_the_end_is_reported_where_there_is_one() -> None:
     since, later = NOW - timedelta(hours=1), NOW
     ends = {
         ids.floor_id(later): "2026-11-15T10:00:00.000Z",

@@ -29,7 +29,7 @@ async def test_official_channel_answers_as_the_seed_shows(gateway: Gateway) -> N
     assert [(entry["to"], entry["content"]["body"]) for entry in accepted] == [(PERSON, "Hello")]
 
 
-async def test_qr_channel_queues_and_tells_why_nothing_left(gateway: Gateway) -> None:
+async def test_a_qr_channel_queues_and_says_why_nothing_was_sent(gateway: Gateway) -> None:
     channel = await gateway.new_qr_channel(gateway.account_id)
     key = await gateway.new_key(channel.id)
     before = int(time.time())

@@ -21,7 +21,7 @@ NOBODY = "evt_" + "0" * 32
 NOW = datetime(2026, 11, 15, 10, tzinfo=UTC)
 
 
-async def test_it_begins_now_and_tells_what_happens(gateway: Gateway) -> None:
+async def test_it_starts_now_and_sends_what_happens(gateway: Gateway) -> None:
     await gateway.until_status(await gateway.send(**TEXT), "READ")
     before = await feed(gateway)
     async with open_stream(gateway) as stream:
@@ -87,7 +87,7 @@ async def test_what_another_node_writes(parted_database_url: str) -> None:
         assert msgspec.json.decode(blocks[2]["data"])["data"]["key"]["id"] == message_id
 
 
-async def test_strangers_hear_nothing_of_us(gateway: Gateway) -> None:
+async def test_other_accounts_get_nothing(gateway: Gateway) -> None:
     stranger = await gateway.new_stranger()
     ours = await gateway.send(**TEXT)
     async with open_stream(gateway, f"?after={NOBODY}", key=stranger) as stream:

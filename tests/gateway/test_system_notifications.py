@@ -125,7 +125,7 @@ async def test_a_decision_that_only_a_sync_finds_is_reported_once(gateway: Gatew
     assert (action, data["id"], data["previous"]) == ("template_approved", template["id"], "PENDING")
 
 
-async def test_templates_that_a_sync_adds_are_no_news(gateway: Gateway) -> None:
+async def test_templates_that_a_sync_adds_are_not_reported(gateway: Gateway) -> None:
     assert (await gateway.call("POST", TEMPLATES + "/sync")).json()["data"]["added"] > 0
     assert await news(gateway) == []
 

@@ -104,7 +104,7 @@ async def test_a_template_is_reviewed_and_approved(gateway: Gateway) -> None:
     assert {k: v for k, v in found.items() if k not in changing} == {k: v for k, v in made.items() if k not in changing}
 
 
-async def test_a_rejection_says_why_and_can_be_mended(gateway: Gateway) -> None:
+async def test_a_rejection_says_why_and_can_be_fixed(gateway: Gateway) -> None:
     won = {"type": "BODY", "text": "You have won the lottery of our gateway this week."}
     made = await create(gateway, components=[won])
     await review(gateway)
@@ -225,7 +225,7 @@ async def test_what_breaks_a_rule_never_reaches_the_network(gateway: Gateway) ->
     await create(gateway, name="x" * 512, components=[at])
 
 
-async def test_the_networks_no_carries_its_own_words(gateway: Gateway) -> None:
+async def test_a_refusal_has_the_text_of_the_network(gateway: Gateway) -> None:
     made = await approved(gateway)
     await gateway.call("DELETE", f"{TEMPLATES}/{made['id']}")
     answer = await gateway.call("POST", TEMPLATES, NEW)

@@ -63,7 +63,7 @@ async def make(gateway: Gateway, **fields: Any) -> Any:
     return answer.json()["data"]
 
 
-async def test_without_wishes_each_event_comes_alone_and_at_once(gateway: Gateway) -> None:
+async def test_without_options_each_event_comes_alone_and_at_once(gateway: Gateway) -> None:
     hook = await make(gateway)
     assert wishes_of(hook) == PLAIN
     assert (hook["failing_since"], hook["failures"], hook["succeeded_at"], hook["next_probe_at"]) == (
@@ -74,7 +74,7 @@ async def test_without_wishes_each_event_comes_alone_and_at_once(gateway: Gatewa
     )
 
 
-async def test_wishes_within_their_limits_are_granted(gateway: Gateway) -> None:
+async def test_options_within_their_limits_are_accepted(gateway: Gateway) -> None:
     hooks = [(await make(gateway))["id"], (await make(gateway, **FULL))["id"]]
     for before, hook in zip((PLAIN, FULL), hooks, strict=True):
         for option, shown in GOOD:
@@ -88,7 +88,7 @@ async def test_wishes_within_their_limits_are_granted(gateway: Gateway) -> None:
         await gateway.call("DELETE", f"{HOOKS}/{made['id']}")
 
 
-async def test_wishes_beyond_their_limits_change_nothing(gateway: Gateway) -> None:
+async def test_options_beyond_their_limits_change_nothing(gateway: Gateway) -> None:
     hook = (await make(gateway, **FULL))["id"]
     before = (await gateway.call("GET", f"{HOOKS}/{hook}")).json()["data"]
     for option, field in BAD:
@@ -109,7 +109,7 @@ async def test_what_is_not_named_stays(gateway: Gateway, change: dict[str, Any])
     assert changed["events"] == hook["events"]
 
 
-async def test_a_state_set_by_hand_is_in_the_feed(gateway: Gateway) -> None:
+async def test_a_state_set_by_a_person_is_in_the_feed(gateway: Gateway) -> None:
     hook = await make(gateway)
     for active in (False, False, True):
         await gateway.call("PATCH", f"{HOOKS}/{hook['id']}", {"active": active})

@@ -199,7 +199,9 @@ async def test_a_test_event_reaches_an_endpoint_in_any_state(gateway: Gateway, r
     assert len(receiver.requests) == 1
 
 
-async def test_a_test_event_of_every_type_in_the_manner_of_the_endpoint(gateway: Gateway, receiver: Receiver) -> None:
+async def test_a_test_event_of_every_type_with_the_options_of_the_endpoint(
+    gateway: Gateway, receiver: Receiver
+) -> None:
     events = {"message_notification": False, "system_notification": True}
     hook = await made(gateway, url=receiver.url, events=events, batch={"most": 5, "wait": 0.5})
     for type_ in (None, "order_notifications", "system_notification", "message_notification"):
@@ -214,7 +216,7 @@ async def test_a_test_event_of_every_type_in_the_manner_of_the_endpoint(gateway:
     assert len(receiver.requests) == 4
 
 
-async def test_what_went_wrong_with_a_test_event_is_told_whole(gateway: Gateway, receiver: Receiver) -> None:
+async def test_a_failed_test_event_shows_the_whole_error(gateway: Gateway, receiver: Receiver) -> None:
     hook = await made(gateway, url=receiver.url)
     receiver.answer = Answer(500, {"X-Said": "no"}, b"x" * 65_537)
     trial = await tried(gateway, hook["id"])

@@ -1,4 +1,4 @@
-"""One message all the way: accepted, sent, delivered, read, and told of by webhooks that a third party verifies."""
+"""One message: accepted, sent, delivered, read, and reported by webhooks that a third-party library verifies."""
 
 from standardwebhooks.webhooks import Webhook
 

@@ -42,7 +42,7 @@ NO_WINDOW = {"system", "call"}
 
 
 @for_each("type_", PLAIN)
-async def test_a_plain_message_is_kept_and_told_as_it_came(db: Database, type_: str) -> None:
+async def test_a_plain_message_is_stored_and_reported_as_it_came(db: Database, type_: str) -> None:
     stage = await make_stage(db)
     update = message_from(stage, ANA, type_, PLAIN[type_], context={"forwarded": True}, age=3)
     await receive(stage, update)

@@ -1,4 +1,4 @@
-"""Files of incoming messages: fetched in time, checked, told of once, and given up with a reason."""
+"""Files of incoming messages: fetched in time, checked, reported once, and given up with a reason."""
 
 import asyncio
 from datetime import timedelta
@@ -84,7 +84,7 @@ def test_no_try_after_the_network_has_forgotten() -> None:
 # -- it comes ---------------------------------------------------------------------------------------------------------
 
 
-async def test_a_file_is_fetched_and_told_of(media_stage: MediaStage) -> None:
+async def test_a_file_is_fetched_and_reported(media_stage: MediaStage) -> None:
     media, it = await media_stage.expect(CONTENT), await rig(media_stage)
     assert await it.step() is None
     ready = await media_stage.get(media.id)

@@ -1,4 +1,4 @@
-"""News of labels, templates, the number and people's wishes: each is noted, and told where something changed."""
+"""Updates of labels, templates, the number and preferences: each is stored, and reported if something changed."""
 
 from datetime import timedelta
 from typing import Any
@@ -185,7 +185,7 @@ async def test_tier_throughput_and_quality_are_noted(stage: Stage) -> None:
     assert event["data"] == {"tier": 0, "previous": 10_000}, "the first values that were reported are no change"
 
 
-async def test_a_trouble_of_the_number_is_noted_for_who_sends(stage: Stage) -> None:
+async def test_a_problem_of_the_number_is_stored_for_the_sender(stage: Stage) -> None:
     at, later = stage.clock.now(), stage.clock.now() + timedelta(seconds=5)
     unpaid = NetworkError(131042, "Unpaid", advice="Pay.")
     await receive(
@@ -202,7 +202,7 @@ async def test_a_trouble_of_the_number_is_noted_for_who_sends(stage: Stage) -> N
     assert (await channel(stage))[0]["trouble"] == {"because": "Unlock.", "at": times.format_time(at)}
 
 
-async def test_a_ban_and_its_end_are_told_once_each(stage: Stage) -> None:
+async def test_a_ban_and_its_end_are_reported_once_each(stage: Stage) -> None:
     before = (await channel(stage))[2]
     for _ in range(3):
         await receive(stage, NumberUpdate("DISABLED_UPDATE", banned=True), NumberUpdate("DISABLED_UPDATE", banned=True))
@@ -237,7 +237,7 @@ async def test_a_status_of_the_number_is_a_state_with_a_reason(stage: Stage, sta
     assert (await channel(stage))[2] == connection
 
 
-# -- wishes -----------------------------------------------------------------------------------------------------------
+# -- preferences ------------------------------------------------------------------------------------------------------
 
 
 def option(person: dict[str, Any], value: str, **more: Any) -> NumberUpdate:
@@ -264,27 +264,27 @@ async def test_somebody_wants_no_marketing_and_then_wants_it_again(stage: Stage)
     assert "tier" not in (await channel(stage))[0]
 
 
-async def test_a_wish_that_comes_late_or_twice_does_not_undo_a_newer_one(stage: Stage) -> None:
+async def test_a_preference_that_comes_late_or_twice_does_not_undo_a_newer_one(stage: Stage) -> None:
     def said(value: str, age: int) -> NumberUpdate:
         return option({"phone": ANA.phone}, value, timestamp=int(start.timestamp()) - age)
 
-    async def wishes() -> list[bool]:
+    async def preferences() -> list[bool]:
         return [e["opted_out"] for e in await data(stage, "contact") if "opted_out" in e["changed"]]
 
     start = stage.clock.now()
     await receive(stage, message_from(stage, ANA), said("stop", 50), said("resume", 60))
     for value, age in (("resume", 60), ("resume", 51), ("stop", 50)):
         await receive(stage, said(value, age))
-    assert await wishes() == [True]
+    assert await preferences() == [True]
     await receive(stage, said("resume", 40), said("stop", 50))
     await receive(stage, said("stop", 50))
-    assert await wishes() == [True, False]
+    assert await preferences() == [True, False]
     await receive(stage, said("stop", -3600))  # a clock that is ahead counts as now
     await receive(stage, option({"phone": ANA.phone}, "resume"))  # no time: now
-    assert await wishes() == [True, False, True, False]
+    assert await preferences() == [True, False, True, False]
 
 
-async def test_a_wish_that_is_older_than_what_people_set_changes_nothing(stage: Stage) -> None:
+async def test_a_preference_that_is_older_than_what_people_set_changes_nothing(stage: Stage) -> None:
     await receive(stage, message_from(stage, ANA))
     now, contact = stage.clock.now(), (await contact_of(stage, ANA.phone or ""))["id"]
     await change_contact(stage.db, stage.ref, stage.channel_id, contact, ContactFields(opted_out=True), now)
@@ -292,6 +292,6 @@ async def test_a_wish_that_is_older_than_what_people_set_changes_nothing(stage: 
     assert (await contact_of(stage, ANA.phone or ""))["opted_out"] == now
 
 
-async def test_a_wish_of_somebody_new_makes_a_contact(stage: Stage) -> None:
+async def test_a_preference_of_an_unknown_person_creates_a_contact(stage: Stage) -> None:
     await receive(stage, option({"user_id": "US.9"}, "stop"))
     assert (await contact_of(stage, "user:US.9"))["opted_out"] == stage.clock.now()

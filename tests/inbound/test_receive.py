@@ -62,7 +62,7 @@ def status(stage: Stage, id_: UUID, word: str, **more: Any) -> StatusUpdate:
 # -- statuses ---------------------------------------------------------------------------------------------------------
 
 
-async def test_every_order_of_good_news_ends_the_same(stage: Stage) -> None:
+async def test_every_order_of_statuses_ends_the_same(stage: Stage) -> None:
     for order in permutations(["sent", "delivered", "read"]):
         id_ = await sent_message(stage)
         await stage.report(id_, *order, *order)
@@ -95,7 +95,7 @@ async def test_any_reports_in_any_company_follow_the_rule(
     assert await stage.status(id_) == seen[-1]
 
 
-async def test_a_hundred_reports_at_once_are_told_once_each(stage: Stage) -> None:
+async def test_a_hundred_statuses_at_once_cause_one_event_each(stage: Stage) -> None:
     ids_ = [await sent_message(stage) for _ in range(5)]
     reports = [(id_, word) for id_ in ids_ for word in ("delivered", "read")] * 10
     random.Random(3).shuffle(reports)
@@ -116,7 +116,7 @@ async def test_a_failure_keeps_its_reason(stage: Stage) -> None:
     assert last["data"]["error"] == shown
 
 
-async def test_a_status_that_nobody_knows_is_no_news(stage: Stage) -> None:
+async def test_an_unknown_status_causes_no_event(stage: Stage) -> None:
     id_ = await sent_message(stage)
     await stage.report(id_, "warning")
     await stage.receiver.receive(stage.channel_id, stage.ref, [])
@@ -207,7 +207,7 @@ async def test_a_message_that_is_reported_twice_is_one_message(stage: Stage) -> 
     assert len(await stage.rows("contacts")) == 1
 
 
-async def test_a_message_is_told_with_its_contact_and_what_it_answers(stage: Stage) -> None:
+async def test_a_message_is_reported_with_its_contact_and_what_it_answers(stage: Stage) -> None:
     answered = await sent_message(stage)
     update = incoming(stage, reply_to=f"wamid.{answered.hex}.1")
     await stage.receiver.receive(stage.channel_id, stage.ref, [update])

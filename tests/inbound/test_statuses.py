@@ -30,7 +30,7 @@ async def pricing(stage: Stage, id_: Any) -> Any:
     return msgspec.json.decode(row["pricing"]) if row["pricing"] else None
 
 
-async def test_prices_and_conversations_are_kept_and_told_once(stage: Stage) -> None:
+async def test_prices_and_conversations_are_stored_and_reported_once(stage: Stage) -> None:
     id_ = await sent(stage)
     report = status(stage, id_, "delivered", pricing=PRICING, conversation=CONVERSATION)
     for _ in range(3):
@@ -65,7 +65,7 @@ async def test_a_price_that_waited_for_its_message_is_not_lost(stage: Stage) -> 
     assert (last["status"], last["pricing"], last["conversation"]) == ("DELIVERED", PRICING, CONVERSATION)
 
 
-async def test_what_is_held_is_told_with_sent(stage: Stage) -> None:
+async def test_a_held_message_is_reported_with_its_sent_status(stage: Stage) -> None:
     stage.network.answer = lambda message: SendAccepted(f"wamid.{message.id.hex}.1", held=True)
     id_ = await sent(stage)
     await receive(stage, status(stage, id_, "delivered"))
@@ -96,7 +96,7 @@ async def test_a_status_only_moves_forward(stage: Stage, words: list[str], wante
         assert (await stage.acks(id_))[2:] == wanted
 
 
-async def test_a_failure_is_told_with_its_advice(stage: Stage) -> None:
+async def test_a_failure_is_reported_with_its_advice(stage: Stage) -> None:
     id_ = await sent(stage)
     error = NetworkError(131049, "Not delivered", None, "Wait before you try again")
     await receive(stage, status(stage, id_, "failed", error=error))

@@ -180,7 +180,7 @@ def test_a_text_refers_to_nothing() -> None:
     )
 
 
-def test_files_and_addresses_are_told() -> None:
+def test_files_and_addresses_are_found() -> None:
     message = check("image", {"media": {"id": "med_" + "A" * 32}})
     assert message.media_ids == ("med_" + "a" * 32,)
     assert msgspec.json.decode(message.content) == {"media": MEDIA}
@@ -190,7 +190,7 @@ def test_files_and_addresses_are_told() -> None:
     assert check("template", FULLEST["template"]).media_ids == (MEDIA["id"],)
 
 
-def test_a_reaction_tells_its_target() -> None:
+def test_a_reaction_names_its_target() -> None:
     message = check("reaction", {"reaction": {"message_id": "a" * 32, "emoji": "❤️"}})
     assert message.target == UUID("a" * 32)
     assert msgspec.json.decode(message.content)["reaction"]["message_id"] == "A" * 32
@@ -368,7 +368,7 @@ def test_not_one_emoji(text: str) -> None:
 # -- the use of a template --------------------------------------------------------------------------------------------
 
 
-def test_a_use_is_told_as_it_was_given() -> None:
+def test_a_template_use_is_shown_as_it_was_given() -> None:
     use = check("template", FULLEST["template"]).template
     assert use is not None
     given = FULLEST["template"]["template"]

@@ -51,7 +51,7 @@ def test_an_event_has_the_shape_of_the_contract() -> None:
     assert body["channel"] == {"id": "ch_1", "kind": "official", "phone": "15550001111"}
 
 
-def test_an_outgoing_message_is_told_with_its_status_and_the_callers_own_reference() -> None:
+def test_an_outgoing_message_is_reported_with_its_status_and_client_ref() -> None:
     data = rendered(message(reply_to=ANSWERED))["data"]
     assert data == {
         "key": {"remoteJid": PHONE + "@s.whatsapp.net", "fromMe": True, "id": ids.message_id(MESSAGE)},
@@ -68,7 +68,7 @@ def test_an_outgoing_message_is_told_with_its_status_and_the_callers_own_referen
     }
 
 
-def test_a_message_for_later_is_told_as_scheduled() -> None:
+def test_a_message_for_later_is_reported_as_scheduled() -> None:
     assert rendered(message(scheduled=True))["data"]["status"] == "SCHEDULED"
 
 
@@ -81,7 +81,7 @@ def test_an_incoming_message_has_no_status() -> None:
     assert not {"status", "client_ref", "sent_by"} & set(data)
 
 
-def test_an_acknowledgement_tells_word_number_and_what_was_before() -> None:
+def test_an_acknowledgement_has_name_number_and_the_previous_status() -> None:
     for state, ack in ACK.items():
         data = AckMessage.of(id_=MESSAGE, phone=PHONE, state=state, previous="PENDING", client_ref=None)
         shown = rendered(data)["data"]

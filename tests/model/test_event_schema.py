@@ -121,7 +121,7 @@ def test_the_same_schemas_for_a_larger_document() -> None:
     assert not fits(read(*ACTIONS[0]) | {"type": ACTIONS[-1][0]})
 
 
-def test_one_that_failed_is_told_apart_by_its_words() -> None:
+def test_a_failed_one_is_recognised_by_its_fields() -> None:
     wrong = read(event.ORDER, "created")
     wrong["data"]["items"][0]["price"] = 7.99
     with pytest.raises(AssertionError, match=r"order_notifications, created.*7\.99"):

@@ -29,7 +29,7 @@ def test_each_example_passes(example: dict[str, Any]) -> None:
     assert msgspec.json.decode(check(example["type"], own).content) == own
 
 
-def test_the_table_of_types_tells_the_fields_of_each() -> None:
+def test_the_table_of_types_lists_the_fields_of_each() -> None:
     rows = dict(re.findall(r"^\| (`\w+`(?:, `\w+`)*) \| (\*\*.*?) \|", PAGE, re.MULTILINE))
     seen = {name: fields for names, fields in rows.items() for name in re.findall(r"`(\w+)`", names)}
     assert set(seen) == set(TYPES)

@@ -20,7 +20,7 @@ def to_the_millisecond(at: datetime) -> datetime:
 
 
 @given(moments)
-def test_an_id_is_a_uuid_of_version_seven_and_tells_its_moment(at: datetime) -> None:
+def test_an_id_is_a_uuid_of_version_seven_with_its_time(at: datetime) -> None:
     for id_ in (ids.new_id(at), ids.derived_id(at, "wamid.x")):
         assert id_.version == 7
         assert id_.variant == RFC_4122

@@ -55,7 +55,7 @@ def test_what_was_said_before_changes_nothing_when_said_again(reports: list[Stat
 
 
 @given(st.lists(st.sampled_from([State.SENT, State.DELIVERED, State.READ, State.PLAYED]), min_size=1))
-def test_the_order_of_good_news_does_not_matter(reports: list[State]) -> None:
+def test_the_order_of_statuses_does_not_matter(reports: list[State]) -> None:
     for order in (reports, reports[::-1], sorted(reports), sorted(reports, reverse=True), reports + reports):
         assert follow(State.SENDING, order)[-1] is max(reports)
 
@@ -117,7 +117,7 @@ def test_two_fields_are_all_that_a_text_needs() -> None:
     assert message.expires_at(NOW) == NOW + timedelta(days=1)
 
 
-def test_every_wish_arrives_in_the_draft() -> None:
+def test_every_option_arrives_in_the_message() -> None:
     answered = ids.new_id(NOW)
     at = NOW + timedelta(hours=1)
     message = check_send(

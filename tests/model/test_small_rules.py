@@ -52,7 +52,7 @@ def test_digits_with_country_code_are_a_phone(phone: str) -> None:
         ("1234567890123456", "7 to 15 digits, but has 16"),
     ],
 )
-def test_a_wrong_phone_is_told_what_is_wrong(phone: str, hint: str) -> None:
+def test_an_invalid_phone_number_says_what_is_wrong(phone: str, hint: str) -> None:
     with pytest.raises(Invalid, match=hint) as refused:
         check_phone(phone, "to")
     assert (refused.value.code, refused.value.fields[0].field) == ("invalid_phone", "to")
@@ -150,7 +150,7 @@ def test_a_key_ends_at_its_very_moment() -> None:
             check_key(caller(**{field: NOW}), NOW)
 
 
-def test_unknown_revoked_and_expired_keys_cannot_be_told_apart() -> None:
+def test_unknown_revoked_and_expired_keys_cannot_be_distinguished() -> None:
     refusals = set()
     for wrong in (None, caller(revoked_at=NOW), caller(expires_at=NOW)):
         with pytest.raises(NotAuthenticated) as refused:

@@ -74,7 +74,7 @@ def test_taken() -> None:
 
 @for_each("body", [b"", b"ok", b"{}", b'{"messages":[]}', b'{"messages":[{}]}', b'{"messages":[{"id":1}]}'])
 @for_each("status", [200, 201, 202, 204])
-def test_a_yes_without_an_id_is_no_guess(status: int, body: bytes) -> None:
+def test_a_success_without_an_id_is_not_guessed(status: int, body: bytes) -> None:
     assert isinstance(parse_answer(status, body), SendUnknown)
 
 
@@ -152,7 +152,7 @@ def test_an_id_longer_than_any_is_none(length: int) -> None:
     )
 
 
-def test_words_that_postgresql_cannot_keep_are_mended() -> None:
+def test_text_of_errors_that_postgresql_cannot_store_is_cleaned() -> None:
     receipt = parse_answer(
         400, rb'{"error":{"code":131026,"message":"a\u0000b \ud800","error_data":{"details":"\udc00"}}}'
     )
@@ -205,7 +205,7 @@ def test_no_answer_breaks_the_reading(status: int, body: bytes) -> None:
 
 @for_each("status", [200, 400])
 @for_each("body", [b"[" * 100_000, b'{"error":' * 50_000, b'{"error":{"code":1,"message":"\xff"}}'])
-def test_a_wicked_answer_does_not_break_the_reading(status: int, body: bytes) -> None:
+def test_a_malformed_answer_does_not_break_the_parser(status: int, body: bytes) -> None:
     assert isinstance(parse_answer(status, body), SendRefused | SendUnknown)
 
 

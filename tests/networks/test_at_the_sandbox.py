@@ -183,7 +183,7 @@ async def test_a_person_without_a_number_is_read(world: World) -> None:
     assert found.person == Person(user_id="BR.1349", name="Ana", username="ana.lima")
 
 
-async def test_an_echo_and_a_wish_are_read(world: World) -> None:
+async def test_an_echo_and_a_preference_are_read(world: World) -> None:
     await world.hear("echo", {"type": "text", "text": {"body": "From the phone"}})
     await world.hear("user_preferences", {"value": "stop"})
     found = await world.updates(2)
@@ -194,7 +194,7 @@ async def test_an_echo_and_a_wish_are_read(world: World) -> None:
     assert (one["person"]["phone"], one["value"]) == (PERSON, "stop")
 
 
-async def test_news_of_the_number_is_read(world: World) -> None:
+async def test_updates_of_the_number_are_read(world: World) -> None:
     await world.sandbox.control("POST", f"numbers/{NUMBER}/tier", {"tier": 10_000})
     found = [update for update in await world.updates(1) if isinstance(update, NumberUpdate)]
     assert 10_000 in {update.tier for update in found}

@@ -94,7 +94,7 @@ def test_a_failure_brings_its_reason_and_our_advice(error: dict[str, Any], meani
         ("delivered", 131042, None),
     ],
 )
-def test_a_failure_tells_what_its_code_asks_for(word: str, code: int, reaction: ErrorReaction | None) -> None:
+def test_a_failure_says_what_its_code_requires(word: str, code: int, reaction: ErrorReaction | None) -> None:
     (found,), _ = read(value(statuses=[status(word, errors=[{"code": code, "title": "t"}])]))
     assert isinstance(found, StatusUpdate)
     assert found.reaction is reaction
@@ -161,7 +161,7 @@ def test_an_echo_is_from_us_and_to_a_person() -> None:
 # -- text that cannot be kept -----------------------------------------------------------------------------------------
 
 
-def test_text_that_postgresql_cannot_keep_is_mended() -> None:
+def test_text_that_postgresql_cannot_store_is_cleaned() -> None:
     odd = (
         rb'{"from":"5511999998888","id":"w\u0000","timestamp":"1","type":"text",'
         rb'"text":{"body":"\ud800 \u0000 \ud83d\ude00 \\u0000 \udc00\ud83d"}}'
@@ -198,7 +198,7 @@ def test_what_nests_too_deep_is_cut_and_the_rest_is_read(deep: int) -> None:
 # -- news of names ----------------------------------------------------------------------------------------------------
 
 
-def test_a_changed_number_is_a_message_and_news() -> None:
+def test_a_changed_number_is_a_message_and_an_update() -> None:
     system = {"type": "user_changed_number", "body": "Ana changed", "wa_id": "5511777776666", "user_id": "BR.2"}
     (found, seen), _ = read(value(messages=[message(type="system", system=system)]))
     assert isinstance(found, Incoming)
@@ -208,7 +208,7 @@ def test_a_changed_number_is_a_message_and_news() -> None:
     assert seen == ContactUpdate(Person("5511777776666", user_id="BR.2"), AT, old_phone=PERSON)
 
 
-def test_a_changed_user_id_is_news_of_the_same_person() -> None:
+def test_a_changed_user_id_is_an_update_of_the_same_person() -> None:
     system = {"type": "user_changed_user_id", "body": "Ana changed", "user_id": "BR.2"}
     (found, seen), _ = read(value(messages=[message(type="system", system=system, from_user_id="BR.1")]))
     assert isinstance(found, Incoming)

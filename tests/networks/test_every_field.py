@@ -123,7 +123,7 @@ def test_we_take_it_under_and_at_its_limit_and_no_further(type_: str, path: Path
 
 
 @for_each(("type_", "path"), SENT)
-def test_the_network_takes_the_longest_that_we_take_and_has_its_own_mind_beyond(type_: str, path: Path) -> None:
+def test_the_network_accepts_the_longest_value_that_we_accept(type_: str, path: Path) -> None:
     name = limit_of(type_, path)
     longest = check(type_, sized(type_, path, maximum(name)))
     taken = at_the_sandbox(type_, msgspec.json.decode(longest.content))

@@ -189,7 +189,7 @@ async def test_a_refusal_says_whether_to_try_again(
 
 
 @pytest.mark.parametrize("body", [b"", b"[]", b"null", b"{" * 5000, b"\xff"])
-async def test_a_yes_that_makes_no_sense_is_no_success(receiver: Receiver, body: bytes) -> None:
+async def test_a_success_with_an_invalid_body_is_no_success(receiver: Receiver, body: bytes) -> None:
     receiver.answer = Answer(200, body=body)
     async with make_client(PATIENCE, PATIENCE) as client:
         with pytest.raises(CallFailed) as failed:

@@ -237,7 +237,7 @@ class Stage:
         return STATUS[(await self.message(message_id)).state]
 
     async def acks(self, message_id: UUID) -> list[str]:
-        """The statuses that events have told of a message, in their order."""
+        """The statuses of a message in its events, in their order."""
         key = ids.message_id(message_id)
         bodies = [msgspec.json.decode(row["body"]) for row in await self.rows("events", "ORDER BY seq")]
         told = [body["data"] for body in bodies if body["data"].get("key", {}).get("id") == key]

@@ -145,7 +145,7 @@ async def test_what_has_no_file_of_ours_has_nothing_to_forget(media_stage: Media
     assert not await attacher(media_stage).forget(media_stage.channel_id, {LINK: "network-1", show(ONE): "network-1"})
 
 
-async def test_many_messages_with_one_file_hand_it_over_once(media_stage: MediaStage) -> None:
+async def test_many_messages_with_one_file_upload_it_once(media_stage: MediaStage) -> None:
     opened = asyncio.Event()
 
     async def slowly(number: int) -> str:

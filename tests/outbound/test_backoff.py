@@ -1,4 +1,4 @@
-"""What the network's wishes do to a channel: which messages wait, for how long, and what people are told."""
+"""What the network's instructions do to a channel: which messages wait, for how long, and what is reported."""
 
 import msgspec
 import pytest
@@ -79,7 +79,7 @@ def test_only_an_opened_conversation_proves_that_conversations_may_be_opened() -
     assert backoff.note_accepted(1000, opened=True)
 
 
-def test_two_troubles_end_when_both_have_ended() -> None:
+def test_two_problems_end_when_both_have_ended() -> None:
     backoff = Backoff()
     backoff.start(BackoffScope.NEW, "spam", 0)
     backoff.start(BackoffScope.BROKEN, "locked", 0)
@@ -88,7 +88,7 @@ def test_two_troubles_end_when_both_have_ended() -> None:
     assert backoff.note_accepted(1000, opened=True)
 
 
-def test_patience_alone_is_no_trouble() -> None:
+def test_a_wait_alone_is_no_problem() -> None:
     backoff = Backoff()
     backoff.start(BackoffScope.CHANNEL, "too fast", 0)
     assert (backoff.wait(0), backoff.in_trouble) == (1, False)
@@ -126,7 +126,7 @@ def test_the_networks_own_time_is_kept_and_a_shorter_one_does_not_cut_it() -> No
     assert not backoff.cautious, "it named the time: no need to feel for it"
 
 
-def test_trouble_that_an_earlier_owner_left_ends_with_the_first_conversation() -> None:
+def test_a_problem_that_an_earlier_owner_stored_ends_with_the_first_conversation() -> None:
     backoff = Backoff(limited=True)
     assert not backoff.note_accepted(0, opened=False)
     assert backoff.note_accepted(0, opened=True)
@@ -256,8 +256,8 @@ async def test_a_time_lock_that_the_network_names_holds_new_ones_until_then(stag
 async def test_a_broken_number_is_tried_by_one_message_after_growing_waits_and_freed_by_the_first_success(
     stage: Stage,
 ) -> None:
-    mended = False
-    stage.network.answer = lambda m: taken(m) if mended else LOCKED
+    repaired = False
+    stage.network.answer = lambda m: taken(m) if repaired else LOCKED
     await stage.take_over()
     await stage.hear(PHONES[0])
     await stage.accept(PHONES[0], "a reply")
@@ -270,7 +270,7 @@ async def test_a_broken_number_is_tried_by_one_message_after_growing_waits_and_f
     waiting = (await stage.pace())["waiting"]
     assert waiting["because"] == "Account locked"
     assert waiting["until"].startswith("2026-11-15T10:31:0")
-    mended = True
+    repaired = True
     await stage.drive(16 * MINUTE, stride=1)
     assert len(stage.network.calls) == 5 + 30
     assert max(stage.network.times) - stage.network.times[5] < 1, "the others follow at once"
@@ -294,7 +294,7 @@ async def test_an_accepted_message_is_sent_once_although_the_channels_state_cann
     assert [state for _, state, _ in stage.states] == ["limited", "connected"]
 
 
-async def test_many_in_flight_when_the_number_breaks_tell_it_once(stage: Stage) -> None:
+async def test_many_in_flight_when_the_number_fails_report_it_once(stage: Stage) -> None:
     stage.network.answer = lambda m: LOCKED if m.phone in PHONES[:19] else taken(m)
     await stage.take_over()
     await stage.accept_many(PHONES[:20])

@@ -1,6 +1,6 @@
 """A campaign through the whole gateway: the network counts the conversations for itself, and never has to say no.
 
-    60 people, 20 a day ─► 20 ─► half a day later the network tells of 40 ─► 20 more ─► the next day, the rest
+    60 people, 20 a day ─► 20 ─► half a day later the network reports 40 ─► 20 more ─► the next day, the rest
 
 Both clocks are moved: the network's by its control API, ours by the test.
 """

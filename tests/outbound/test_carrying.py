@@ -30,7 +30,7 @@ def taken(message: Outgoing) -> Receipt:
 
 
 async def ack_data(stage: Stage, message_id: UUID) -> list[dict[str, Any]]:
-    """What the events have told of a message."""
+    """What the events have reported about a message."""
     bodies = [msgspec.json.decode(row["body"]) for row in await stage.rows("events", "ORDER BY seq")]
     return [body["data"] for body in bodies if body["data"].get("key", {}).get("id") == message_id.hex.upper()]
 

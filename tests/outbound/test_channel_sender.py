@@ -34,7 +34,7 @@ def taken(message: Outgoing) -> SendAccepted:
     return SendAccepted(f"wamid.{message.id.hex}")
 
 
-async def test_a_message_goes_out_and_is_told_of(stage: Stage) -> None:
+async def test_a_message_is_sent_and_reported(stage: Stage) -> None:
     await stage.take_over()
     id_ = await stage.accept(PHONES[0], "Hello", client_ref="order-1")
     stage.clock.advance(3)

@@ -150,7 +150,7 @@ async def test_a_conversation_that_the_network_would_not_open_is_closed_for_who_
     assert (talk["opened_at"] is None) is refused
 
 
-async def test_the_answer_that_shows_them_to_be_one_is_told_of_who_is_left(stage: Stage) -> None:
+async def test_the_answer_that_joins_two_contacts_is_reported_for_the_one_that_remains(stage: Stage) -> None:
     await stage.take_over()
     await stage.hear(NEW)
     (known,) = await stage.rows("contacts", f"AND phone = '{NEW}'")

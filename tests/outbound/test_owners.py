@@ -136,7 +136,7 @@ async def test_a_channel_is_given_back_only_as_it_was_seen(stage: Stage) -> None
     async with stage.db.transaction() as conn:
         await schedule_work(
             conn, stage.channel_id, stage.clock.now()
-        )  # a delivery is asked for again: no event tells of it
+        )  # a delivery is retried on request: there is no event for it
     assert not await release_channel(stage.db, stage.lease, seen=before, work_at=None)
     asked = await seen()
     await stage.accept(PHONES[0])
@@ -198,7 +198,7 @@ async def test_a_message_is_canceled_or_sent_but_never_both(stage: Stage) -> Non
         assert (await stage.message(id_)).state is (State.SENDING if went else State.CANCELED)
 
 
-async def test_a_ring_is_not_lost_when_the_database_is_away(stage: Stage, common_url: str) -> None:
+async def test_a_wake_up_is_not_lost_when_the_database_is_unavailable(stage: Stage, common_url: str) -> None:
     await stage.take_over()
     await stage.drive(1)
     id_ = await stage.accept(PHONES[0])

@@ -59,9 +59,7 @@ def test_lateness_costs_no_throughput_as_long_as_the_burst_makes_it_good(rate: i
 
 
 @given(st.lists(st.floats(0, 3), max_size=200), st.floats(0.1, 40))
-def test_whatever_comes_no_second_holds_too_many_and_who_waits_as_told_may_pass(
-    pauses: list[float], rate: float
-) -> None:
+def test_no_second_has_too_many_and_a_wait_as_returned_is_enough(pauses: list[float], rate: float) -> None:
     throttle, used, now = Throttle(MovableClock(NOW), rate), list[float](), 1000.0
     for pause in pauses:
         now += pause

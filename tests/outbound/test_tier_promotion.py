@@ -234,7 +234,9 @@ async def test_what_was_read_of_a_number_goes_before_the_settings(stage: Stage, 
         assert (limits.tier, limits.throughput) == (tier, throughput)
 
 
-async def test_one_set_by_hand_climbs_no_higher_than_the_network_said(stage: Stage, networks: NetworkFactory) -> None:
+async def test_a_tier_set_by_a_person_rises_no_higher_than_the_network_said(
+    stage: Stage, networks: NetworkFactory
+) -> None:
     config = await config_of(stage, kind="official", limits={"tier": 10}, state={"tier": 20, "quality": "GREEN"})
     limits = networks.limits(config, None, NOW)
     assert pace.next_tier(limits.ladder, 10, 10, "GREEN") == 20
@@ -268,7 +270,7 @@ async def test_a_linked_number_may_write_to_more_new_people_each_day(
     assert (limits.pair_seconds, limits.pair_burst) == (2, 10)
 
 
-async def test_what_is_set_by_hand_goes_first_on_both(stage: Stage, networks: NetworkFactory) -> None:
+async def test_what_a_person_set_takes_precedence_on_both(stage: Stage, networks: NetworkFactory) -> None:
     by_hand = {"tier": 3, "throughput": 5, "window": 0}
     for kind in ("qr", "official"):
         limits = networks.limits(await config_of(stage, kind=kind, limits=by_hand), LinkRow(linked_at=NOW), NOW)

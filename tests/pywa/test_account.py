@@ -136,7 +136,7 @@ def test_pywa_registers_its_address_by_itself(stage: Stage, scope: utils.Callbac
     }
 
 
-def test_addresses_by_hand(stage: Stage) -> None:
+def test_addresses_set_by_a_person(stage: Stage) -> None:
     url = f"{stage.hooks.url}/"
     token = stage.wa.get_app_access_token(int(APP), SECRET)
     assert stage.wa.set_app_callback_url(

@@ -21,7 +21,7 @@ def read_feed(stage: Stage) -> httpx.Response:
     return stage.control_client.send(request, stream=True)
 
 
-def test_a_message_rings_and_the_reply_arrives(stage: Stage) -> None:
+def test_a_message_arrives_and_its_reply_too(stage: Stage) -> None:
     received: Queue[Any] = Queue()
     stage.wa.add_handlers(MessageHandler(lambda _, message: received.put(message)))
     feed = read_feed(stage)

@@ -80,7 +80,7 @@ def test_pywa_waits_for_a_status(stage: Stage) -> None:
         assert waiting.result().status == MessageStatusType.DELIVERED
 
 
-def test_a_wrong_signature_is_not_heard(stage: Stage) -> None:
+def test_a_callback_with_a_wrong_signature_is_ignored(stage: Stage) -> None:
     received = listen(stage)
     stage.register(f"{stage.hooks.url}/", app_secret="another", verify=False)
     body = b'{"object": "whatsapp_business_account", "entry": []}'

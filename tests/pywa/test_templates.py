@@ -149,7 +149,7 @@ def test_edits(stage: Stage) -> None:
     assert received.get(timeout=PATIENCE).template_element == "Your parcel is still here."
 
 
-def test_quality_pauses_and_categories_are_heard(stage: Stage) -> None:
+def test_reports_of_quality_pauses_and_categories_arrive(stage: Stage) -> None:
     received = listen(
         stage,
         handlers.TemplateStatusUpdateHandler,
@@ -176,7 +176,7 @@ def test_quality_pauses_and_categories_are_heard(stage: Stage) -> None:
     assert (disabled.new_status, disabled.disable_info is not None) == (t.TemplateStatus.DISABLED, True)
 
 
-def test_a_rejection_is_heard(stage: Stage) -> None:
+def test_a_rejection_arrives(stage: Stage) -> None:
     received = listen(stage, handlers.TemplateStatusUpdateHandler)
     made = stage.wa.create_template(parcel())
     verdict = {"decision": "reject", "reason": "INVALID_FORMAT", "recommendation": "Write more."}
@@ -214,7 +214,7 @@ def test_deleting(stage: Stage) -> None:
     assert seen.value.subcode == 2388023
 
 
-def test_a_marketing_template_by_its_own_door(stage: Stage) -> None:
+def test_a_marketing_template_by_its_own_route(stage: Stage) -> None:
     stage.wa.create_template(plain("Come and buy.", category=t.TemplateCategory.MARKETING))
     stage.advance(5)
     stage.wa.send_template(PERSON, "parcel", t.TemplateLanguage.ENGLISH_US, use_mm_lite_api=True)

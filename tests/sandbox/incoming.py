@@ -1,4 +1,4 @@
-"""Being a person in tests: sending a number anything, and reading what the callbacks told of it."""
+"""A person in tests: sends anything to a number, and reads the callbacks about it."""
 
 import json
 from typing import Any

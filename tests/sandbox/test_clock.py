@@ -68,7 +68,7 @@ async def test_a_failing_timer_does_not_stop_the_clock() -> None:
     assert len(failures) == 1
 
 
-async def test_the_clock_door(sandbox: Driver) -> None:
+async def test_the_clock_route(sandbox: Driver) -> None:
     assert (await sandbox.control("GET", "clock"))["now"] == START
     assert (await sandbox.advance(5))["now"] == START + 5
     assert (await sandbox.control("POST", "clock", {"set": START + 50}))["now"] == START + 50
@@ -117,7 +117,7 @@ async def test_a_time_that_has_no_date_is_rejected(sandbox: Driver) -> None:
     assert (await sandbox.control("GET", "clock"))["now"] == 0
 
 
-async def test_reset_begins_anew(sandbox: Driver, receiver: Receiver) -> None:
+async def test_reset_starts_from_nothing(sandbox: Driver, receiver: Receiver) -> None:
     await sandbox.text()
     await sandbox.control("POST", "faults", {"fault": "drop"})
     await sandbox.control("PUT", "people/5511999990000", {})

@@ -16,7 +16,7 @@ STAMP = str(int(START))
 
 
 async def arrived(sandbox: Driver, receiver: Receiver, kind: str, content: Any = None, **more: Any) -> dict[str, Any]:
-    """Send something and give the message that the callback tells of."""
+    """Send something and return the message of the callback."""
     wamid = await send_in(sandbox, kind, content, **more)
     await sandbox.advance(0)
     message = receiver.updates()[-1]
@@ -170,7 +170,7 @@ async def test_errors_of_no_message(sandbox: Driver, receiver: Receiver) -> None
     }
 
 
-async def test_a_wish_about_marketing(sandbox: Driver, receiver: Receiver) -> None:
+async def test_a_preference_about_marketing(sandbox: Driver, receiver: Receiver) -> None:
     await send_in(sandbox, "user_preferences", {"value": "stop"}, name="Ana")
     await sandbox.advance(0)
     body = json.loads(receiver.bodies[0])

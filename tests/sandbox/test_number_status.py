@@ -115,7 +115,7 @@ async def test_a_number_that_turned_red_on_the_way_does_not_rise(sandbox: Driver
     assert news(receiver) == []
 
 
-async def test_older_versions_tell_both_limits(sandbox: Driver, receiver: Receiver) -> None:
+async def test_older_versions_have_both_limits(sandbox: Driver, receiver: Receiver) -> None:
     await sandbox.control("PATCH", f"numbers/{NUMBER}", {"callbacks": {"version": "v24.0"}, "limits": {"tier": 1000}})
     await sandbox.control("POST", f"numbers/{NUMBER}/tier", {"tier": 250})
     await sandbox.advance(0)
@@ -168,7 +168,7 @@ async def test_a_closed_number_sends_nothing(sandbox: Driver, status: str, code:
     assert (await sandbox.text()).status == 200
 
 
-async def test_a_ban_and_its_end_are_told(sandbox: Driver, receiver: Receiver) -> None:
+async def test_a_ban_and_its_end_are_reported(sandbox: Driver, receiver: Receiver) -> None:
     for status in ("BANNED", "BANNED", "CONNECTED"):
         await sandbox.control("POST", f"numbers/{NUMBER}/status", {"status": status})
     await sandbox.advance(0)
@@ -218,7 +218,7 @@ async def test_names(sandbox: Driver, receiver: Receiver) -> None:
     )
 
 
-async def test_warnings_and_any_other_news(sandbox: Driver, receiver: Receiver) -> None:
+async def test_warnings_and_any_other_updates(sandbox: Driver, receiver: Receiver) -> None:
     info = {"alert_severity": "WARNING", "alert_status": "ACTIVE", "alert_type": "X", "alert_description": "y"}
     await sandbox.control("POST", f"numbers/{NUMBER}/alert", info)
     await sandbox.control("POST", f"wabas/{WABA}/news", {"field": "security", "value": {"event": "PIN_CHANGED"}})
@@ -227,7 +227,7 @@ async def test_warnings_and_any_other_news(sandbox: Driver, receiver: Receiver) 
     assert news(receiver) == [("account_alerts", entity), ("security", {"event": "PIN_CHANGED"})]
 
 
-async def test_an_address_hears_of_its_account_once(sandbox: Driver, receiver: Receiver) -> None:
+async def test_an_address_gets_updates_of_its_account_once(sandbox: Driver, receiver: Receiver) -> None:
     other = Receiver()
     await other.open()
     await sandbox.register(receiver.url, phone_number_id="2002", phone="15550002222")
@@ -239,7 +239,9 @@ async def test_an_address_hears_of_its_account_once(sandbox: Driver, receiver: R
     await other.close()
 
 
-async def test_news_share_a_callback_with_messages_in_entries_of_their_own(sandbox: Driver, receiver: Receiver) -> None:
+async def test_updates_share_a_callback_with_messages_in_entries_of_their_own(
+    sandbox: Driver, receiver: Receiver
+) -> None:
     await sandbox.control("PATCH", "settings", {"callbacks": {"batch_max": 3}})
     await send_in(sandbox, "text", "hi")
     await sandbox.control("POST", f"wabas/{WABA}/news", {"field": "security", "value": {"event": "PIN_CHANGED"}})
@@ -253,7 +255,7 @@ async def test_news_share_a_callback_with_messages_in_entries_of_their_own(sandb
     ]
 
 
-async def test_a_rule_strikes_news_by_their_field(sandbox: Driver, receiver: Receiver) -> None:
+async def test_a_fault_rule_selects_updates_by_their_field(sandbox: Driver, receiver: Receiver) -> None:
     await sandbox.control("POST", "faults", {"fault": "suppress", "labels": ["security"]})
     await sandbox.control("POST", f"wabas/{WABA}/news", {"field": "security", "value": {}})
     await sandbox.advance(0)

@@ -119,7 +119,7 @@ async def test_an_advertisement_nobody_answered_in_time_is_forgotten(sandbox: Dr
     assert await prices(sandbox, receiver) == [False, "free_customer_service", "service"]
 
 
-async def test_older_versions_tell_of_conversations(sandbox: Driver, receiver: Receiver) -> None:
+async def test_older_versions_report_conversations(sandbox: Driver, receiver: Receiver) -> None:
     await sandbox.control("PATCH", f"numbers/{NUMBER}", {"callbacks": {"version": "v23.0"}})
     await sandbox.text()
     await sandbox.advance(10)
@@ -301,7 +301,7 @@ async def test_a_held_template_is_dropped_and_paused(sandbox: Driver, receiver: 
     assert (await send_template(sandbox, "promo")).code == 132015
 
 
-async def test_held_templates_can_be_judged_by_hand(sandbox: Driver, receiver: Receiver) -> None:
+async def test_held_templates_can_be_decided_by_a_person(sandbox: Driver, receiver: Receiver) -> None:
     await make_template(sandbox, "promo", "MARKETING")
     await sandbox.control("POST", "faults", {"fault": "hold", "seconds": 9999})
     first, second = await hold(sandbox), await hold(sandbox)
@@ -313,7 +313,7 @@ async def test_held_templates_can_be_judged_by_hand(sandbox: Driver, receiver: R
     assert receiver.labels() == ["failed", "sent", "delivered", "read"]
 
 
-async def test_a_blocked_person_is_not_heard(sandbox: Driver, receiver: Receiver) -> None:
+async def test_messages_of_a_blocked_person_are_not_delivered(sandbox: Driver, receiver: Receiver) -> None:
     block = {"messaging_product": "whatsapp", "block_users": [{"user": ANA}]}
     await send_in(sandbox, "text", "hi")
     assert (await sandbox.call("POST", f"/v25.0/{NUMBER}/block_users", block, TOKEN)).status == 200

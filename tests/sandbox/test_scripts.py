@@ -106,7 +106,7 @@ async def test_a_line_is_for_a_type_of_message(sandbox: Driver, receiver: Receiv
     assert back["text"] == {"body": "a picture: A picture"}
 
 
-async def test_nobody_answers_a_reaction_unless_told_to(sandbox: Driver, receiver: Receiver) -> None:
+async def test_nobody_answers_a_reaction_unless_the_script_says_so(sandbox: Driver, receiver: Receiver) -> None:
     await sandbox.control("PUT", f"people/{ANA}", {"replies": [{"text": "hm?"}]})
     wamid = await send_in(sandbox, "text", "hi")
     await sandbox.post(envelope("reaction", {"message_id": wamid, "emoji": "👍"}))

@@ -174,7 +174,7 @@ async def test_templates_that_are_refused(sandbox: Driver, name: str) -> None:
     assert (reply.status, error["code"], error.get("error_subcode")) == (400, 100, subcode), reply.raw
 
 
-async def test_a_refusal_tells_people_why(sandbox: Driver) -> None:
+async def test_a_refusal_says_why(sandbox: Driver) -> None:
     error = (await create(sandbox, draft(body("x" * 1025)))).json["error"]
     assert error["error_user_title"] == "Too many characters"
     assert error["error_user_msg"] == "The body must not be longer than 1024 characters."

@@ -74,7 +74,7 @@ async def test_the_words_of_another_template_are_rejected(sandbox: Driver, recei
     assert "recommendation" in news(receiver)[1]["rejection_info"]
 
 
-async def test_with_manual_review_a_hand_decides(sandbox: Driver, receiver: Receiver) -> None:
+async def test_with_manual_review_a_person_decides(sandbox: Driver, receiver: Receiver) -> None:
     await sandbox.control("PATCH", "settings", {"management": {"review": "manual"}})
     first, second = await made(sandbox), await made(sandbox, draft(name="other"))
     await sandbox.advance(30 * DAY)
@@ -96,7 +96,7 @@ async def test_with_manual_review_a_hand_decides(sandbox: Driver, receiver: Rece
     ]
 
 
-async def test_a_hand_that_comes_first_ends_the_review(sandbox: Driver, receiver: Receiver) -> None:
+async def test_a_manual_decision_before_the_automatic_one_ends_the_review(sandbox: Driver, receiver: Receiver) -> None:
     template_id = await made(sandbox)
     await sandbox.control("POST", f"templates/{template_id}/review", {"decision": "reject"})
     await sandbox.advance(60)
@@ -166,7 +166,7 @@ async def test_lists_come_in_pages_that_survive_deletions(sandbox: Driver) -> No
     assert (await sandbox.call("GET", f"{PATH}?limit=many", token=TOKEN)).code == 100
 
 
-async def test_an_edit_is_reviewed_and_told(sandbox: Driver, receiver: Receiver) -> None:
+async def test_an_edit_is_reviewed_and_reported(sandbox: Driver, receiver: Receiver) -> None:
     template_id = await approved(sandbox, draft(body("Your parcel is here."), buttons(link(), quick())))
     new = [body("Your parcel is still here."), buttons(link())]
     reply = await sandbox.call("POST", f"/{template_id}", {"components": new}, TOKEN)

@@ -194,7 +194,7 @@ async def test_usernames(sandbox: Driver) -> None:
     assert await post(sandbox, "/username", {"username": "acme"}, "2002") == 200
 
 
-async def test_a_blocked_person_hears_nothing(sandbox: Driver, receiver: Receiver) -> None:
+async def test_a_blocked_person_gets_nothing(sandbox: Driver, receiver: Receiver) -> None:
     users = {"messaging_product": "whatsapp", "block_users": [{"user": "+55 11 99999-0000"}]}
     added = (await sandbox.call("POST", f"/{NUMBER}/block_users", users, TOKEN)).json
     assert added["block_users"]["added_users"] == [{"input": "+55 11 99999-0000", "wa_id": "5511999990000"}]

@@ -38,7 +38,7 @@ async def write(stage: Stage, count: int = 1) -> None:
         await save_connection(stage.db, channel, stage.channel_id, "connected", uuid4().hex, NOW)
 
 
-async def test_a_ring_between_the_look_and_the_waiting_is_not_lost(stage: Stage) -> None:
+async def test_a_wake_up_between_the_read_and_the_wait_is_not_lost(stage: Stage) -> None:
     waiters = EventWaiters(stage.db, 10)
     with waiters.watching(stage.channel_id, KEY) as watcher:
         watcher.expect()
@@ -144,7 +144,7 @@ class _Meanwhile(Database):
         self._happens.pop(0)()
 
 
-async def test_a_ring_right_after_the_read_is_heard(stage: Stage) -> None:
+async def test_a_wake_up_right_after_the_read_is_noticed(stage: Stage) -> None:
     waiters = EventWaiters(stage.db, 10)
     with waiters.watching(stage.channel_id, KEY) as watcher:
         db = _Meanwhile(stage.db, watcher.wake, watcher.end)

@@ -164,7 +164,7 @@ async def test_a_deleted_file_is_gone_with_its_bytes(media_stage: MediaStage) ->
     assert await count(media_stage) == 0
 
 
-async def test_bytes_that_are_gone_are_told_as_such(media_stage: MediaStage) -> None:
+async def test_lost_bytes_are_reported_as_lost(media_stage: MediaStage) -> None:
     media = await media_stage.store(b"abc")
     (media_stage.folder / media.key).unlink()
     with pytest.raises(NotFound, match="gone from the storage"):

@@ -34,7 +34,7 @@ def test_a_number_is_due_when_it_was_never_read_or_long_ago() -> None:
     assert is_due(read(HOUR + timedelta(milliseconds=1)), NOW, HOUR)
 
 
-def test_news_make_it_due_at_once() -> None:
+def test_an_update_makes_it_due_at_once() -> None:
     assert is_due(read(timedelta(0)) | {STALE_NUMBER: times.format_time(NOW)}, NOW, HOUR)
 
 
@@ -53,7 +53,7 @@ def test_news_make_it_due_at_once() -> None:
         ("BANNED", None, None),
     ],
 )
-def test_only_a_changed_status_is_news(before: str | None, status: str | None, state: str | None) -> None:
+def test_only_a_changed_status_is_reported(before: str | None, status: str | None, state: str | None) -> None:
     found = changed_connection(before, status)
     assert (found[0] if found else None) == state
 
@@ -111,7 +111,7 @@ async def test_it_reads_when_due_and_rests_otherwise(watched: tuple[Watched, Med
     await running
 
 
-async def test_news_keep_the_channel_until_they_were_followed(
+async def test_an_update_keeps_the_channel_until_it_was_applied(
     watched: tuple[Watched, MediaStage], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(NumberWatch, "first_wait", 0.01)

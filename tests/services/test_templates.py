@@ -85,7 +85,7 @@ async def test_a_sync_adds_changes_and_deletes(db: Database, channel_id: UUID) -
     assert (changed.status, changed.id, changed.updated_at) == ("APPROVED", before["b", "en_US"].id, later)
 
 
-async def test_news_are_younger_than_the_answer_to_an_older_question(db: Database, channel_id: UUID) -> None:
+async def test_an_update_is_newer_than_the_answer_to_an_older_request(db: Database, channel_id: UUID) -> None:
     await store.sync_templates(db, REF, channel_id, [template()], NOW, NOW)
     asked_at, told_at = NOW + SECOND, NOW + 2 * SECOND
     await tell(db, channel_id, TemplateUpdate("110", "order_sent", "en_US", status="APPROVED"), now=told_at)
@@ -109,7 +109,7 @@ async def test_a_sync_leaves_what_the_network_could_not_know(db: Database, chann
     assert (await store.sync_templates(db, REF, channel_id, [], NOW + minutes, later)).deleted == 1
 
 
-async def test_what_was_read_back_keeps_younger_news(db: Database, channel_id: UUID) -> None:
+async def test_a_reading_does_not_undo_newer_updates(db: Database, channel_id: UUID) -> None:
     await store.sync_templates(db, REF, channel_id, [template()], NOW, NOW)
     seen = TemplateUpdate("110", "order_sent", "en_US", status="PAUSED", reason="FIRST_PAUSE", quality="RED")
     await tell(db, channel_id, seen, now=NOW + 2 * SECOND)
@@ -172,7 +172,7 @@ async def test_the_networks_answer_confirms_a_template(db: Database, channel_id:
     assert await store.confirm_template(db, REF, channel_id, reserved, made, NOW) == reserved
 
 
-async def test_news_may_come_before_the_answer(db: Database, channel_id: UUID) -> None:
+async def test_an_update_may_come_before_the_answer(db: Database, channel_id: UUID) -> None:
     reserved = await _reserve(db, channel_id)
     assert await tell(db, channel_id, TemplateUpdate("77", "order_sent", "en_US", status="APPROVED")) == []
     confirmed = await store.confirm_template(db, REF, channel_id, reserved, template(network_id="77"), NOW + SECOND)
@@ -182,7 +182,7 @@ async def test_news_may_come_before_the_answer(db: Database, channel_id: UUID) -
 # -- news -------------------------------------------------------------------------------------------------------------
 
 
-async def test_each_kind_of_news_changes_its_own(db: Database, channel_id: UUID) -> None:
+async def test_each_kind_of_update_changes_its_own_field(db: Database, channel_id: UUID) -> None:
     await store.sync_templates(db, REF, channel_id, [template(network_id="7")], NOW, NOW)
 
     async def after(**news: Any) -> tuple[Any, ...]:
@@ -201,7 +201,7 @@ async def test_each_kind_of_news_changes_its_own(db: Database, channel_id: UUID)
     assert await all_of(db, channel_id) == []
 
 
-async def test_news_find_their_template_by_its_id(db: Database, channel_id: UUID) -> None:
+async def test_an_update_finds_its_template_by_its_id(db: Database, channel_id: UUID) -> None:
     there = [template(network_id="7"), template(language="pt_BR", network_id="8")]
     await store.sync_templates(db, REF, channel_id, there, NOW, NOW)
     unknown = await tell(
@@ -215,7 +215,7 @@ async def test_news_find_their_template_by_its_id(db: Database, channel_id: UUID
     assert {t.language: t.status for t in await all_of(db, channel_id)} == {"en_US": "PENDING", "pt_BR": "APPROVED"}
 
 
-async def test_the_last_of_several_news_counts(db: Database, channel_id: UUID) -> None:
+async def test_the_last_of_several_updates_counts(db: Database, channel_id: UUID) -> None:
     await store.sync_templates(db, REF, channel_id, [template(network_id="7")], NOW, NOW)
     words = ("APPROVED", "PAUSED", "DISABLED")
     news = [TemplateUpdate("7", "order_sent", "en_US", status=word, reason=word.lower()) for word in words]

@@ -149,7 +149,7 @@ async def test_a_linger_makes_one_batch_of_what_comes_one_by_one() -> None:
 
 
 async def test_one_after_the_other_through_a_single_lane() -> None:
-    """A lane that is just ending must not be counted on by whoever puts in that very moment."""
+    """A lane that is just ending must not be relied on by a caller that puts an item at that moment."""
     book = Notebook()
     batch: Batch[str, Item, str] = Batch(book.write, workers=1)
     async with asyncio.timeout(PATIENCE):

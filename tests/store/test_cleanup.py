@@ -96,7 +96,7 @@ class Heard(msgspec.Struct):
         raise AssertionError(counts)
 
 
-async def test_a_ring_is_heard_by_every_node_once_for_many(db: Database, database_url: str) -> None:
+async def test_a_notification_reaches_every_node_once_for_many(db: Database, database_url: str) -> None:
     received: list[list[UUID]] = [[], []]
     notifiers = [ChannelNotifier(db, database_url, Heard(channels)) for channels in received]
     listening = [asyncio.create_task(run_loop("bell", notifier.listen)) for notifier in notifiers]

@@ -28,7 +28,7 @@ async def contact_indexes(url: str) -> list[tuple[str, str]]:
     return [(row["indexname"], row["indexdef"].split(" USING btree ")[1]) for row in rows]
 
 
-async def test_whoever_reads_messages_does_not_wait_while_it_is_built(empty_database_url: str, tmp_path: Path) -> None:
+async def test_reading_messages_does_not_wait_while_it_is_built(empty_database_url: str, tmp_path: Path) -> None:
     assert await migrate(empty_database_url, of_before(tmp_path, 4)) == 4
     reader = await asyncpg.connect(empty_database_url)
     async with reader.transaction():

@@ -114,7 +114,7 @@ def processes_of(data: Path) -> list[int]:
 # --- the lock
 
 
-def test_a_second_gateway_is_told_who_holds_the_folder(data: Path) -> None:
+def test_a_second_gateway_names_the_process_that_uses_the_folder(data: Path) -> None:
     child = spawn(HOLDER, data)
     try:
         with pytest.raises(DataFolderInUse, match=rf"{data} is in use .*process {child.pid}.*--data"):
@@ -242,7 +242,7 @@ async def test_a_server_that_does_not_listen_is_killed_with_all_its_processes(da
     postmaster.suspend()
     await server.stop(patience=0.05)
     assert processes_of(data) == []
-    # The next start mends what the kill left, shared memory included.
+    # The next start cleans up what the kill left, shared memory included.
     assert await value(await server.start(), "SELECT 1") == 1
     await server.stop()
 
@@ -358,7 +358,7 @@ async def test_a_server_of_another_folder_is_not_mistaken_for_ours(data: Path) -
         assert running_dsn(other) is not None
 
 
-async def test_half_an_initdb_is_made_anew(data: Path) -> None:
+async def test_an_interrupted_initdb_is_repeated(data: Path) -> None:
     data.mkdir(mode=0o711)
     (data / "postgres.new").mkdir()
     (data / "postgres.new" / "PG_VERSION").write_text("18\n")

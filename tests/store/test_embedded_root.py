@@ -135,7 +135,7 @@ def test_a_new_data_folder_lets_the_servers_user_through_whatever_the_umask(plac
     assert (place / "data").stat().st_mode & 0o777 == 0o711
 
 
-async def test_a_data_folder_made_anew_does_not_meet_its_old_database(place: Path) -> None:
+async def test_a_new_data_folder_does_not_find_the_old_database(place: Path) -> None:
     data = make(place / "data", 0o700)
     for _ in range(2):
         server = EmbeddedPostgres(data, place / "home")

@@ -57,7 +57,7 @@ async def test_every_event_uses_the_given_name(gateway: Gateway) -> None:
     assert kinds == {"message_notification", "chat_notification", "label_notifications", "order_notifications"}
 
 
-async def test_a_network_name_is_news_only_where_it_is_used(gateway: Gateway) -> None:
+async def test_a_network_name_is_reported_only_where_it_is_used(gateway: Gateway) -> None:
     async def renamed() -> list[Any]:
         return [
             e["data"] for e in await feed(gateway) if (e["type"], e["action"]) == ("contact_notifications", "updated")

@@ -143,7 +143,7 @@ async def test_a_start_that_waits_for_the_lock_reports_who_holds_it(
         assert await asyncio.wait_for(running, PATIENCE) == 1
 
 
-async def test_check_tells_what_is_pending_and_changes_nothing(empty_database_url: str, tmp_path: Path) -> None:
+async def test_check_lists_what_is_pending_and_changes_nothing(empty_database_url: str, tmp_path: Path) -> None:
     source = write(tmp_path, m0001_first="SELECT 1", m0002_more="SELECT 1")
     conn = await asyncpg.connect(empty_database_url)
     try:

@@ -144,7 +144,7 @@ class World:
             assert rows[contact_id]["opened_at"] == self.opened.get(who)
 
     async def check_events(self, left: set[UUID]) -> None:
-        """Whoever follows the events knows each contact at any time, and hears of each change once."""
+        """A reader of the events knows each contact at any time, and gets each change once."""
         known: dict[str, tuple[Any, Any]] = {}
         gone: list[str] = []
         for event in await read_events(self.stage):
@@ -203,7 +203,7 @@ async def test_every_true_person_ends_as_one_contact(
 
 
 @given(st.lists(st.builds(Person, *([st.sampled_from([None, "1", "2", "3"])] * 3)).filter(addresses), max_size=12))
-def test_whoever_shares_an_address_is_in_one_circle(persons: list[Person]) -> None:
+def test_people_who_share_an_address_are_one_person(persons: list[Person]) -> None:
     found = identities(persons)
     everything = [address for circle in found for address in circle.addresses]
     assert sorted(everything) == sorted({address for person in persons for address in addresses(person)})

@@ -74,7 +74,7 @@ async def test_templates_of_a_batch(explained: Explained) -> None:
     assert 45 <= rows_of(plan, "templates") <= 50  # averages are rounded
 
 
-async def test_news_of_templates(explained: Explained) -> None:
+async def test_updates_of_templates(explained: Explained) -> None:
     db, plans = explained
     news = [TemplateUpdate(str(number), f"name_{number}", "en_US", status="PAUSED") for number in range(1, 11)]
     head = ChannelHead(CHANNEL, 1, 0, ids.ZERO, ids.ZERO)

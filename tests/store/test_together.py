@@ -201,7 +201,7 @@ async def test_a_database_that_is_away_is_everybodys_error() -> None:
     assert len(writer.calls) == 1  # what may have been committed is not written again
 
 
-async def test_whoever_waits_when_it_is_cancelled_is_told() -> None:
+async def test_a_waiting_caller_gets_the_cancellation() -> None:
     writer, batch = Writer(), None
     writer.hold = asyncio.Event()
     batch = new_batch(writer)
@@ -263,7 +263,7 @@ async def test_a_channel_that_somebody_holds_does_not_hold_up_the_others(stage: 
     assert await used(stage) == await written(stage)
 
 
-async def test_a_channel_that_is_gone_is_told_and_the_others_are_accepted(stage: Stage) -> None:
+async def test_a_deleted_channel_is_an_error_and_the_others_are_accepted(stage: Stage) -> None:
     one, callers = acceptor(stage, None), await more_channels(stage, 4)
     await delete_channel(stage.db, stage.caller.account_id, callers[1].channel_id)
     seen = await asyncio.gather(*(send(one, caller) for caller in callers))

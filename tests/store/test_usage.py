@@ -1,4 +1,4 @@
-"""Messages per day: each counted once, whoever counts, and none for what is no message."""
+"""Messages per day: each counted once, no matter who counts, and none for what is no message."""
 
 import asyncio
 from datetime import timedelta

@@ -313,10 +313,10 @@ async def test_a_notice_of_exhausted_deliveries_is_emitted_once_an_hour_with_the
     assert [one["exhausted"] for one in exhausted] == [1, 2]
     assert exhausted[0]["event"].startswith("evt_")
     states = {row["state"] for row in await stage.rows("deliveries") if row["endpoint_id"] == hook}
-    assert states == {2}  # those that told of it were given up too, and nobody was told of that
+    assert states == {2}  # those that reported it were given up too, and that was not reported
 
 
-async def test_a_failing_endpoint_causes_no_news_about_its_own_news(stage: Stage) -> None:
+async def test_a_failing_endpoint_gets_no_notifications_about_its_own_notifications(stage: Stage) -> None:
     """It gets only system notifications, and every delivery of them fails for good."""
     hook = await stage.add(only=[SYSTEM])
     stage.receiver.answer = DOWN

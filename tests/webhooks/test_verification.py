@@ -1,4 +1,4 @@
-"""Why a delivery is not genuine: told to whoever asks, in words, with the key that signed it."""
+"""Why a delivery is not genuine: explained in words, with the key that signed it."""
 
 from datetime import UTC, datetime, timedelta
 

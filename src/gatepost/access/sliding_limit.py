@@ -17,11 +17,11 @@ class SlidingLimit:
         self.seconds = seconds
         self._clock = clock
         self._times: dict[Hashable, deque[float]] = {}
-        self._tell: Callable[[Hashable, bool], None] | None = None
+        self._report: Callable[[Hashable, bool], None] | None = None
 
-    def share(self, tell: Callable[[Hashable, bool], None]) -> None:
+    def share(self, report: Callable[[Hashable, bool], None]) -> None:
         """Call a function with each action that is counted (False) or given back (True): other processes `note` it."""
-        self._tell = tell
+        self._report = report
 
     def note(self, actor: Hashable, given_back: bool) -> None:
         """Count an action of another process, or stop counting it."""
@@ -33,8 +33,8 @@ class SlidingLimit:
     def take(self, actor: Hashable, *, always: bool = False) -> float:
         """Count an action and return 0, or return the seconds to wait. `always` counts it in both cases."""
         wait = self._count(actor, always=always)
-        if not wait and self._tell is not None:
-            self._tell(actor, False)
+        if not wait and self._report is not None:
+            self._report(actor, False)
         return wait
 
     def _count(self, actor: Hashable, *, always: bool) -> float:
@@ -51,8 +51,8 @@ class SlidingLimit:
     def give_back(self, actor: Hashable) -> None:
         """Stop counting the last action of an actor."""
         self._remove(actor)
-        if self._tell is not None:
-            self._tell(actor, True)
+        if self._report is not None:
+            self._report(actor, True)
 
     def _remove(self, actor: Hashable) -> None:
         times = self._times.get(actor)

@@ -37,18 +37,18 @@ class Backoff:
         """Starts a back-off, unless one of this scope is active; True if the reason is new."""
         if now < self._until[scope]:
             return False
-        news = not self._refusals[scope] or because != self._because[scope]
+        is_new = not self._refusals[scope] or because != self._because[scope]
         self._until[scope] = now + max(_WAITS[scope](self._refusals[scope]), at_least)
         self._because[scope] = because
         self._refusals[scope] += 1
-        return news
+        return is_new
 
     def suspect(self, because: str, now: float, seconds: float) -> bool:
         """The number is broken although messages are accepted: they fail later. True if that is new."""
-        news = self.start(BackoffScope.BROKEN, because, now, seconds)
+        is_new = self.start(BackoffScope.BROKEN, because, now, seconds)
         self._until[BackoffScope.BROKEN] = max(self._until[BackoffScope.BROKEN], now + seconds)
         self._suspected = True
-        return news
+        return is_new
 
     def lock_new(self, until: float, because: str) -> None:
         """No new conversations before a time that the network itself named."""

@@ -184,8 +184,8 @@ class SendAttempt:
     async def _back_off(self, verdict: RetrySend) -> None:
         """Starts a back-off; trouble with the number itself becomes a visible state of the channel."""
         because = str(verdict.error.get("advice") or verdict.error["title"])
-        news = self._backoff.start(verdict.scope, because, self._clock.monotonic(), verdict.at_least)
-        if news and verdict.scope is not BackoffScope.CHANNEL:
+        is_new = self._backoff.start(verdict.scope, because, self._clock.monotonic(), verdict.at_least)
+        if is_new and verdict.scope is not BackoffScope.CHANNEL:
             await self._report("limited", because, token_rejected=verdict.token_rejected)
 
     async def _report(self, state: str, because: str, *, token_rejected: bool = False) -> None:

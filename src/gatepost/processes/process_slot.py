@@ -73,7 +73,7 @@ class ProcessSlot:
         self._control: Control[ToSupervisor] | None = None
         self._stopping = asyncio.Event()
         self._ready_at = 0.0
-        self._heard = False  # since the last check
+        self._reported = False  # since the last check
 
     async def keep(self, *, patient: Callable[[], bool]) -> None:
         """Run the process until `stop`. Unless `patient`, the first start that fails raises ProcessFailed."""
@@ -161,15 +161,15 @@ class ProcessSlot:
         """Kill the process if it has become silent."""
         silent = 0
         while silent < _SILENT_CHECKS:
-            self._heard = False
+            self._reported = False
             await asyncio.sleep(_CHECK_EVERY)
-            silent = silent + 1 if self.ready and not self._heard else 0
+            silent = silent + 1 if self.ready and not self._reported else 0
         log.error("process killed: it is stuck", number=self.number, pid=self._pid, seconds=silent * _CHECK_EVERY)
         self._signal(signal.SIGKILL)
 
     async def _read(self, control: "Control[ToSupervisor]") -> None:
         while (message := await control.receive()) is not None:
-            self._heard = True
+            self._reported = True
             if isinstance(message, Ready):
                 self.ready, self._ready_at = True, time.monotonic()
                 log.info("process ready", number=self.number, pid=self._pid)

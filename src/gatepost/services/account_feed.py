@@ -15,7 +15,7 @@ import msgspec
 from gatepost.clock import Clock
 from gatepost.model import ids
 from gatepost.model.account_cursor import AccountCursor, write_cursor
-from gatepost.services.event_waiters import News
+from gatepost.services.event_waiters import NewEvents
 from gatepost.store.events import ChannelEvent, EventRange, read_ranges
 from gatepost.store.pool import Database
 
@@ -62,7 +62,7 @@ class AccountStream:
         self._ahead: dict[UUID, UUID] = {}  # channels of which the client has more than the feed
         self._buffer: deque[StreamBatch] = deque()
         self._size = 0
-        self._news = News()
+        self._new_events = NewEvents()
 
     @property
     def cursor(self) -> str:
@@ -76,25 +76,25 @@ class AccountStream:
         if self._size > _BUFFER:
             self._behind, self._size = True, 0
             self._buffer = deque([StreamBatch([], "", (ALL_CHANGED,))])
-        self._news.set()
+        self._new_events.set()
 
     def end(self) -> None:
         """End the stream."""
         self.ended = True
-        self._news.set()
+        self._new_events.set()
 
     async def batches(self, db: Database, beat: float) -> AsyncIterator[StreamBatch]:
         """Yield batches until the end. If there is nothing for `beat` seconds, yield an empty one."""
         if not self._behind:
             yield _ready(0, beat)
         while not self.ended:
-            self._news.clear()
+            self._new_events.clear()
             if self._behind:
                 async for batch in self._catch_up(db, beat):
                     yield batch
             elif self._buffer:
                 yield self._take()
-            elif not await self._news.wait(beat):
+            elif not await self._new_events.wait(beat):
                 yield StreamBatch([])
 
     def _take(self) -> StreamBatch:

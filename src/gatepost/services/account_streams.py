@@ -60,7 +60,7 @@ class AccountStreams:
         self._watches: dict[UUID, dict[UUID, ChannelWatch]] = {}  # by account and channel
         self._users: Counter[UUID] = Counter()
         self._dirty: set[ChannelWatch] = set()
-        self._news, self._someone = asyncio.Event(), asyncio.Event()
+        self._new_events, self._someone = asyncio.Event(), asyncio.Event()
         self._closed = False
 
     async def open(self, account_id: UUID, user_id: UUID, cursor: AccountCursor | None) -> AccountStream:
@@ -124,8 +124,8 @@ class AccountStreams:
 
     async def step(self) -> None:
         """Read the new events of all accounts and publish them. This is the step of a loop."""
-        await self._news.wait()
-        self._news.clear()
+        await self._new_events.wait()
+        self._new_events.clear()
         dirty, self._dirty = list(self._dirty), set()
         while dirty:
             try:
@@ -208,7 +208,7 @@ class AccountStreams:
 
     def _wake(self, *watches: ChannelWatch) -> None:
         self._dirty.update(watches)
-        self._news.set()
+        self._new_events.set()
 
     def _release(self, user_id: UUID) -> None:
         self._users[user_id] -= 1

@@ -32,7 +32,7 @@ class Waiter(Protocol):
         """Called when the node stops."""
 
 
-class News:
+class NewEvents:
     """Whether there is something new. A wait for it takes no task of its own, as one by `asyncio.wait_for` does."""
 
     def __init__(self) -> None:
@@ -70,10 +70,10 @@ class EventWaiter:
         self.channel_id = channel_id
         self.key_id = key_id
         self.ended = False
-        self._news = News()
+        self._new_events = NewEvents()
 
     def wake(self) -> None:
-        self._news.set()
+        self._new_events.set()
 
     def end(self) -> None:
         """End the wait."""
@@ -83,11 +83,11 @@ class EventWaiter:
     def expect(self) -> None:
         """Forget earlier wake-ups. Events from now on wake the waiter."""
         if not self.ended:
-            self._news.clear()
+            self._new_events.clear()
 
     async def wait(self, seconds: float) -> None:
         """Wait until there may be new events, at most this many seconds."""
-        await self._news.wait(seconds)
+        await self._new_events.wait(seconds)
 
 
 class EventWaiters:

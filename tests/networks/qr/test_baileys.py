@@ -518,7 +518,7 @@ async def test_a_network_that_is_not_there(store: str, tmp_path: Path, shop: Fie
     assert "ECONNREFUSED" in (told.details or "")
 
 
-async def test_groups_are_told_as_such(link: Link, network: Network) -> None:
+async def test_groups_are_marked_as_groups(link: Link, network: Network) -> None:
     await network.say("GRP1", e2e.Message(conversation="All"), group="120363000000000000")
     told = await until(link, of(Incoming))
     assert told.context == {"chat": {"kind": "group", "id": "120363000000000000@g.us"}}

@@ -72,7 +72,7 @@ def _varint(value: int) -> bytes:
     return bytes([*parts, value])
 
 
-async def test_a_message_that_no_frame_holds_is_told_and_blocks_nothing(
+async def test_a_message_larger_than_a_frame_is_reported_and_blocks_nothing(
     link: Link, network: Network, shop: Fields
 ) -> None:
     await network.say("BIG1", e2e.Message(conversation="x" * MAX_FRAME))
@@ -86,7 +86,7 @@ async def test_a_message_that_no_frame_holds_is_told_and_blocks_nothing(
 
 
 @pytest.mark.parametrize("raw", [nested(60), b"\x0a\x02\xff\xfe"], ids=["too deep", "no text"])
-async def test_a_message_that_cannot_be_read_is_told_and_confirmed(
+async def test_a_message_that_cannot_be_read_is_reported_and_confirmed(
     link: Link, network: Network, shop: Fields, raw: bytes
 ) -> None:
     await said_raw(network, "POI1", raw)
@@ -97,7 +97,7 @@ async def test_a_message_that_cannot_be_read_is_told_and_confirmed(
     assert await unconfirmed(network, shop) == 0
 
 
-async def test_the_first_message_of_somebody_in_a_group_is_told_once_and_waited_for(
+async def test_the_first_message_of_somebody_in_a_group_is_reported_once_and_awaited(
     link: Link, gateway: Gateway, network: Network, shop: Fields
 ) -> None:
     said = e2e.Message(conversation="Hello all").SerializeToString()
@@ -166,7 +166,7 @@ async def test_a_link_that_is_closed_while_it_opens_is_not_there_afterwards(
     await again.close()
 
 
-async def test_a_call_that_ends_is_told_as_the_other_engine_tells_it(link: Link, network: Network) -> None:
+async def test_a_call_that_ends_is_reported_as_by_the_other_engine(link: Link, network: Network) -> None:
     await network.do("call", **{"from": ADA["phone"]}, id="C9")
     await until(link, of(Incoming))
     await network.do("hang_up", **{"from": ADA["phone"]}, id="C9", reason="timeout")
@@ -196,7 +196,7 @@ async def test_a_file_is_fetched_from_no_host_that_a_stranger_names(link: Link, 
     assert not connected.is_set()
 
 
-async def test_what_certainly_did_not_leave_is_told_as_such(link: Link, network: Network) -> None:
+async def test_what_was_certainly_not_sent_is_reported_as_not_sent(link: Link, network: Network) -> None:
     await network.do("lose", phone=ADA["phone"])
     assert isinstance(await link.send(f"{ID}1", ANA, "text", {"body": "Taken, and no answer"}), SendUnknown)
     assert isinstance(await link.send(f"{ID}2", ANA, "text", {"body": "Nobody is there"}), SendNotMade)
@@ -212,6 +212,6 @@ async def test_a_label_with_half_a_sign_in_its_name(link: Link, network: Network
 async def test_no_program_is_left_behind(gateway: Gateway, link: Link) -> None:
     assert gateway.driver.pid
     (node,) = children(gateway.driver.pid)
-    os.kill(node.pid, signal.SIGSTOP)  # it hears nothing any more, also not that its socket is closed
+    os.kill(node.pid, signal.SIGSTOP)  # it notices nothing any more, not even that its socket is closed
     await gateway.restart()
     assert not node.is_running()

@@ -57,12 +57,12 @@ SENSELESS = """
         put(re=frame["n"], ok=None)
     elif "a" in frame:
         open(sys.argv[-2], "a").write("confirmed " if "ok" in frame else "refused ")
-        put(news="code", life="ch_1/1", code=str(frame["a"]))
+        put(update="code", life="ch_1/1", code=str(frame["a"]))
 """
 ENDS = """
     if frame.get("op") == "open":
         put(re=frame["n"], ok=None)
-        put(news="code", life=frame["life"], code="2@a")
+        put(update="code", life=frame["life"], code="2@a")
     else:
         sys.exit(1)
 """
@@ -70,10 +70,10 @@ ENDS = """
 LINKS = """
     if frame.get("op") == "open":
         put(re=frame["n"], ok=None)
-        put(news="code", life=frame["life"], code="2@a")
+        put(update="code", life=frame["life"], code="2@a")
     elif frame.get("op") == "close":
-        put(news="paired", life=frame["life"], device="15550002222:7@s.whatsapp.net")
-        put(news="open", life=frame["life"])
+        put(update="paired", life=frame["life"], device="15550002222:7@s.whatsapp.net")
+        put(update="open", life=frame["life"])
         put(re=frame["n"], ok=None)
 """
 
@@ -83,11 +83,11 @@ TALKS = """
     put(re=frame["n"], ok=None)
     if frame.get("op") == "open":
         life = frame["life"]
-        wire.sendall(b'{"news": \\xff\\n[]\\n{}\\n')
-        wire.sendall(b'{"news": "people", "life": "%s", "list": [null]}\\n' % life.encode())
-        wire.sendall(b'{"news": "people", "life": "%s", "list": [{"jids": ["1@lid"], "name": "a\\\\ud800",'
+        wire.sendall(b'{"update": \\xff\\n[]\\n{}\\n')
+        wire.sendall(b'{"update": "people", "life": "%s", "list": [null]}\\n' % life.encode())
+        wire.sendall(b'{"update": "people", "life": "%s", "list": [{"jids": ["1@lid"], "name": "a\\\\ud800",'
                      b' "username": ""}]}\\n' % life.encode())
-        put(news="closed", life=life, code=428, words="Connection Terminated")
+        put(update="closed", life=life, code=428, words="Connection Terminated")
 """
 # Neither answers nor heeds the end of its socket.
 DEAF = """
@@ -97,7 +97,7 @@ DEAF = """
 
 
 class Session:
-    """Where news go, and who never has them."""
+    """Collects updates."""
 
     def __init__(self) -> None:
         self.events: list[Any] = []
@@ -122,7 +122,9 @@ def engine(script: str, devices: DeviceStore, folder: Path) -> Baileys:
     return Baileys(partial(start, (sys.executable, str(program), str(folder / "said"))), devices)
 
 
-async def test_a_phone_that_is_linked_while_its_link_is_closed_is_told(devices: DeviceStore, tmp_path: Path) -> None:
+async def test_a_phone_that_is_linked_while_its_link_is_closed_is_reported(
+    devices: DeviceStore, tmp_path: Path
+) -> None:
     one, session = engine(LINKS, devices, tmp_path), Session()
     running = asyncio.create_task(one.run("ch_1/1", None, session.callbacks))
     async with asyncio.timeout(PATIENCE):
@@ -165,7 +167,7 @@ async def test_the_end_of_the_program_ends_links_and_requests_and_is_followed_by
     await one.stop_all()
 
 
-async def test_news_that_cannot_be_read_silence_nobody_and_a_link_that_ended_is_let_go(
+async def test_updates_that_cannot_be_read_block_no_other_and_a_link_that_ended_is_closed(
     devices: DeviceStore, tmp_path: Path
 ) -> None:
     one, session = engine(TALKS, devices, tmp_path), Session()
@@ -283,7 +285,7 @@ def test_every_end_has_its_state_and_reason(code: int, words: str, expected: tup
     assert (told and (told["state"], told["reason"])) == expected
 
 
-def test_the_brake_on_new_people_is_told_on_and_off() -> None:
+def test_the_limit_on_new_people_is_reported_on_and_off() -> None:
     until = 1_763_200_000
     assert events.lock(True, until + 0.5) == {
         "event": "connection",
@@ -345,7 +347,7 @@ def test_a_frame_that_no_gateway_reads_is_not_waited_for() -> None:
     ],
     ids=["engine", "store", "no key", "short key"],
 )
-async def test_a_setting_that_cannot_be_is_told_to_whoever_opens_a_link(given: dict[str, str], says: str) -> None:
+async def test_an_invalid_setting_is_reported_when_a_link_is_opened(given: dict[str, str], says: str) -> None:
     right = {"GATEPOST_QR_ENGINE": "baileys", "GATEPOST_QR_STORE": "postgresql://127.0.0.1:1/x"}
     wire = await spawn(PROGRAM, {"PATH": os.environ["PATH"], "GATEPOST_QR_KEY": "A" * 43 + "="} | right | given)
     await wire.send(b'{"op": "open", "ref": 1, "session": "s", "phone": "1"}')

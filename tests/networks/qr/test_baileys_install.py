@@ -42,7 +42,7 @@ def test_parts_are_fetched_once_and_found(programs: Path) -> None:
     assert Path(install.program()[1]).is_file()
 
 
-def test_parts_that_somebody_took_away_are_fetched_anew(programs: Path) -> None:
+def test_removed_parts_are_fetched_again(programs: Path) -> None:
     folder = install.install()
     (folder / "node_modules").rmdir()
     assert (install.install() / "node_modules").is_dir()
@@ -72,7 +72,7 @@ def test_a_place_that_cannot_be_written_is_named(programs: Path) -> None:
 
 
 def test_parts_that_may_not_be_completed_are_named(programs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """After an update of Gatepost its own part is new; whoever runs the gateway may not be allowed to write it."""
+    """After an update of Gatepost its own part is new; the user of the gateway may not be allowed to write it."""
 
     def read_only(*_: object, **__: object) -> None:
         raise PermissionError("Read-only file system")  # root, who runs tests, may write anywhere

@@ -47,7 +47,9 @@ for line in wire.makefile():
     ("last", "lived", "wait"),
     [(None, 0, 1), (1, 0, 2), (2, 59.9, 4), (16, 0, 32), (32, 0, 60), (60, 0, 60), (60, 60, 1), (8, 60, 1)],
 )
-def test_waits_double_up_to_a_minute_and_begin_anew_after_health(last: float | None, lived: float, wait: float) -> None:
+def test_waits_double_up_to_a_minute_and_restart_after_a_healthy_connection(
+    last: float | None, lived: float, wait: float
+) -> None:
     assert next_wait(last, lived, HEALTH) == wait
 
 
@@ -76,7 +78,7 @@ async def test_a_driver_that_is_not_there_is_asked_ever_less_often() -> None:
     await driver.close()
 
 
-async def test_a_driver_that_answers_no_ping_is_left_and_connected_anew() -> None:
+async def test_a_driver_that_answers_no_ping_is_connected_again() -> None:
     script = Scripted()
     script.replies["ping"] = lambda _: None if script.connections == 1 else [{"ok": True}]
     health = DriverTimeouts(first_wait=0.01, ping_every=0.02, ping_within=0.02)
@@ -115,7 +117,7 @@ class Allergic(Link):
         raise KeyError(event)
 
 
-async def test_news_that_one_link_cannot_take_does_not_end_the_others() -> None:
+async def test_an_update_that_one_link_rejects_does_not_end_the_others() -> None:
     script = Scripted()
     async with running("socketpair", script) as driver:
         bad, good = Allergic("ch_1", driver.connection, Deadlines()), driver.link("ch_2")

@@ -203,7 +203,7 @@ async def test_the_child_leaves_with_the_driver(store: str) -> None:
     assert not child.is_running()
 
 
-async def test_a_store_that_cannot_be_reached_is_told(tmp_path: Path) -> None:
+async def test_a_store_that_cannot_be_reached_is_reported(tmp_path: Path) -> None:
     driver = ChildDriver(Devices(f"postgresql://nobody@/nowhere?host={tmp_path}"))
     await driver.start()
     link = driver.link("ch_1")
@@ -222,7 +222,7 @@ async def test_a_store_that_cannot_be_reached_is_told(tmp_path: Path) -> None:
         ("import platform; platform.machine = lambda: 'pdp11'", "neonize-linux-pdp11.so"),
     ],
 )
-async def test_what_cannot_be_loaded_is_told_in_a_clear_sentence(tmp_path: Path, breakage: str, says: str) -> None:
+async def test_what_cannot_be_loaded_is_a_clear_error(tmp_path: Path, breakage: str, says: str) -> None:
     script = tmp_path / "broken.py"
     script.write_text(f"import sys\n{breakage}\nfrom gatepost.networks.qr.phone.__main__ import main\nmain()\n")
     driver = ChildDriver(Devices("postgresql://127.0.0.1:1/none"), program=(sys.executable, str(script)))

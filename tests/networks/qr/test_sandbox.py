@@ -132,7 +132,7 @@ async def test_a_lost_link_says_why(link: Link, sandbox: Driver) -> None:
     assert news.reason == "replaced"
 
 
-async def test_a_connection_that_is_cut_is_heard_and_made_again(
+async def test_a_connection_that_is_cut_is_noticed_and_made_again(
     link: Link, links: WebSocketDriver, sandbox: Driver
 ) -> None:
     await sandbox.control("POST", "reset", {})

@@ -382,7 +382,7 @@ async def test_no_more_is_written_ahead_than_the_gateway_takes(
     assert seen == ids
 
 
-async def test_what_is_not_written_yet_comes_before_the_final_word(
+async def test_what_is_not_written_yet_comes_before_the_final_state(
     link: Link, library: Library, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(session_module, "_AHEAD", 2)
@@ -420,7 +420,7 @@ async def test_a_phone_that_is_linked_while_its_code_is_withdrawn_is_known(drive
     assert link.device == "15550002222:7@s.whatsapp.net"
 
 
-async def test_an_event_that_cannot_be_told_silences_nobody(link: Link, library: Library) -> None:
+async def test_an_event_that_cannot_be_encoded_blocks_no_other(link: Link, library: Library) -> None:
     library.to["ch_1"].event(object())
     library.to["ch_1"].event(neo.PairStatus())
     library.to["ch_1"].event(message(said(conversation="after")))
@@ -451,7 +451,7 @@ async def test_votes_are_decrypted_and_named_where_the_poll_is_known(link: Link,
     [neo.LoggedOut(OnConnect=False, Reason=neo.LOGGED_OUT), neo.StreamReplaced()],
     ids=["logged out", "replaced"],
 )
-async def test_after_a_final_word_the_link_is_opened_anew(link: Link, library: Library, event: Any) -> None:
+async def test_after_a_final_state_the_link_is_opened_again(link: Link, library: Library, event: Any) -> None:
     library.devices.add("15550002222:7@s.whatsapp.net")
     before = library.to.pop("ch_1")
     before.event(event)
@@ -463,7 +463,7 @@ async def test_after_a_final_word_the_link_is_opened_anew(link: Link, library: L
     assert (await until(link, "connected"))[0].reason == "started"
 
 
-async def test_a_final_word_is_not_taken_back(link: Link, library: Library) -> None:
+async def test_a_final_state_is_not_taken_back(link: Link, library: Library) -> None:
     library.to["ch_1"].event(neo.StreamReplaced())
     library.to["ch_1"].event(neo.Disconnected(status=True))
     library.to["ch_1"].event(message(said(conversation="x")))

@@ -349,7 +349,7 @@ def test_what_is_no_conversation_with_one_person_says_so(chat: Any, kind: str) -
     assert update.person.phone == "15550003333"
 
 
-def test_votes_are_told_by_the_hashes_of_their_options() -> None:
+def test_votes_are_reported_by_the_hashes_of_their_options() -> None:
     vote = said(pollUpdateMessage=e2e.PollUpdateMessage(pollCreationMessageKey=KEY))
     red = hashlib.sha256(b"Red").digest()
     (frame,) = translate_message(message(vote), 0, PollVote([red]))

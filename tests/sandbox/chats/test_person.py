@@ -82,7 +82,7 @@ async def test_a_message_that_has_not_arrived_stays_unread(sandbox: Driver, ana:
     assert (await ana.chat())["unread"] == 1
 
 
-async def test_a_change_of_mind_applies_to_messages_on_their_way(
+async def test_a_changed_setting_applies_to_messages_in_flight(
     sandbox: Driver, receiver: Receiver, ana: PersonPhone
 ) -> None:
     await sandbox.text(ANA)

@@ -33,7 +33,7 @@ async def choose(page: Page, text: str, action: str) -> None:
     await page.get_by_role("dialog", name="Message").get_by_role("button", name=action, exact=True).click()
 
 
-async def test_a_message_rings_and_is_answered(sandbox: Driver, receiver: Receiver) -> None:
+async def test_a_message_is_shown_as_new_and_answered(sandbox: Driver, receiver: Receiver) -> None:
     await begin(sandbox)
     async with viewing(sandbox.base) as viewer:
         page = viewer.page

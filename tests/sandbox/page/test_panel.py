@@ -83,7 +83,7 @@ async def test_the_clock_is_moved_frozen_and_let_run(viewer: Viewer, sandbox: Dr
     await viewer.button("Freeze").wait_for()
     assert not (await sandbox.control("GET", "clock"))["frozen"]
     await sandbox.control("POST", "clock", {"frozen": True})
-    await viewer.button("Let it run").wait_for()  # the feed tells of it
+    await viewer.button("Let it run").wait_for()  # the feed reports it
 
 
 async def test_a_template_is_approved_and_another_rejected_with_a_reason(viewer: Viewer, sandbox: Driver) -> None:
@@ -248,7 +248,7 @@ async def test_the_curl_line_of_a_button_does_the_same(viewer: Viewer, sandbox: 
     [first] = await sandbox.control("GET", "faults")
     second = run(line)
     assert {**first, "id": ""} == {**second, "id": ""}
-    await viewer.button(f"Remove {second['id']}").wait_for()  # the feed tells of it
+    await viewer.button(f"Remove {second['id']}").wait_for()  # the feed reports it
     await viewer.button("Remove all").click()
     await viewer.see("No fault is active")
     assert run(await last_curl(viewer)) == {"removed": 0}

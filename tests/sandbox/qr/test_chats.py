@@ -120,7 +120,7 @@ async def test_what_a_person_sends_arrives(empty: Driver, linked: Peer, ana: Per
     assert (message["status"], message["from"]) == ("delivered", "person")
 
 
-async def test_a_voice_message_of_each_side_can_be_heard(empty: Driver, linked: Peer, ana: PersonPhone) -> None:
+async def test_a_voice_message_of_each_side_can_be_played(empty: Driver, linked: Peer, ana: PersonPhone) -> None:
     data = b64encode(OGG).decode()
     sent = await ana.send("media", kind="audio", data=data, mime_type="audio/ogg; codecs=opus", voice=True)
     media = sent["view"]["media"]
@@ -242,7 +242,9 @@ async def test_blocking_and_reporting_a_phone(empty: Driver, linked: Peer, ana: 
     assert (await empty.call("POST", f"/control/{ana.path}/marketing", {"stopped": True})).status == 409
 
 
-async def test_a_new_number_is_told_to_every_phone(empty: Driver, linked: Peer, dial: Dial, ana: PersonPhone) -> None:
+async def test_a_new_number_is_reported_to_every_phone(
+    empty: Driver, linked: Peer, dial: Dial, ana: PersonPhone
+) -> None:
     other, session, second = await dial(), "ch_2", "15550003333"
     await link_up(empty, other, session, second)
     await ana.send("text", text="hi")

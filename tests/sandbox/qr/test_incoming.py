@@ -102,7 +102,7 @@ async def test_a_file_arrives_with_its_handle(empty: Driver, linked: Peer, kind:
     assert (got["data"], got["last"], got["mime"]) == (FILE["data"], True, "image/jpeg")
 
 
-async def test_a_phone_with_no_device_has_nobody_to_tell(empty: Driver, linked: Peer) -> None:
+async def test_a_phone_with_no_device_gets_no_updates(empty: Driver, linked: Peer) -> None:
     seen = await empty.control(
         "POST", f"phones/{BEN}/incoming", {"from": {"phone": ANA}, "content": {"body": "Anybody?"}}
     )

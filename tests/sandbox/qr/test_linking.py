@@ -134,7 +134,7 @@ async def test_a_scan_by_itself_does_not_come_after_the_end(empty: Driver, dial:
 
 
 @pytest.mark.parametrize("query", ["?auto_scan=soon", "?auto_scan=-1", "?auto_scan=inf"])
-async def test_a_link_with_a_senseless_wish_is_refused(dial: Dial, query: str) -> None:
+async def test_a_link_with_an_invalid_option_is_refused(dial: Dial, query: str) -> None:
     with pytest.raises(InvalidStatus):
         await dial(query)
 
@@ -171,7 +171,7 @@ async def test_logging_out_forgets_the_device(linked: Peer) -> None:
     assert await linked.states() == WAITING
 
 
-async def test_opening_again_on_the_same_link_tells_how_it_stands(empty: Driver, peer: Peer) -> None:
+async def test_opening_again_on_the_same_link_reports_its_state(empty: Driver, peer: Peer) -> None:
     await peer.open()
     [(code, _)] = await codes(peer)
     await empty.advance(15)

@@ -121,7 +121,7 @@ async def test_the_time_lock_spares_conversations_that_exist(empty: Driver, link
     assert (await linked.send(2, "15550007777"))["ok"] is True
 
 
-async def test_the_time_lock_is_told_to_whoever_opens(empty: Driver, linked: Peer) -> None:
+async def test_the_time_lock_is_reported_to_a_link_that_opens(empty: Driver, linked: Peer) -> None:
     await linked.ask("close")
     await befall(empty, "lock", {"seconds": 100})
     await linked.open()

@@ -103,7 +103,7 @@ async def test_another_phone_does_not_inherit_the_events(empty: Driver, linked: 
     assert await received(linked) == []
 
 
-async def test_the_same_phone_linked_anew_still_owes_its_events(empty: Driver, linked: Peer) -> None:
+async def test_the_same_phone_linked_again_still_gets_its_events(empty: Driver, linked: Peer) -> None:
     await say(empty, "one")
     assert await received(linked) == [(1, "one")]
     await linked.ask("logout")

@@ -120,7 +120,7 @@ async def test_many_sessions_on_one_link(empty: Driver, dial: Dial) -> None:
     }
 
 
-async def test_the_front_page_tells_of_the_link(empty: Driver) -> None:
+async def test_the_front_page_shows_the_link(empty: Driver) -> None:
     page = (await empty.call("GET", "/")).raw.decode()
     assert "/qr/link" in page
     assert len(re.findall(r"/control/phones", page)) >= 14

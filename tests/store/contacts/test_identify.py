@@ -37,7 +37,7 @@ async def test_a_new_contact_is_no_change(stage: Stage) -> None:
     assert (row["name"], row["username"]) == ("B", "a")
 
 
-async def test_a_new_name_is_told_once(stage: Stage) -> None:
+async def test_a_new_name_is_reported_once(stage: Stage) -> None:
     await receive(stage, message_from(stage, ANA))
     renamed = Person(ANA.phone, name="Ana Maria", username="ana")
     for _ in range(2):
@@ -57,7 +57,7 @@ async def test_a_new_name_is_told_once(stage: Stage) -> None:
     ]
 
 
-async def test_a_number_that_becomes_known_is_told(stage: Stage) -> None:
+async def test_a_number_that_becomes_known_is_reported(stage: Stage) -> None:
     await receive(stage, message_from(stage, Person(lid="7")))
     first = (await data(stage))[0]
     assert (first["contact"]["phone"], first["key"]["remoteJid"]) == (None, "7@lid")
@@ -68,7 +68,7 @@ async def test_a_number_that_becomes_known_is_told(stage: Stage) -> None:
     assert await read_aliases(stage) == {"5511": {"lid:7"}}
 
 
-async def test_two_that_turn_out_to_be_one_are_joined_and_told_once(stage: Stage) -> None:
+async def test_two_that_turn_out_to_be_one_are_joined_and_reported_once(stage: Stage) -> None:
     await receive(stage, message_from(stage, Person("5511")), message_from(stage, Person(lid="7", name="Ana")))
     gone = (await contact_of(stage, "lid:7"))["id"]
     for _ in range(2):
@@ -78,7 +78,7 @@ async def test_two_that_turn_out_to_be_one_are_joined_and_told_once(stage: Stage
     assert event["joined"] == [ids.format_id("ct", gone)]
 
 
-async def test_what_a_person_is_called_and_wishes_is_not_lost_with_the_join(stage: Stage) -> None:
+async def test_names_and_preferences_are_not_lost_with_the_join(stage: Stage) -> None:
     await receive(
         stage, message_from(stage, Person("5511")), message_from(stage, Person(lid="7", name="Ana", username="ana"))
     )
@@ -215,7 +215,7 @@ async def test_a_number_change_of_somebody_unknown_changes_nothing(stage: Stage)
 
 
 @pytest.mark.parametrize(("age", "left"), [(86_400, {"2220000"}), (86_401, {"1110000", "2220000"})])
-async def test_old_news_come_again_leave_the_next_owner_of_a_number_alone(
+async def test_an_old_update_that_is_repeated_does_not_change_the_next_owner_of_a_number(
     stage: Stage, age: int, left: set[str]
 ) -> None:
     await receive(

@@ -253,7 +253,7 @@ async def page_of_one(db: Database) -> tuple[Any, UUID | None]:
 # -- changes ----------------------------------------------------------------------------------------------------------
 
 
-async def test_nothing_is_told_when_nothing_changed(stage: Stage) -> None:
+async def test_nothing_is_reported_when_nothing_changed(stage: Stage) -> None:
     await receive(stage, message_from(stage, ANA))
     contact_id = (await contact_of(stage, ANA.phone or ""))["id"]
     for options, known in (({"status": "open", "note": None}, True), ({}, True), ({"note": "x"}, True)):

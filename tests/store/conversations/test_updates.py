@@ -23,7 +23,7 @@ async def change(stage: Stage, **fields: Any) -> None:
         )
 
 
-async def test_somebody_new_is_told_of_once_before_anything_else(stage: Stage) -> None:
+async def test_a_new_contact_is_reported_once_before_anything_else(stage: Stage) -> None:
     await stage.accept(ANA.phone or "")
     await stage.accept(ANA.phone or "")
     await receive(stage, message_from(stage, BOB), message_from(stage, ANA), message_from(stage, BOB))
@@ -68,7 +68,7 @@ async def test_many_at_once_count_right(stage: Stage) -> None:
     assert (await conversation_of(stage, ANA.phone or ""))["last_message_id"] == newest
 
 
-async def test_whoever_writes_opens_a_closed_or_archived_conversation_again(stage: Stage) -> None:
+async def test_a_message_reopens_a_closed_or_archived_conversation(stage: Stage) -> None:
     await receive(stage, message_from(stage, ANA))
     for fields in ({"status": "closed"}, {"archived": True}, {"status": "closed", "archived": True}):
         await change(stage, **fields)

@@ -73,7 +73,7 @@ async def test_a_second_put_replaces_the_first(objects: ObjectStorage) -> None:
     assert await objects.read_all("a/b") == b"2nd"
 
 
-async def test_what_is_gone_is_told_as_such(objects: ObjectStorage) -> None:
+async def test_what_is_deleted_is_reported_as_deleted(objects: ObjectStorage) -> None:
     for call in (objects.read("a/b"), objects.read_all("a/b")):
         with pytest.raises(NotFound):
             await call
@@ -121,7 +121,7 @@ async def test_half_written_files_are_found_by_their_age(tmp_path: Path) -> None
     assert await ObjectStorage(MemoryStore()).forget_parts(now) == 0
 
 
-def test_a_key_tells_its_file_and_nothing_else_does() -> None:
+def test_only_the_key_identifies_a_file() -> None:
     channel_id, media_id = uuid4(), uuid4()
     assert read_key(object_key(channel_id, media_id)) == (channel_id, media_id)
     for key in ("", "a", "a/b", f"{channel_id.hex}", f"{channel_id.hex}/{media_id.hex}/x", f"x/{media_id.hex}"):

@@ -1,4 +1,4 @@
-"""Bytes of files per account: counted whoever writes the rows, and reserved before anything is stored."""
+"""Bytes of files per account: counted no matter who writes the rows, and reserved before anything is stored."""
 
 import asyncio
 from datetime import timedelta

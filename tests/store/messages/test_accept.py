@@ -239,7 +239,7 @@ async def test_a_refusal_is_not_remembered_under_its_key(stage: Stage) -> None:
     assert await used(stage) == 1
 
 
-async def test_a_new_month_counts_anew(stage: Stage) -> None:
+async def test_a_new_month_counts_from_zero(stage: Stage) -> None:
     acceptor = limited(stage, 1)
     await receive(stage, message_from(stage, Person(PHONE)))
     assert [await send(stage, acceptor, **GOOD) for _ in range(2)] == ["accepted", "plan_quota_exceeded"]

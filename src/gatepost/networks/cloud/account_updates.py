@@ -113,14 +113,14 @@ def _template_components(field: str, value: Value) -> list[Update]:
 
 def _number_quality(field: str, value: Value) -> list[Update]:
     event = _word(value.get("event")) or field
-    news = NumberUpdate(
+    update = NumberUpdate(
         event=event,
         throughput=_HIGH_THROUGHPUT if event == "THROUGHPUT_UPGRADE" else None,
         tier=_limit(value),
         status=_STATUS_AFTER.get(event),
         details=_details(field, value),
     )
-    return [news]
+    return [update]
 
 
 def _capability(field: str, value: Value) -> list[Update]:
@@ -137,7 +137,7 @@ def _account(field: str, value: Value) -> list[Update]:
     return [NumberUpdate(_word(value.get("event")) or field, banned=banned, details=_details(field, value))]
 
 
-def _told(field: str, value: Value) -> list[Update]:
+def _report_only(field: str, value: Value) -> list[Update]:
     """Return an update without effect here, for users to see."""
     return [NumberUpdate(_word(value.get("event")) or field, details=_details(field, value))]
 
@@ -145,8 +145,8 @@ def _told(field: str, value: Value) -> list[Update]:
 def _preferences(field: str, value: Value) -> list[Update]:
     """Parse which kinds of messages people have opted in to or out of."""
     found = [_preference(as_dict(one)) for one in as_list(value.get("user_preferences"))]
-    wishes = [one for one in found if one["person"] and "value" in one]
-    return [NumberUpdate(field, details={"preferences": wishes})] if wishes else []
+    preferences = [one for one in found if one["person"] and "value" in one]
+    return [NumberUpdate(field, details={"preferences": preferences})] if preferences else []
 
 
 def _preference(one: Value) -> Value:
@@ -175,13 +175,13 @@ OF_ACCOUNT: dict[str, Reader] = {
     "template_category_update": _template_category,
     "message_template_components_update": _template_components,
     "account_update": _account,
-    "account_alerts": _told,
-    "account_review_update": _told,
+    "account_alerts": _report_only,
+    "account_review_update": _report_only,
     "business_capability_update": _capability,
 }
 OF_NUMBER: dict[str, Reader] = {
     "phone_number_quality_update": _number_quality,
-    "phone_number_name_update": _told,
-    "security": _told,
+    "phone_number_name_update": _report_only,
+    "security": _report_only,
 }
 OF_METADATA: dict[str, Reader] = {"user_preferences": _preferences}

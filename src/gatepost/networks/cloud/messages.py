@@ -21,8 +21,8 @@ def parse_message(raw: bytes, contacts: CallbackContacts) -> list[Update]:
     person = contacts.person(message.get("from"), message.get("from_user_id"))
     read = parse_content(message, raw)
     incoming = _incoming(message, person, read)
-    news = _news(person, incoming.at, read.content["system"]) if read.type == "system" else None
-    return [incoming, news] if news else [incoming]
+    changed = _contact_update(person, incoming.at, read.content["system"]) if read.type == "system" else None
+    return [incoming, changed] if changed else [incoming]
 
 
 def parse_echo(raw: bytes, contacts: CallbackContacts) -> list[Update]:
@@ -89,7 +89,7 @@ def _product(product: dict[str, Any]) -> dict[str, Any]:
     )
 
 
-def _news(old: Person, at: datetime, system: dict[str, Any]) -> ContactUpdate | None:
+def _contact_update(old: Person, at: datetime, system: dict[str, Any]) -> ContactUpdate | None:
     """Return the change of a person's number or id."""
     number, user_id = system.get("phone"), system.get("user_id")
     if system["kind"] == "number_changed" and number:

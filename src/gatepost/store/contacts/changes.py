@@ -280,8 +280,8 @@ async def _update(
                WHERE channel_id = $1 AND id = $2""",
             [(channel_id, r.id, r.given_name, r.opted_out, json_text(r.custom), r.updated_at) for r in rows],
         )
-    wishes = [after.id for before, after in changed if after.opted_out != before.opted_out]
-    await save_preference_times(conn, channel_id, wishes, now)
+    opted = [after.id for before, after in changed if after.opted_out != before.opted_out]
+    await save_preference_times(conn, channel_id, opted, now)
 
 
 def _emit_created(event_buffer: EventBuffer, row: ContactRow) -> None:

@@ -1,4 +1,4 @@
-"""When it was last changed whether people want marketing. The wish itself is `contacts.opted_out`."""
+"""When it was last changed whether people want marketing. The choice itself is `contacts.opted_out`."""
 
 from collections.abc import Sequence
 from datetime import datetime

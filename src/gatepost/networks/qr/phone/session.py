@@ -46,8 +46,8 @@ class DeviceSession:
         self._engine = engine
         self._write = write
         self._loop = asyncio.get_running_loop()
-        self._news: asyncio.Queue[Any] = asyncio.Queue()
-        self._telling = asyncio.create_task(self._tell())
+        self._updates: asyncio.Queue[Any] = asyncio.Queue()
+        self._emitting = asyncio.create_task(self._emit_updates())
         # The unacknowledged frames of the previous session. Numbers keep rising, also across restarts of the process.
         self._unacknowledged: deque[Frame] = before._unacknowledged if before else deque()
         self._seq: int = before._seq if before else int(time.time()) << 20
@@ -107,7 +107,7 @@ class DeviceSession:
             await self._engine.stop(self._life)
             with suppress(TimeoutError):
                 await asyncio.wait_for(self.ended.wait(), _END_WITHIN)
-        self._telling.cancel()
+        self._emitting.cancel()
         for _, waiter in self._waiters:
             waiter.cancel()
 
@@ -151,7 +151,7 @@ class DeviceSession:
     # -- the connection --------------------------------------------------------------------------------------------
 
     async def _run(self, device: str | None) -> None:
-        said = EngineListener(self._on_loop, self._on_loop, lambda word: self._on_loop(("login", word)), self._told)
+        said = EngineListener(self._on_loop, self._on_loop, lambda word: self._on_loop(("login", word)), self._on_event)
         try:
             if device and not await self._engine.holds(device):
                 failed: Any = link.connection("logged_out", "logged_out", "The store no longer has this device.")
@@ -163,45 +163,45 @@ class DeviceSession:
             failed = str(error) or repr(error)
         finally:
             await self._engine.stop(self._life)  # also if it was stopped before the library began to connect
-        self._news.put_nowait(("ended", failed))
+        self._updates.put_nowait(("ended", failed))
 
-    def _on_loop(self, news: Any) -> None:
+    def _on_loop(self, update: Any) -> None:
         if not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(self._news.put_nowait, news)
+            self._loop.call_soon_threadsafe(self._updates.put_nowait, update)
 
-    async def _told(self, event: Any) -> None:
+    async def _on_event(self, event: Any) -> None:
         acknowledged = self._loop.create_future()
-        self._news.put_nowait(("event", event, acknowledged))
+        self._updates.put_nowait(("event", event, acknowledged))
         await acknowledged
 
     # -- events, in order ------------------------------------------------------------------------------------------
 
-    async def _tell(self) -> None:
+    async def _emit_updates(self) -> None:
         while True:
-            news = await self._news.get()
+            update = await self._updates.get()
             try:
-                await self._take(news)
+                await self._take(update)
             except Exception as error:  # one bad event must not block those after it
                 # Not the event's repr, which may hold the message itself.
-                print(f"event passed over: {type(news).__name__}: {type(error).__name__}: {error}", flush=True)  # noqa: T201
+                print(f"event passed over: {type(update).__name__}: {type(error).__name__}: {error}", flush=True)  # noqa: T201
 
-    async def _take(self, news: Any) -> None:
-        match news:
+    async def _take(self, update: Any) -> None:
+        match update:
             case str():
                 self.emit(link.connection("waiting_for_scan", "started"))
-                self.emit(link.code(news, self.codes))
+                self.emit(link.code(update, self.codes))
                 self.codes += 1
                 self.waiting.set()
             case ("login", word):
                 await self._end_codes(word)
             case ("event", event, acknowledged):
-                await self._tell_and_wait(event, acknowledged)
+                await self._emit_and_wait(event, acknowledged)
             case ("ended", failed):
                 self._end(failed)
             case _:
-                await self._event(news)
+                await self._event(update)
 
-    async def _tell_and_wait(self, event: Any, acknowledged: "asyncio.Future[None]") -> None:
+    async def _emit_and_wait(self, event: Any, acknowledged: "asyncio.Future[None]") -> None:
         before = self._seq
         try:
             await self._event(event)

@@ -5,7 +5,7 @@ from typing import Any
 
 from gatepost.networks.qr.phone import translate_link as link
 from gatepost.networks.qr.phone import translate_message as message
-from gatepost.networks.qr.phone import translate_update as news
+from gatepost.networks.qr.phone import translate_update as updates
 from gatepost.networks.qr.phone.protos import neo
 
 Frame = dict[str, Any]
@@ -24,14 +24,14 @@ TRANSLATED: dict[Any, Translate] = {
     neo.ClientOutdated: link.outdated,
     neo.StreamError: link.stream_error,
     neo.Disconnected: link.disconnected,
-    neo.HistorySync: news.history_sync,
+    neo.HistorySync: updates.history_sync,
     neo.Message: message.message,
-    neo.Receipt: news.receipt,
-    neo.CallOffer: news.call_offer,
-    neo.CallOfferNotice: news.call_offer,
-    neo.CallTerminate: news.call_terminate,
-    neo.IdentityChange: news.identity_change,
-    neo.UndecryptableMessage: news.undecryptable,
+    neo.Receipt: updates.receipt,
+    neo.CallOffer: updates.call_offer,
+    neo.CallOfferNotice: updates.call_offer,
+    neo.CallTerminate: updates.call_terminate,
+    neo.IdentityChange: updates.identity_change,
+    neo.UndecryptableMessage: updates.undecryptable,
 }
 
 

@@ -149,9 +149,9 @@ class Baileys:
     def _take(self, node: Node, frame: Fields) -> None:
         one = self._lives.get(frame["life"])
         if "q" not in frame:
-            if one and (not one.closing or frame["news"] == "paired"):  # a phone that is linked now must be known
+            if one and (not one.closing or frame["update"] == "paired"):  # a phone that is linked now must be known
                 one.stirred.set()
-                self._tell(one, frame)
+                self._handle(one, frame)
         elif one is None:
             node.answer(frame["q"], error=_CLOSED)
         else:
@@ -212,9 +212,9 @@ class Baileys:
 
     # -- events of the process -------------------------------------------------------------------------------------
 
-    def _tell(self, one: LinkSession, frame: Fields) -> None:
+    def _handle(self, one: LinkSession, frame: Fields) -> None:
         now, to = int(time.time()), one.to
-        match frame["news"]:
+        match frame["update"]:
             case "code":
                 to.code(frame["code"])
             case "paired":
@@ -260,7 +260,7 @@ def _understood(make: Callable[[Any], Any], said: Any) -> Any:
     try:
         return make(said)
     except Exception as error:
-        print(f"news passed over: {type(error).__name__}: {error}", flush=True)  # noqa: T201
+        print(f"update skipped: {type(error).__name__}: {error}", flush=True)  # noqa: T201
         return []
 
 

@@ -200,12 +200,12 @@ export class Link {
     if (message.message || events.neverShown(message)) this.#emit('upserted', events.fromUpsert(message))
   }
 
-  #emit(news, fields) {
-    this.#wire.tell(news, this.#life, fields)
+  #emit(update, fields) {
+    this.#wire.emit(update, this.#life, fields)
   }
 
-  #emitAll(news, list) {
-    if (list.length) this.#emit(news, { list })
+  #emitAll(update, list) {
+    if (list.length) this.#emit(update, { list })
   }
 
   // -- requests ------------------------------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 ─► {n, op, …}   ◄─ {re: n, ok} | {re: n, error}
 ◄─ {q, ask, …}  ─► {a: q, ok} | {a: q, error}
-◄─ {news, …}
+◄─ {update, …}
 """
 
 import asyncio
@@ -60,7 +60,7 @@ class Node:
                 try:
                     self._route(_read.decode(clean_json(line)), take)
                 except Exception as error:  # one bad line must not block all links
-                    print(f"news passed over: {type(error).__name__}: {error}", flush=True)  # noqa: T201
+                    print(f"update skipped: {type(error).__name__}: {error}", flush=True)  # noqa: T201
         except OSError:
             pass
         finally:
@@ -105,7 +105,7 @@ class Node:
             try:
                 return await self._reader.readline()
             except ValueError:  # too long; the rest of the line is skipped too
-                print("news passed over: too long", flush=True)  # noqa: T201
+                print("update skipped: too long", flush=True)  # noqa: T201
 
     def _route(self, frame: Fields, take: Callable[[Fields], None]) -> None:
         if "re" in frame:

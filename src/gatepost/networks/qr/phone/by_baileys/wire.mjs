@@ -2,7 +2,7 @@
 //
 //   ◄─ {n, op, …}   ─► {re: n, ok} | {re: n, error}      requests of the parent
 //   ─► {q, ask, …}  ◄─ {a: q, ok} | {a: q, error}        our requests: keys, and to store a message
-//   ─► {news, …}                                         events
+//   ─► {update, …}                                         events
 import net from 'node:net'
 
 export class Wire {
@@ -19,8 +19,8 @@ export class Wire {
     this.#socket.on('close', () => process.exit(0)) // the parent process has ended
   }
 
-  tell(news, life, fields = {}) {
-    this.#write({ news, life, ...fields })
+  emit(update, life, fields = {}) {
+    this.#write({ update, life, ...fields })
   }
 
   ask(ask, life, fields = {}) {

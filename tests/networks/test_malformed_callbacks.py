@@ -117,7 +117,7 @@ def test_every_type_with_a_reader_is_tried_here() -> None:
 
 @MODEST
 @given(st.binary(max_size=200) | json_values.map(written) | st.lists(json_values).map(lambda e: written({"entry": e})))
-def test_nothing_breaks_the_reading(body: bytes) -> None:
+def test_nothing_breaks_the_parser(body: bytes) -> None:
     try:
         read(body)
     except BadCallback:
@@ -126,7 +126,7 @@ def test_nothing_breaks_the_reading(body: bytes) -> None:
 
 @MODEST
 @given(st.sampled_from(sorted(PARTS)), paths, json_values)
-def test_a_message_gone_wrong_costs_itself_at_most(type_: str, path: list[int], odd: Any) -> None:
+def test_a_malformed_message_loses_only_itself(type_: str, path: list[int], odd: Any) -> None:
     good = message(id="wamid.good")
     spoilt = mutated(message(type=type_, context=CONTEXT, referral={"a": "b"}, **{type_: PARTS[type_]}), path, odd)
     body = written(json.loads(callback(value(messages=["HERE", good], statuses=[status()]))))
@@ -138,7 +138,7 @@ def test_a_message_gone_wrong_costs_itself_at_most(type_: str, path: list[int], 
 
 @MODEST
 @given(paths, json_values)
-def test_a_status_gone_wrong_costs_itself_at_most(path: list[int], odd: Any) -> None:
+def test_a_malformed_status_loses_only_itself(path: list[int], odd: Any) -> None:
     errors = [{"code": 131026, "title": "t", "error_data": {"details": "d"}}]
     spoilt = mutated(status("failed", errors=errors, pricing={"a": "b"}, conversation={"origin": {}}), path, odd)
     body = callback(value(statuses=["HERE", status("read", id="wamid.good")]))
@@ -149,7 +149,7 @@ def test_a_status_gone_wrong_costs_itself_at_most(path: list[int], odd: Any) -> 
 
 @MODEST
 @given(st.sampled_from(sorted(NEWS)), paths, json_values)
-def test_news_gone_wrong_cost_themselves_at_most(field: str, path: list[int], odd: Any) -> None:
+def test_malformed_updates_lose_only_themselves(field: str, path: list[int], odd: Any) -> None:
     whole = json.loads(callback(value(statuses=[status()])))
     whole["entry"].append({"id": WABA, "changes": [{"field": field, "value": mutated(NEWS[field], path, odd)}]})
     updates, _ = read(written(whole))
@@ -158,7 +158,7 @@ def test_news_gone_wrong_cost_themselves_at_most(field: str, path: list[int], od
 
 @MODEST
 @given(paths, json_values)
-def test_an_envelope_gone_wrong_breaks_nothing(path: list[int], odd: Any) -> None:
+def test_a_malformed_envelope_breaks_nothing(path: list[int], odd: Any) -> None:
     whole = json.loads(callback(value(contacts=[{"wa_id": PERSON}], messages=[message()], statuses=[status()])))
     try:
         read(written(mutated(whole, path, odd)))
@@ -168,7 +168,7 @@ def test_an_envelope_gone_wrong_breaks_nothing(path: list[int], odd: Any) -> Non
 
 @MODEST
 @given(st.integers(0, 400), st.binary(min_size=1, max_size=6))
-def test_bytes_gone_wrong_break_nothing(at: int, odd: bytes) -> None:
+def test_changed_bytes_break_nothing(at: int, odd: bytes) -> None:
     body = callback(value(messages=[message()], statuses=[status()]))
     try:
         read(body[:at] + odd + body[at + len(odd) :])

@@ -8,7 +8,7 @@ from tests.patience import PATIENCE
 from tests.running_gateway import running_gateway
 
 
-async def test_where_it_stands_is_told_once(database_url: str) -> None:
+async def test_the_cursor_is_sent_once(database_url: str) -> None:
     calm = running_gateway(database_url, api__heartbeat=0.05)
     async with calm as gateway, open_stream(gateway, "?types=order_notifications") as stream:
         places: list[str] = []

@@ -74,7 +74,7 @@ def test_quality_category_and_components_of_a_template() -> None:
     assert seen("message_template_components_update", TEMPLATE) == template(changed=True)
 
 
-def test_a_category_to_come_is_told_and_not_yet_taken() -> None:
+def test_a_future_category_is_reported_and_not_used_yet() -> None:
     coming = TEMPLATE | {"new_category": "UTILITY", "correct_category": "MARKETING", "category_update_timestamp": 9}
     assert seen("template_category_update", coming) == [
         *template(category="UTILITY"),
@@ -162,7 +162,7 @@ def test_what_has_no_consequence_is_passed_on(field: str, sent: dict[str, Any], 
     assert seen(field, sent) == [NumberUpdate(event, details={"field": field} | sent)]
 
 
-def test_troubles_without_a_message_are_told_with_advice() -> None:
+def test_problems_without_a_message_are_reported_with_advice() -> None:
     error = {"code": 130429, "title": "Rate limit hit", "error_data": {"details": "Slow down"}}
     advice = with_advice(130429, "", None).advice
     shown = {"code": 130429, "title": "Rate limit hit", "details": "Slow down", "advice": advice}
@@ -172,7 +172,7 @@ def test_troubles_without_a_message_are_told_with_advice() -> None:
     assert [read(value(errors=none)) for none in nothing] == [([], 0)] * 4
 
 
-def test_what_people_wish_to_get() -> None:
+def test_preferences_of_people() -> None:
     option = {"wa_id": PERSON, "category": "marketing_messages", "value": "stop", "detail": "No more", "timestamp": 9}
     shown = {key: v for key, v in option.items() if key != "wa_id"} | {"person": {"phone": PERSON}}
     other = {"person": {"user_id": "BR.1"}, "value": "resume"}
@@ -189,7 +189,7 @@ def test_what_people_wish_to_get() -> None:
 CAPABILITY = {"max_daily_conversations_per_business": 2000}
 
 
-def test_news_of_another_account_is_none_of_ours() -> None:
+def test_updates_of_another_account_are_ignored() -> None:
     assert seen("business_capability_update", CAPABILITY, waba="999") == []
     assert seen("security", {"event": "PIN_CHANGED"}, waba="999") == []
     anyone = parse_updates(callback(CAPABILITY, field="business_capability_update", waba="999"), NUMBER)
@@ -197,11 +197,11 @@ def test_news_of_another_account_is_none_of_ours() -> None:
 
 
 @pytest.mark.parametrize("written", [OUR_PHONE, "+1 555-000-1111", "", None])
-def test_news_of_our_number_is_ours_however_it_is_written(written: Any) -> None:
+def test_updates_of_our_number_count_however_it_is_written(written: Any) -> None:
     assert len(seen("security", {"event": "PIN_CHANGED", "display_phone_number": written})) == 1
 
 
-def test_news_of_another_number_is_none_of_ours() -> None:
+def test_updates_of_another_number_are_ignored() -> None:
     other = {"event": "FLAGGED", "display_phone_number": "15550002222"}
     assert seen("phone_number_quality_update", other) == []
     assert seen("account_alerts", {"entity_type": "PHONE_NUMBER", "entity_id": "999"}) == []
@@ -210,7 +210,7 @@ def test_news_of_another_number_is_none_of_ours() -> None:
 
 
 @pytest.mark.parametrize("odd", [None, 5, "odd", []])
-def test_news_without_content_is_counted_and_breaks_nothing(odd: Any) -> None:
+def test_updates_without_content_are_counted_and_break_nothing(odd: Any) -> None:
     body = callback(odd, {"decision": "APPROVED"}, field="account_review_update")
     details = {"field": "account_review_update", "decision": "APPROVED"}
     assert parse_updates(body, NUMBER, WABA) == ([NumberUpdate("account_review_update", details=details)], 1)

@@ -1,4 +1,4 @@
-"""Reactions, edits and revokes: what each does to the message that it is about, whoever sends it, whenever it comes."""
+"""Reactions, edits and revokes: what each does to its target message, no matter who sends it and when it comes."""
 
 import secrets
 from itertools import permutations
@@ -43,7 +43,9 @@ async def reactions(stage: Stage, update: Incoming) -> list[Any]:
 
 @pytest.mark.parametrize("together", [True, False])
 @pytest.mark.parametrize("type_", NAMES)
-async def test_a_touch_on_ones_own_message_changes_it_and_is_told(stage: Stage, type_: str, together: bool) -> None:
+async def test_an_amendment_of_ones_own_message_changes_it_and_is_reported(
+    stage: Stage, type_: str, together: bool
+) -> None:
     target = message_from(stage, ANA, age=60)
     change = touch(stage, ANA, type_, target.network_id)
     for report in [[change, target]] if together else [[target], [change]]:
@@ -85,7 +87,7 @@ async def test_an_edit_keeps_the_old_words_in_its_own_row(stage: Stage) -> None:
 
 
 @pytest.mark.parametrize("type_", NAMES)
-async def test_a_touch_on_nothing_known_is_kept_and_told_as_a_message(stage: Stage, type_: str) -> None:
+async def test_an_amendment_of_an_unknown_message_is_stored_and_reported_as_a_message(stage: Stage, type_: str) -> None:
     change = touch(stage, ANA, type_, "wamid.nobody")
     await receive(stage, change)
     (event,) = await read_events(stage)

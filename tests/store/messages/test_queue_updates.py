@@ -24,7 +24,7 @@ async def two(db: Database) -> list[Stage]:
     return [await make_stage(db), await make_stage(db)]
 
 
-async def test_the_news_of_each_channel_are_its_own(db: Database, two: list[Stage]) -> None:
+async def test_the_updates_of_each_channel_are_its_own(db: Database, two: list[Stage]) -> None:
     one, other = two
     first, second = await one.accept(ANA), await one.accept(BOB)
     foreign = await other.accept(ANA, send_at=NOW + timedelta(days=1))

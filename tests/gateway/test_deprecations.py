@@ -39,7 +39,7 @@ def test_a_route_is_named_as_the_reference_names_it() -> None:
         check_deprecations({LABEL.replace("GET", "PUT"): END}, routes)
 
 
-def test_an_end_is_told_half_a_year_ahead() -> None:
+def test_an_end_is_announced_half_a_year_ahead() -> None:
     check_deprecations({LABEL: END}, {LABEL})
     check_deprecations({LABEL: Deprecation(SINCE, SINCE + NOTICE + timedelta(days=1), "")}, {LABEL})
     with pytest.raises(ValueError, match="180 days"):

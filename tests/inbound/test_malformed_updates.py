@@ -102,7 +102,7 @@ async def test_long_words_are_kept_whole(stage: Stage) -> None:
     assert (await data(stage))[-1]["reaction"]["emoji"] == LONG
 
 
-async def test_escapes_inside_of_json_are_nobody_s_trouble(stage: Stage) -> None:
+async def test_escapes_inside_of_json_do_no_harm(stage: Stage) -> None:
     """JSON is kept as text, in which NUL is written and not there."""
     update = message_from(
         stage, ANA, "flow_reply", {"reply": {"response": {"a": NUL}}}, context={"referral": {"x": NUL}}
@@ -113,7 +113,7 @@ async def test_escapes_inside_of_json_are_nobody_s_trouble(stage: Stage) -> None
     assert event["context"] == {"referral": {"x": NUL}}
 
 
-async def test_a_trouble_of_the_database_is_no_fault_of_the_update(stage: Stage) -> None:
+async def test_an_error_of_the_database_is_no_fault_of_the_update(stage: Stage) -> None:
     """Then the network must hear no, so that it comes again."""
     update = message_from(stage, ANA)
     await stage.db.close()

@@ -19,7 +19,7 @@ async def sign_in(visitor: Visitor, path: str) -> None:
         await visitor.sign_in(path)
 
 
-async def test_news_are_shown_and_lead_to_what_they_are_about(official: Gateway, receiver: Receiver) -> None:
+async def test_notifications_are_shown_with_a_link_to_their_subject(official: Gateway, receiver: Receiver) -> None:
     await official.sandbox("PATCH", CONTROL, {"quality_rating": "GREEN"})
     assert (await official.call("GET", "/api/v1/channel/health")).status == 200
     template = await create_template(official)
@@ -73,7 +73,7 @@ async def test_news_are_shown_and_lead_to_what_they_are_about(official: Gateway,
         await expect(attention).to_have_count(0)
 
 
-async def test_many_news_at_once_are_one_notification(official: Gateway) -> None:
+async def test_many_updates_at_once_are_one_notification(official: Gateway) -> None:
     templates = [
         await create_template(official, name=f"order_{number}", components=[{"type": "BODY", "text": text}])
         for number, text in enumerate(("Your order is on its way.", "Your order is packed.", "Paid.", "It is here."))
