@@ -155,7 +155,7 @@ async def posts(options: argparse.Namespace) -> Turn:
 async def hooks(options: argparse.Namespace) -> Turn:
     """Return a turn that posts events. Each worker always has one POST in flight."""
     client = ClientBuilder().http1_only().no_proxy().build()
-    url, body = f"http://127.0.0.1:{options.port}/hook", sample_body()
+    url, body = f"{options.scheme}://127.0.0.1:{options.port}/hook", sample_body()
     headers = _hook_headers()
 
     async def work() -> int:
@@ -172,7 +172,8 @@ async def hooks(options: argparse.Namespace) -> Turn:
 
 async def own(options: argparse.Namespace) -> Turn:
     """Return a turn that posts events as the gateway does, without reading, signing and recording them."""
-    poster, url, body = Poster(Guard(["127.0.0.1"])), f"http://127.0.0.1:{options.port}/hook", sample_body()
+    poster, body = Poster(Guard(["127.0.0.1"])), sample_body()
+    url = f"{options.scheme}://127.0.0.1:{options.port}/hook"
     lines = header_lines(_hook_headers())
 
     async def work() -> int:
@@ -212,6 +213,7 @@ def main() -> None:
     parser.add_argument("--channel", default="")
     parser.add_argument("--account", default="")
     parser.add_argument("--port", type=int, default=0)
+    parser.add_argument("--scheme", choices=("http", "https"), default="http")
     parser.add_argument("--batch", type=int, default=64)
     parser.add_argument("--seconds", type=float, default=2.0)
     parser.add_argument("--warm-up", type=float, default=0.3)

@@ -2,10 +2,11 @@
 
 import asyncio
 import contextlib
+import os
 import socket
 import sys
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -53,7 +54,12 @@ class Gateway:
 
 @asynccontextmanager
 async def running_gateway(
-    folder: Path, config: Path, role: str = "all", processes: int = 1, beside: Gateway | None = None
+    folder: Path,
+    config: Path,
+    role: str = "all",
+    processes: int = 1,
+    beside: Gateway | None = None,
+    environ: Mapping[str, str] | None = None,
 ) -> AsyncIterator[Gateway]:
     """Run `gatepost serve` until the end of the block, with the embedded database or with that of another gateway."""
     port, data, log = free_port(), folder / "data", folder / "gateway.log"
@@ -69,6 +75,7 @@ async def running_gateway(
             stdout=said,
             stderr=said,
             cwd=ROOT,
+            env={**os.environ, **(environ or {})},
             start_new_session=True,
         )
     try:

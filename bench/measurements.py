@@ -234,9 +234,11 @@ def _throughput_aims(found: ThroughputFindings) -> list[Aim]:
 
 def _webhook_aims(found: WebhookFindings) -> list[Aim]:
     share, (alone, *beside) = found.plain.rate / found.floor.rate, found.lags
+    secure = found.secure.rate / found.secure_floor.rate
     worse = max(lag.p99 for lag in beside) / alone.p99 if alone.p99 else 0.0
     return [
         Aim("webhooks/s, of the HTTP client alone", "≥ 0.5", round(share, 2), share >= 0.5),
+        Aim("the same over TLS", "≥ 0.5", round(secure, 2), secure >= 0.5),
         Aim("from event to first attempt at half load, p99 ms", "< 250", round(alone.p99 * 1000), alone.p99 < 0.25),
         Aim("the same beside a dead endpoint ×", "≤ 1.1", round(worse, 2), worse <= 1.1),
     ]

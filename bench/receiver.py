@@ -1,13 +1,14 @@
 """A webhook receiver: responds 200 to everything, and counts distinct webhook ids and the events in them.
 
-With `--lag` it also reports how long after its event each POST arrived: the id of an event begins with its time in
-milliseconds. With `--silent` it accepts connections and never responds. Runs in its own process:
-`python -m bench.receiver`.
+With `--certificate` it uses TLS. With `--lag` it also reports how long after its event each POST arrived: the id of an
+event begins with its time in milliseconds. With `--silent` it accepts connections and never responds. Runs in its own
+process: `python -m bench.receiver`.
 """
 
 import argparse
 import asyncio
 import gc
+import ssl
 import time
 from typing import cast
 
@@ -71,7 +72,7 @@ async def receive(options: argparse.Namespace) -> None:
     """Respond until the benchmark ends this process, and report every change."""
     tally = Tally(timed=options.lag)
     door = asyncio.Protocol if options.silent else lambda: Door(tally)
-    server = await asyncio.get_running_loop().create_server(door, "127.0.0.1", 0)
+    server = await asyncio.get_running_loop().create_server(door, "127.0.0.1", 0, ssl=_context(options.certificate))
     gc.freeze()
     gc.disable()
     say("ready", port=server.sockets[0].getsockname()[1])
@@ -84,8 +85,17 @@ async def receive(options: argparse.Namespace) -> None:
             say("count", **found, last=tally.last, lags=tally.take_lags())
 
 
+def _context(certificate: str | None) -> ssl.SSLContext | None:
+    if certificate is None:
+        return None
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(certificate)
+    return context
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--certificate")
     parser.add_argument("--lag", action="store_true")
     parser.add_argument("--silent", action="store_true")
     end_with_parent()

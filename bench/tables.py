@@ -22,7 +22,7 @@ from bench.screen import ScreenFindings, p50, p99
 from bench.several import several_table
 from bench.start import StartFindings
 from bench.throughput import Held, ThroughputFindings
-from bench.webhooks import BATCH, WebhookFindings
+from bench.webhooks import BATCH, Delivered, WebhookFindings
 
 Cell = str | int | float | None
 
@@ -328,28 +328,27 @@ def _hostile(found: HostileFindings) -> Section:
 
 
 def _webhooks(found: WebhookFindings) -> Section:
-    floor = found.floor
-    alone = floor.micros(floor.cpu)
-    own = found.own
     rows: list[list[Cell]] = [
-        ["HTTP client alone (floor)", round(floor.rate), None, round(alone), None, None, None],
-        ["the gateway's client alone", round(own.rate), None, round(own.micros(own.cpu)), None, None, None],
+        *_clients("", found.floor, found.own),
+        _delivered("one event in a POST", found.plain, found.floor),
+        _delivered(f"{BATCH} events in a POST", found.batched, found.floor),
+        *_clients(" over TLS", found.secure_floor, found.secure_own),
+        _delivered("one event in a POST over TLS", found.secure, found.secure_floor),
     ]
-    for name, sent in (("one event in a POST", found.plain), (f"{BATCH} events in a POST", found.batched)):
-        cost = sent.micros(sent.gateway_cpu + sent.postgres_cpu)
-        rows.append(
-            [
-                name,
-                round(sent.rate),
-                _ratio(sent.rate, floor.rate),
-                round(sent.micros(sent.gateway_cpu)),
-                round(sent.micros(sent.postgres_cpu)),
-                round(cost),
-                _ratio(cost, alone),
-            ]
-        )
     columns = ["webhooks", "events/s", "of floor", "gateway µs", "PostgreSQL µs", "together µs", "CPU × floor"]
     return Section("Webhooks from a full queue (one endpoint)", columns, rows)
+
+
+def _clients(over: str, floor: Sample, own: Sample) -> list[list[Cell]]:
+    named = ((f"HTTP client alone{over} (floor)", floor), (f"the gateway's client alone{over}", own))
+    return [[name, round(one.rate), None, round(one.micros(one.cpu)), None, None, None] for name, one in named]
+
+
+def _delivered(name: str, sent: Delivered, floor: Sample) -> list[Cell]:
+    cost = sent.micros(sent.gateway_cpu + sent.postgres_cpu)
+    gateway, postgres = round(sent.micros(sent.gateway_cpu)), round(sent.micros(sent.postgres_cpu))
+    share, times = _ratio(sent.rate, floor.rate), _ratio(cost, floor.micros(floor.cpu))
+    return [name, round(sent.rate), share, gateway, postgres, round(cost), times]
 
 
 def _lags(found: WebhookFindings) -> Section:

@@ -5,15 +5,19 @@
 `bench.event_writer` writes the events: no message is accepted, sent or received. The result includes all that the
 gateway and PostgreSQL do for a delivery: reading it, signing, the POST, and the log of the attempt. For the lag, see
 `bench/lag.py`. The baseline is an HTTP client alone (pyreqwest), which posts an event with the headers of a webhook to
-the same receiver, with as many POSTs in flight as the gateway. The gateway's own client alone is shown as well.
+the same receiver, with as many POSTs in flight as the gateway. The gateway's own client alone is shown as well. Single
+events are also delivered over TLS, with a baseline over TLS.
 """
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 import msgspec
 
 from bench import measure
 from bench.accept import Tell
+from bench.certificate import Certificate, make_certificate
 from bench.data_folder import data_folder, write_config
 from bench.endpoints import Hooks, check_delivered, tell_all
 from bench.gateway import Cpu, Gateway, new_client, running_gateway
@@ -51,46 +55,79 @@ class WebhookFindings(msgspec.Struct, frozen=True):
     own: Sample  # the gateway's own client alone
     plain: Delivered
     batched: Delivered
+    secure_floor: Sample  # over TLS
+    secure_own: Sample
+    secure: Delivered
     load: float  # events per second while the lag was measured
     lags: list[Lag]  # the first one alone, the others with a dead endpoint
 
 
 async def measure_webhooks(seconds: float, tell: Tell) -> WebhookFindings:
     """Measure the rates, each on a new database and with the baseline before and after, then the lag."""
-    floors, own = [await _floor("hooks", seconds, tell)], [await _floor("own", seconds, tell)]
-    plain = await _deliver(_EVENTS, 1, tell)
-    floors.append(await _floor("hooks", seconds, tell))
-    own.append(await _floor("own", seconds, tell))
-    batched = await _deliver(_BATCHED_EVENTS, BATCH, tell)
+    floors, own, plain = await _single(None, seconds, tell)
+    batched = await _deliver(None, _BATCHED_EVENTS, BATCH, tell)
+    with data_folder() as folder:
+        secure_floors, secure_own, secure = await _single(make_certificate(folder), seconds, tell)
     load = plain.rate / 2
     lags = await measure_lags(load, 2 * seconds, tell)
-    return WebhookFindings(measure.merge(floors), measure.merge(own), plain, batched, load, lags)
+    return WebhookFindings(floors, own, plain, batched, secure_floors, secure_own, secure, load, lags)
 
 
-async def _floor(kind: str, seconds: float, tell: Tell) -> Sample:
-    tell("webhooks: the gateway's client alone" if kind == "own" else "webhooks: floor, the HTTP client alone")
-    async with running("bench.receiver") as receiver:
-        port = (await receiver.receive())["port"]
+async def _single(certificate: Certificate | None, seconds: float, tell: Tell) -> tuple[Sample, Sample, Delivered]:
+    """Measure deliveries of one event each, and the two clients alone before and after them."""
+    floors = [await _floor("hooks", certificate, seconds, tell)]
+    own = [await _floor("own", certificate, seconds, tell)]
+    delivered = await _deliver(certificate, _EVENTS, 1, tell)
+    floors.append(await _floor("hooks", certificate, seconds, tell))
+    own.append(await _floor("own", certificate, seconds, tell))
+    return measure.merge(floors), measure.merge(own), delivered
+
+
+@asynccontextmanager
+async def _running_receiver(certificate: Certificate | None) -> AsyncIterator[tuple[Child, int]]:
+    """Run a receiver; yield it with its port."""
+    options = ["--certificate", str(certificate.file)] if certificate else []
+    async with running("bench.receiver", *options) as receiver:
+        yield receiver, (await receiver.receive())["port"]
+
+
+async def _floor(kind: str, certificate: Certificate | None, seconds: float, tell: Tell) -> Sample:
+    client = "the gateway's client alone" if kind == "own" else "floor, the HTTP client alone"
+    tell(f"webhooks: {client}{_over(certificate)}")
+    async with _running_receiver(certificate) as (_, port):
         wished = ["--kind", kind, "--port", str(port), "--batch", str(_IN_FLIGHT), "--seconds", str(seconds)]
-        async with running("bench.baseline_parts", *wished) as driver:
+        wished += ["--scheme", _scheme(certificate)]
+        async with running("bench.baseline_parts", *wished, environ=_trusted(certificate)) as driver:
             return await measure.sample(driver, lambda: Cpu(0.0, 0.0), seconds)
 
 
-async def _deliver(events: int, batch: int, tell: Tell) -> Delivered:
+async def _deliver(certificate: Certificate | None, events: int, batch: int, tell: Tell) -> Delivered:
     """Fill the queue with a gateway that does not deliver, then measure one that does."""
-    tell(f"webhooks: {events:,} events, {batch} in a POST")
+    tell(f"webhooks: {events:,} events, {batch} in a POST{_over(certificate)}")
     with data_folder() as folder:
-        async with running("bench.receiver") as receiver, new_client() as client:
-            url = f"http://127.0.0.1:{(await receiver.receive())['port']}/hook"
+        async with _running_receiver(certificate) as (receiver, port), new_client() as client:
+            url = f"{_scheme(certificate)}://127.0.0.1:{port}/hook"
             config = write_config(folder)
             async with running_gateway(folder, config, role="api") as gateway:
                 tenant = await make_tenant(gateway, config)
                 await Hooks(gateway, client, tenant).make(url, batch)
                 await tell_all(gateway, tenant, events)
-            async with running_gateway(folder, config) as gateway:
+            async with running_gateway(folder, config, environ=_trusted(certificate)) as gateway:
                 found = await _work_off(gateway, receiver, events)
                 await check_delivered(gateway, tenant, url)
     return found
+
+
+def _scheme(certificate: Certificate | None) -> str:
+    return "https" if certificate else "http"
+
+
+def _over(certificate: Certificate | None) -> str:
+    return " over TLS" if certificate else ""
+
+
+def _trusted(certificate: Certificate | None) -> dict[str, str]:
+    return certificate.trusted if certificate else {}
 
 
 async def _work_off(gateway: Gateway, receiver: Child, events: int) -> Delivered:
