@@ -140,6 +140,23 @@ async def test_the_person_has_written_since(gateway: Gateway) -> None:
     assert (await decide(gateway, made, "approve", {"anyway": True})).json()["data"]["state"] == "sent"
 
 
+async def test_the_person_has_another_number_since(gateway: Gateway) -> None:
+    await gateway.sandbox("PUT", f"/control/people/{PERSON}", {})
+    said = {"from": PERSON, "type": "text", "text": {"body": "?"}}
+    await gateway.sandbox("POST", "/control/numbers/100000000000001/incoming", said)
+    await until(lambda: contact_at(gateway, PERSON))
+    made = await create(gateway)
+    await gateway.sandbox("POST", f"/control/people/{PERSON}/number", {"phone": "5511999997777"})
+    await until(lambda: contact_at(gateway, "5511999997777"))
+    check_refused(await decide(gateway, made, "approve", {"anyway": True}), 409, "wrong_state")
+    assert await sent_messages(gateway) == []
+    assert await listed(gateway, "state=waiting") == [made["id"]]
+
+
+async def contact_at(gateway: Gateway, phone: str) -> bool:
+    return bool((await gateway.call("GET", f"/api/v1/contacts?phone={phone}")).json()["data"])
+
+
 async def test_of_many_approvals_one_sends(gateway: Gateway) -> None:
     made = await create(gateway)
     answers = await asyncio.gather(*(decide(gateway, made, "approve", {"anyway": True}) for _ in range(10)))

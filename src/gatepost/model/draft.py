@@ -54,5 +54,12 @@ def conversation_changed() -> Conflict:
     )
 
 
+def number_changed(phone: str) -> Conflict:
+    return Conflict(
+        f"The contact of this draft does not have the number {phone} any more, and another person may have it now. "
+        "Refuse the draft, and write to the contact's new number."
+    )
+
+
 def too_many_drafts() -> Conflict:
     return Conflict(f"{WAITING_MAX:,} drafts of this channel wait for a decision, and that is the most. Decide some.")

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from gatepost.model import ids
-from gatepost.model.draft import DraftApproval, check_revision, check_waiting, conversation_changed
+from gatepost.model.draft import DraftApproval, check_revision, check_waiting, conversation_changed, number_changed
 from gatepost.model.errors import GatepostError, NotFound
 from gatepost.store.drafts import DraftDecision, DraftRow, decide_drafts, get_draft
 from gatepost.store.messages.accept import AcceptResult, ChannelGroup
@@ -23,7 +23,7 @@ class ApprovedDraft:
     async def decide(self, conn: "Connection[Any]", group: ChannelGroup, now: datetime) -> None:
         draft = await get_draft(conn, group.channel_id, self._approval.draft_id, now)
         try:
-            _check(draft, self._approval)
+            _check(draft, self._approval, group)
         except GatepostError as error:
             group.outcomes, group.fresh = [error], []
 
@@ -36,10 +36,13 @@ class ApprovedDraft:
             await decide_drafts(conn, group.channel_id, [decision], now)
 
 
-def _check(draft: DraftRow | None, approval: DraftApproval) -> None:
+def _check(draft: DraftRow | None, approval: DraftApproval, group: ChannelGroup) -> None:
     if draft is None:
         raise NotFound("There is no such draft on this channel.")
     check_waiting(draft.state)
     check_revision(draft.revision, approval.revision)
+    recipient = group.opened.people.get(draft.phone)
+    if draft.contact is not None and (recipient is None or recipient.id != draft.contact.id):
+        raise number_changed(draft.phone)
     if draft.written_since and not approval.anyway:
         raise conversation_changed()
