@@ -83,7 +83,10 @@ class ContactExportQuery(ContactFilters, frozen=True, kw_only=True):
     keeps={"contact_id": "data[0].id"},
 )
 async def list_all(query: ContactQuery, gateway: Context, caller: CurrentCaller) -> Page[Contact]:
-    """Contacts, the newest first. With `q`, the contacts whose name or number begins with it, in that order."""
+    """Contacts, the newest first. With `q`, the contacts whose name or number begins with it, in that order.
+
+    A page that is not full may have a next one.
+    """
     contacts = _contacts(gateway, caller)
     if query.phone is not None:
         return Page(await _show_all(contacts, await _at_phone(query, query.phone, contacts)))
@@ -91,8 +94,8 @@ async def list_all(query: ContactQuery, gateway: Context, caller: CurrentCaller)
         rows, following = await _search(query, query.q, contacts)
     else:
         before = read_cursor(query.cursor, UUID)
-        rows = await list_contacts(gateway.db, caller.channel_id, query.filter(), before, query.limit)
-        following = show_cursor(rows[-1].id) if len(rows) == query.limit else None
+        page = await list_contacts(gateway.db, caller.channel_id, query.filter(), before, query.limit)
+        rows, following = page.contacts, show_cursor(page.following) if page.following else None
     return Page(await _show_all(contacts, rows), following)
 
 
@@ -252,8 +255,8 @@ async def _search(query: ContactQuery, words: str, contacts: ContactService) -> 
         raise invalid_field("q", f"takes 1 to {_WORDS_MAX} characters")
     if after is not None and "\x00" in after.key:
         raise invalid_field("cursor", "must not contain the character NUL")
-    found = await search_contacts(contacts.db, contacts.channel_id, words, query.filter(), after, query.limit)
-    return [one.contact for one in found], show_cursor(found[-1].match) if len(found) == query.limit else None
+    page = await search_contacts(contacts.db, contacts.channel_id, words, query.filter(), after, query.limit)
+    return [one.contact for one in page.found], show_cursor(page.following) if page.following else None
 
 
 async def _at_phone(query: ContactQuery, phone: str, contacts: ContactService) -> list[ContactRow]:

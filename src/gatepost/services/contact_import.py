@@ -213,7 +213,9 @@ def _cells(row: ContactRow, labels: list[LabelRow], fields: list[str]) -> list[s
 async def _pages(
     db: Database, channel_id: UUID, wanted: ContactFilter
 ) -> AsyncIterator[tuple[list[ContactRow], dict[UUID, list[LabelRow]]]]:
-    before: UUID | None = None
-    while rows := await list_contacts(db, channel_id, wanted, before, BATCH, size=_PAGE_SIZE):
-        yield rows, await read_labels_by_contact(db, channel_id, [row.id for row in rows], CONTACT)
-        before = rows[-1].id
+    before, more = None, True
+    while more:
+        page = await list_contacts(db, channel_id, wanted, before, BATCH, size=_PAGE_SIZE)
+        if rows := page.contacts:
+            yield rows, await read_labels_by_contact(db, channel_id, [row.id for row in rows], CONTACT)
+        before, more = page.following, page.following is not None

@@ -25,7 +25,7 @@ async def find_contacts(db: Database, channel_id: UUID, text: str) -> tuple[UUID
     found: set[UUID] = set()
     if len(name := _without_separators(text)) <= _NAME_MAX:
         named = await search_contacts(db, channel_id, name, ContactFilter(), None, CONTACTS)
-        found |= {one.contact.id for one in named}
+        found |= {one.contact.id for one in named.found}
     if words is not None:
         found |= set(await find_contacts_by_words(db, channel_id, words))
     return tuple(sorted(found))

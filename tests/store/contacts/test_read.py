@@ -9,7 +9,10 @@ import pytest
 from gatepost.model import ids
 from gatepost.model.dates import IdRange
 from gatepost.store.contacts.read import (
+    STEPS,
     ContactFilter,
+    FoundContact,
+    FoundPage,
     SearchPosition,
     find_people,
     list_contacts,
@@ -61,8 +64,8 @@ ALL = ContactFilter()
 async def test_a_page_of_contacts(explained: Explained, wanted: ContactFilter) -> None:
     db, plans = explained
     first = await list_contacts(db, CHANNEL, wanted, None, 10)
-    second = await list_contacts(db, CHANNEL, wanted, first[-1].id, 10)
-    found = [row.id for row in (*first, *second)]
+    second = await list_contacts(db, CHANNEL, wanted, first.following, 10)
+    found = [row.id for row in (*first.contacts, *second.contacts)]
     assert (len(set(found)), found) == (20, sorted(found, reverse=True))
     assert plans
     for plan in plans:
@@ -80,12 +83,12 @@ async def test_a_page_of_contacts(explained: Explained, wanted: ContactFilter) -
 )
 async def test_a_page_of_a_search(explained: Explained, words: str, names: list[str]) -> None:
     db, plans = explained
-    found = await search_contacts(db, CHANNEL, words, ALL, None, 3)
+    found = (await search_contacts(db, CHANNEL, words, ALL, None, 3)).found
     assert [one.contact.name for one in found] == names
     (plan,) = plans
     assert rows_of(plan, "contacts") <= 12, plan.tree
     if names:
-        after = await search_contacts(db, CHANNEL, words, ALL, found[0].match, 3)
+        after = (await search_contacts(db, CHANNEL, words, ALL, found[0].match, 3)).found
         assert [one.contact.id for one in after[:2]] == [one.contact.id for one in found[1:]]
         assert rows_of(plans[-1], "contacts") <= 12
 
@@ -94,7 +97,7 @@ async def test_a_search_goes_through_everybody_once(explained: Explained) -> Non
     db, _ = explained
     after: SearchPosition | None = None
     seen: list[UUID] = []
-    while page := await search_contacts(db, CHANNEL, "bob nr1", ALL, after, 1000):
+    while page := (await search_contacts(db, CHANNEL, "bob nr1", ALL, after, 1000)).found:
         seen += [one.contact.id for one in page]
         after = page[-1].match
     assert len(seen) == len(set(seen)) == sum(str(i).startswith("1") for i in range(2, COUNT + 1, 2))
@@ -102,11 +105,43 @@ async def test_a_search_goes_through_everybody_once(explained: Explained) -> Non
 
 async def test_a_search_begins_where_the_words_do(explained: Explained) -> None:
     db, plans = explained
-    early, late = [await search_contacts(db, CHANNEL, words, ALL, None, 10) for words in ("ana", "bob nr9999")]
+    early, late = [(await search_contacts(db, CHANNEL, words, ALL, None, 10)).found for words in ("ana", "bob nr9999")]
     assert (len(early), [one.contact.name for one in late]) == (10, [])
-    late = await search_contacts(db, CHANNEL, "bob nr9998", ALL, None, 10)
+    late = (await search_contacts(db, CHANNEL, "bob nr9998", ALL, None, 10)).found
     assert [one.contact.name for one in late] == ["Bob Nr9998"]
     assert all(plan.buffers <= 60 for plan in plans)  # all names before Bob fill a hundred pages of the index
+
+
+@pytest.mark.parametrize("wanted", [ContactFilter(LABEL, True), ContactFilter(None, False)], ids=repr)
+async def test_filters_that_fit_few_take_several_short_pages(explained: Explained, wanted: ContactFilter) -> None:
+    db, plans = explained
+    before: UUID | None = None
+    seen: list[UUID] = []
+    while True:
+        page = await list_contacts(db, CHANNEL, wanted, before, 10_000)
+        seen += [row.id for row in page.contacts]
+        if (before := page.following) is None:
+            break
+    every = COUNT // 1_000
+    assert len(seen) == len(set(seen)) == (every if wanted.opted_out else COUNT - every)
+    assert max(rows_of(plan, "contacts") for plan in plans) <= STEPS
+    assert len(plans) >= COUNT // STEPS
+
+
+@pytest.mark.parametrize("words", ["bob", "nr", "5511"])
+async def test_a_search_with_filters_takes_several_short_pages(explained: Explained, words: str) -> None:
+    db, plans = explained
+    after: SearchPosition | None = None
+    seen: list[FoundContact] = []
+    while True:
+        page = await search_contacts(db, CHANNEL, words, ContactFilter(LABEL, True), after, 1000)
+        seen += page.found
+        if (after := page.following) is None:
+            break
+    whole = await search_contacts(db, CHANNEL, words, ALL, None, COUNT)
+    assert seen == [one for one in whole.found if one.contact.opted_out]
+    assert seen
+    assert max(rows_of(plan, "label_uses") for plan in plans) <= 3 * STEPS
 
 
 async def test_a_place_before_the_words_is_where_they_begin(explained: Explained) -> None:
@@ -114,7 +149,7 @@ async def test_a_place_before_the_words_is_where_they_begin(explained: Explained
     whole = await search_contacts(db, CHANNEL, "bob", ALL, None, 10)
     for place in (SearchPosition("ana", UUID(int=2**128 - 1)), SearchPosition("bo", UUID(int=2**128 - 1))):
         assert await search_contacts(db, CHANNEL, "Bob", ALL, place, 10) == whole
-    assert await search_contacts(db, CHANNEL, "bob", ALL, SearchPosition("c", ids.ZERO), 10) == []
+    assert await search_contacts(db, CHANNEL, "bob", ALL, SearchPosition("c", ids.ZERO), 10) == FoundPage([], None)
 
 
 async def test_people_by_their_numbers(explained: Explained) -> None:

@@ -32,7 +32,7 @@ EXAMPLES: Examples = {
         for action in (None, "action")
     ],
     "channel_head.write": [{"sql": sql} for sql in (channel_head.EVENTS_ONLY, files._ADD_EVENT, status._UPDATE)],
-    "contacts.read.list_contacts": [{"filters": ContactFilter(opted_out=value)} for value in (None, False, True)],
+    "contacts.read._list_all": [{"filters": ContactFilter(opted_out=value)} for value in (None, False, True)],
     "conversations.inbox._last_step": [{"drive": walk} for walk in _WALKS],
     "conversations.inbox._pick": [
         {"drive": inbox._FOUND, "check": inbox._HAS_LABEL},

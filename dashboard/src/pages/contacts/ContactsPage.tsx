@@ -55,7 +55,7 @@ function Contacts() {
         <ContactFilters search={search} onChange={filter} />
         <Loaded query={contacts} loading={<SkeletonRows label="Loading contacts" rows={6} height={60} />}>
           {() =>
-            rows.length ? (
+            rows.length || contacts.hasNextPage ? (
               <ContactList
                 rows={rows}
                 more={contacts.hasNextPage}

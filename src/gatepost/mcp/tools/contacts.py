@@ -92,8 +92,8 @@ async def _find(
 ) -> tuple[list[ContactRow], str | None]:
     if given.query is None:
         before = read_cursor("find_contacts", given.cursor, UUID)
-        rows = await list_contacts(service.db, service.channel_id, filters, before, given.limit)
-        return rows, show_cursor("find_contacts", rows[-1].id) if len(rows) == given.limit else None
+        page = await list_contacts(service.db, service.channel_id, filters, before, given.limit)
+        return page.contacts, show_cursor("find_contacts", page.following) if page.following else None
     text, after = given.query.strip(), read_cursor("find_contacts", given.cursor, SearchPosition)
     check_storable("query", text)
     if not 1 <= len(text) <= _NAME_MAX:
@@ -103,9 +103,9 @@ async def _find(
         return ([row], None) if row is not None and await _labelled(row, filters, service) else ([], None)
     if after is not None and "\x00" in after.key:
         raise invalid_field("cursor", "must not contain the character NUL")
-    found = await search_contacts(service.db, service.channel_id, text, filters, after, given.limit)
-    following = show_cursor("find_contacts", found[-1].match) if len(found) == given.limit else None
-    return [one.contact for one in found], following
+    matches = await search_contacts(service.db, service.channel_id, text, filters, after, given.limit)
+    following = show_cursor("find_contacts", matches.following) if matches.following else None
+    return [one.contact for one in matches.found], following
 
 
 async def _labelled(row: ContactRow, filters: ContactFilter, service: ContactService) -> bool:

@@ -208,7 +208,7 @@ async def named_contacts(call: Call, query: str) -> tuple[UUID, ...]:
         async with call.db.connection() as conn:
             return tuple(row.id for row in (await find_people(conn, call.channel_id, [only_digits(text)])).values())
     found = await search_contacts(call.db, call.channel_id, text[:64], ContactFilter(), None, FOUND_MAX)
-    return tuple(sorted({one.contact.id for one in found}))
+    return tuple(sorted({one.contact.id for one in found.found}))
 
 
 def only_digits(text: str) -> str:
