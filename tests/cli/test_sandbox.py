@@ -83,6 +83,8 @@ def test_say_goes_to_the_only_number_or_the_named_one(direct: Direct) -> None:
     add_number(direct, "200")
     assert "several numbers: 100, 200" in direct("say", ANA, "Hi", "--json").error()["message"]
     assert direct("say", ANA, "Hi", "--number", "200", "--reply-to", said["wamid"]).code == 0
+    assert direct("say", ANA, "Hi", "--number", "+15550001111").code == 0
+    assert direct("ledger", "--kind", "incoming", "--json").json()[-1]["phone_number_id"] == "100"
     assert direct("say", ANA, "Hi", "--number", "300", "--json").error()["code"] == "not_found"
 
 

@@ -72,7 +72,7 @@ async def test_invited_joined_changed_and_removed(gateway: Gateway) -> None:
         await expect(ben.page.get_by_role("button", name="Invite", exact=True)).to_be_hidden()
         await expect(ben.page.get_by_role("button", name="Actions for")).to_have_count(0)
 
-        await expect(row).to_contain_text("Off")  # no code at sign-in
+        await expect(row).to_contain_text("Off")  # no two-factor authentication
         await change_role(visitor, BEN, "Reader")
         await expect(row).to_contain_text("Reader")
         await expect(ben.page.get_by_role("row", name=BEN)).to_contain_text("Reader")  # without asking

@@ -252,7 +252,7 @@ VIEWS = [
     View("team-remove", "/account", "stays in the log", [click("button", "Actions for"), click("menuitem", "Remove")]),
     View("plan", "/account/plan", "Change the plan"),
     View("account-log", "/account/log", "Signed in"),
-    View("profile", "/profile", "Code at sign-in"),
+    View("profile", "/profile", "Two-factor authentication"),
     View("profile-code", "/profile", "Your password", [click("button", "Set up")]),
     View("not-found", "/nothing", "There is no such page"),
 ]

@@ -68,7 +68,7 @@ async def list_all(query: TemplateQuery, gateway: Context, caller: CurrentCaller
     _PATH,
     scope="manage",
     summary="Create a template",
-    message="Template handed in for review",
+    message="Template submitted for review",
     errors=NETWORK,
     example=_NEW,
     keeps={"template_id": "data.id"},

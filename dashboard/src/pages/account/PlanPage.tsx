@@ -36,7 +36,7 @@ function Limits({ account: { plan, storage, api } }: { account: Account }) {
     <Section title={`Plan ${plan.title}`} text="What the account may send and store, and what is used of it.">
       <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="lg">
         <Meter label="Messages sent this month" used={plan.used} limit={plan.limit} show={number}>
-          Counted again from {inFull(plan.resets_at)} on.
+          Starts again at zero on {inFull(plan.resets_at)}.
         </Meter>
         <Meter label="Files" used={storage.used} limit={storage.limit} show={bytes} />
       </SimpleGrid>

@@ -60,7 +60,7 @@ function columnsFor(me: string): Column<User>[] {
       below: (user) => user.name && <Breaking text={user.email} />,
     },
     { header: "Role", cell: ({ role }) => <StatusBadge look={roleLook(role)} /> },
-    { header: "Code at sign-in", from: "sm", cell: (user) => <StatusBadge look={joinLook(user)} /> },
+    { header: "Two-factor", from: "sm", cell: (user) => <StatusBadge look={joinLook(user)} /> },
     { header: "Since", from: "md", quiet: true, cell: (user) => <Time value={user.created_at} /> },
   ];
 }

@@ -19,7 +19,7 @@ export function ProfilePage() {
           <PasswordForm />
         </Section>
         <Section
-          title="Code at sign-in"
+          title="Two-factor authentication"
           text="Besides your password, a code of an authenticator app on your phone. A stolen password is then not enough."
         >
           <SecondFactor />

@@ -52,7 +52,7 @@ export function Editor({ initial, fixed, busy, error, onSubmit }: Props) {
   };
   const { found, bubble } = useCheck(form, fixed);
   const refused = sent ? problemsByField(error instanceof ApiProblem ? error.fields : [], componentsOf(sent)) : {};
-  // The rules show at a field that was changed, or at all of them once the template was handed in.
+  // The rules show at a field that was changed, or at all of them once the template was submitted.
   const problem = (field: keyof TemplateForm) => {
     if ((sent || touched.has(field)) && found[field]) return found[field];
     return form[field] === sent?.[field] ? refused[field] : undefined;
@@ -78,7 +78,7 @@ export function Editor({ initial, fixed, busy, error, onSubmit }: Props) {
             Cancel
           </Button>
           <Button type="submit" loading={busy}>
-            Hand in for review
+            Submit for review
           </Button>
         </Group>
       </Stack>

@@ -16,7 +16,7 @@ export function EditorPage() {
   return <OfficialPage>{template ? <Change key={template} id={template} /> : <Create />}</OfficialPage>;
 }
 
-/** Shows the template that was handed in. */
+/** Shows the template that was submitted. */
 function useDone() {
   const navigate = useNavigate();
   return (template: { id: string }) => {

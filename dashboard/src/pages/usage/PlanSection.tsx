@@ -17,7 +17,7 @@ export function PlanSection({ usage: { plan, storage } }: { usage: Usage }) {
     <Section title={`Plan ${plan.title}`}>
       <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="lg">
         <Meter label="Messages sent this month" used={plan.used} limit={plan.limit} show={number}>
-          Counted again from {inFull(plan.resets_at)} on.
+          Starts again at zero on {inFull(plan.resets_at)}.
         </Meter>
         <Meter label="Files" used={storage.used} limit={storage.limit} show={bytes}>
           All files of messages that are stored.

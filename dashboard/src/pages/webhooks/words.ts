@@ -6,7 +6,7 @@ export const EVENT_TYPES = [
   { type: "message_notification", label: "Messages", text: "Sent, received, edited, deleted" },
   { type: "ack_notification", label: "Statuses", text: "Delivered and read, and the connection" },
   { type: "chat_notification", label: "Conversations", text: "New or changed" },
-  { type: "label_notifications", label: "Labels", text: "Made, put on, taken off" },
+  { type: "label_notifications", label: "Labels", text: "Created, added, removed" },
   { type: "contact_notifications", label: "Contacts", text: "New or changed" },
   { type: "order_notifications", label: "Orders", text: "New, or a new status" },
   { type: "system_notification", label: "System", text: "Endpoints, templates, quality and tier" },

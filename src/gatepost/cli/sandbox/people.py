@@ -58,21 +58,22 @@ def say(
     text: Annotated[str, typer.Argument(help="The text.")],
     *,
     number: Annotated[
-        str | None, typer.Option(help="Number id or QR phone to write to.", show_default="the only one")
+        str | None, typer.Option(help="Phone number or number id to write to.", show_default="the only one")
     ] = None,
     name: Annotated[str | None, typer.Option(help="The writer's profile name.")] = None,
     reply_to: Annotated[str | None, typer.Option(help="Id of the message to quote.")] = None,
 ) -> CommandResult:
     """Write to a number as a person."""
-    numbers = [one["phone_number_id"] for one in control.get("numbers")]
+    official = [(one["phone_number_id"], one["phone"]) for one in control.get("numbers")]
     phones = [one["phone"] for one in control.get("phones")]
-    to = number or _only([*numbers, *phones])
-    if to in phones and to not in numbers:
+    to = number.removeprefix("+") if number else _only([*(id_ for id_, _ in official), *phones])
+    number_id = next((id_ for id_, its_phone in official if to in (id_, its_phone)), None)
+    if to in phones and number_id is None:
         quote = {"id": reply_to, "from_me": True} if reply_to else None
         said = given(content={"body": text}, quote=quote)
         return CommandResult(control.post(f"phones/{to}/incoming", {"from": given(phone=phone, name=name), **said}))
     said = given(name=name, reply_to=reply_to)
-    return CommandResult(control.post("say", {"phone_number_id": to, "from": phone, "text": text, **said}))
+    return CommandResult(control.post("say", {"phone_number_id": number_id or to, "from": phone, "text": text, **said}))
 
 
 def _only(known: list[str]) -> str:
