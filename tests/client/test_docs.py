@@ -99,6 +99,12 @@ try {{
 }} catch (error) {{
   console.log(error.message);
 }}
+const forged = {signature_headers([b""], "evt_1", int(time.time()), BODY)!r};
+try {{
+  verifyWebhook([""], forged, body);
+}} catch (error) {{
+  console.log(error.message);
+}}
 """
     said = []
     for i, example in enumerate([*examples[:2], check]):
@@ -110,7 +116,7 @@ try {{
     assert "message_notification" in said[0]
     assert "invalid_phone" in said[0]
     assert "med_" in said[1]
-    assert said[2].split("\n")[:2] == ["evt_1", "The signature does not fit."]
+    assert said[2].split("\n")[:3] == ["evt_1", "The signature does not fit.", "The secret is missing."]
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,13 @@
 """Every code of the API has its place in the client's tree."""
 
+import pickle
 import re
 from pathlib import Path
 
 import msgspec
 
 from gatepost_client import errors
-from gatepost_client.errors import error_of
+from gatepost_client.errors import BadWebhook, GatepostError, NoAnswer, error_of
 from gatepost_client.wire import Answer
 from tests.for_each import for_each
 
@@ -52,3 +53,18 @@ def test_a_proxys_page_has_a_code_of_its_own() -> None:
 def test_the_tree_is_drawn() -> None:
     for error in {*errors.BY_STATUS.values(), *errors.BY_CODE.values()}:
         assert f" {error.__name__} " in (errors.__doc__ or ""), error
+
+
+@for_each(
+    "error",
+    [
+        NoAnswer("The gateway did not answer: timed out", sent=True),
+        BadWebhook("The header webhook-id is missing."),
+        error_of(_answer(429, "rate_limited", fields=[{"field": "phone", "message": "is wrong"}])),
+        error_of(Answer(503, {}, b"<html>")),
+    ],
+)
+def test_an_error_reaches_another_process(error: GatepostError) -> None:
+    """A pool of processes waits forever for an error that cannot be unpickled."""
+    same = pickle.loads(pickle.dumps(error))
+    assert (type(same), str(same), vars(same)) == (type(error), str(error), vars(error))

@@ -3,10 +3,11 @@
 import asyncio
 import socket
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
 
-from gatepost_client import File, NoAnswer, Retry
+from gatepost_client import NEVER, File, NoAnswer, Retry
 from gatepost_client.errors import BadAnswer, BadKey, NotFound, Unavailable
 from tests.client.driver import Driver, Kind, Naps, driving
 from tests.client.lossy import Road, lossy_road
@@ -96,6 +97,17 @@ async def test_a_slow_answer_is_given_up(kind: Kind, receiver: Receiver) -> None
         with pytest.raises(NoAnswer, match="may have been carried out"):
             await gp.do("channel")
     assert len(receiver.requests) == 2
+
+
+async def test_an_upload_has_time_by_its_size(kind: Kind, receiver: Receiver, tmp_path: Path) -> None:
+    receiver.answer = Answer(delay=0.5)
+    file = tmp_path / "bill.pdf"
+    file.write_bytes(bytes(200_000))
+    async with driving(kind, receiver.url, "gpk_x", timeout=0.2, retry=NEVER) as gp:
+        for content in (file, File(file.read_bytes(), "application/pdf")):
+            with pytest.raises(BadAnswer):  # the receiver is no gateway
+                await gp.do("upload", content)
+    assert [len(one.body) for one in receiver.requests] == [200_000, 200_000]
 
 
 async def test_one_key_through_all_tries(kind: Kind, receiver: Receiver) -> None:

@@ -1,8 +1,10 @@
 """Deliveries that are genuine, and all others."""
 
 import base64
+import hmac
 from datetime import UTC, datetime
 from typing import Any
+from unittest.mock import MagicMock
 
 import msgspec
 import pytest
@@ -173,3 +175,13 @@ def test_a_batch_gives_its_events_in_order() -> None:
         verify_webhook_batch(SECRET, signed(), BODY, now=NOW)
     with pytest.raises(BadWebhook, match="does not fit"):
         verify_webhook_batch(new_secret(), headers, body, now=NOW)
+
+
+def test_many_signatures_do_not_multiply_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Anybody can send a header with thousands of them, and a large body."""
+    hashed = MagicMock(wraps=hmac.digest)
+    monkeypatch.setattr(hmac, "digest", hashed)
+    headers = signed() | {"webhook-signature": "v1,x " * 5_000}
+    with pytest.raises(BadWebhook):
+        verify_webhook([SECRET, new_secret()], headers, BODY, now=NOW)
+    assert hashed.call_count == 2

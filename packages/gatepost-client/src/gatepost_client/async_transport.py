@@ -1,9 +1,12 @@
 """The asynchronous transport: runs the steps of a call in the running loop. All decisions are in `retry.py`."""
 
 import asyncio
+import atexit
+import os
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Generator
 from contextlib import AsyncExitStack
+from functools import cache
 from typing import Self, TypeVar
 
 from pyreqwest.client import ClientBuilder
@@ -12,12 +15,19 @@ from pyreqwest.request import RequestBuilder
 
 from gatepost_client.errors import NoAnswer
 from gatepost_client.events import Event
-from gatepost_client.http import OpenResponse, dress, explain, headers_of, open_line, set_up
+from gatepost_client.http import OpenResponse, check_process, dress, explain, headers_of, open_line, set_up
 from gatepost_client.retry import PATIENT, Retry, run_steps, send_with_retries
 from gatepost_client.stream import EventReader
 from gatepost_client.wire import Answer, Call, Listing, Lost, Outcome, Plan, Request, Step, Wait, following
 
 T = TypeVar("T")
+_FINISHING = 0.05  # seconds
+
+
+@cache
+def _end_in_order() -> None:
+    """Let the threads of the HTTP library finish before the interpreter ends, which aborts if one is in Python code."""
+    atexit.register(time.sleep, _FINISHING)
 
 
 class AsyncTransport:
@@ -36,6 +46,9 @@ class AsyncTransport:
     ) -> None:
         self._line = open_line(url, timeout, use_proxy)
         self._client = set_up(ClientBuilder(), self._line, key).build()
+        self._uploads = set_up(ClientBuilder(), self._line, key, uploads=True).build()
+        self._process = os.getpid()
+        _end_in_order()
         self._retry, self._sleep, self._now = retry, sleep, now
 
     async def __aenter__(self) -> Self:
@@ -47,6 +60,7 @@ class AsyncTransport:
     async def close(self) -> None:
         """Close the connections."""
         await self._client.close()
+        await self._uploads.close()
 
     async def run(self, plan: Call[T] | Plan[T]) -> T:
         """Run a call, or a plan of several calls."""
@@ -99,7 +113,9 @@ class AsyncTransport:
             return result
 
     async def _exchange(self, request: Request, kept: AsyncExitStack) -> Answer | Lost:
-        dressed = dress(self._client.request(request.method, self._line.target(request)), request, self._line)
+        check_process(self._process)
+        client = self._uploads if request.upload_size else self._client
+        dressed = dress(client.request(request.method, self._line.target(request)), request, self._line)
         try:
             if request.streamed:
                 return await self._open(dressed, kept)

@@ -1,5 +1,6 @@
 """The blocking transport: runs the steps of a call in the calling thread. All decisions are in `retry.py`."""
 
+import os
 import time
 from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack
@@ -11,7 +12,7 @@ from pyreqwest.request import SyncRequestBuilder
 
 from gatepost_client.errors import NoAnswer
 from gatepost_client.events import Event
-from gatepost_client.http import OpenResponse, dress, explain, headers_of, open_line, set_up
+from gatepost_client.http import OpenResponse, check_process, dress, explain, headers_of, open_line, set_up
 from gatepost_client.retry import PATIENT, Retry, run_steps, send_with_retries
 from gatepost_client.stream import EventReader
 from gatepost_client.wire import Answer, Call, Listing, Lost, Outcome, Plan, Request, Step, Wait, following
@@ -35,6 +36,8 @@ class BlockingTransport:
     ) -> None:
         self._line = open_line(url, timeout, use_proxy)
         self._client = set_up(SyncClientBuilder(), self._line, key).build()
+        self._uploads = set_up(SyncClientBuilder(), self._line, key, uploads=True).build()
+        self._process = os.getpid()
         self._retry, self._sleep, self._now = retry, sleep, now
 
     def __enter__(self) -> Self:
@@ -46,6 +49,7 @@ class BlockingTransport:
     def close(self) -> None:
         """Close the connections."""
         self._client.close()
+        self._uploads.close()
 
     def run(self, plan: Call[T] | Plan[T]) -> T:
         """Run a call, or a plan of several calls."""
@@ -95,7 +99,9 @@ class BlockingTransport:
             return result
 
     def _exchange(self, request: Request, kept: ExitStack) -> Answer | Lost:
-        dressed = dress(self._client.request(request.method, self._line.target(request)), request, self._line)
+        check_process(self._process)
+        client = self._uploads if request.upload_size else self._client
+        dressed = dress(client.request(request.method, self._line.target(request)), request, self._line)
         try:
             if request.streamed:
                 return self._open(dressed, kept)

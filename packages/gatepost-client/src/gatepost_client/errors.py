@@ -20,6 +20,7 @@ GatepostError
     └── Unavailable       408, 500, 502, 503, 504
 """
 
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -37,7 +38,11 @@ class NoAnswer(GatepostError):
     def __init__(self, reason: str, *, sent: bool) -> None:
         advice = "it may have been carried out" if sent else "nothing was sent"
         super().__init__(f"{reason}; {advice}")
+        self.reason = reason
         self.sent = sent
+
+    def __reduce__(self) -> Any:
+        return partial(type(self), self.reason, sent=self.sent), ()  # so that it reaches other processes
 
 
 class BadAnswer(GatepostError):
@@ -85,6 +90,7 @@ class GatepostApiError(GatepostError):
 
     def __init__(self, status: int, message: str, failure: Failure, retry_after: float | None = None) -> None:
         super().__init__(f"{failure.code}: {message}")
+        self._failure = failure
         self.status = status
         self.message = message
         self.code = failure.code
@@ -94,6 +100,9 @@ class GatepostApiError(GatepostError):
         self.docs = failure.docs
         self.network = failure.network
         self.retry_after = retry_after
+
+    def __reduce__(self) -> Any:
+        return type(self), (self.status, self.message, self._failure, self.retry_after)
 
 
 class BadRequest(GatepostApiError):

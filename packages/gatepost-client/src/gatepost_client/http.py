@@ -1,5 +1,6 @@
 """What both transports share: building the HTTP client and requests, interpreting failures."""
 
+import os
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -17,6 +18,8 @@ from gatepost_client.wire import Answer, Lost, Request
 Builder = TypeVar("Builder", ClientBuilder, SyncClientBuilder)
 Dressed = TypeVar("Dressed", RequestBuilder, SyncRequestBuilder)
 _PIECE = 1 << 18
+_SLOWEST = 8 * 1024  # bytes per second of an upload
+_LONGEST = 900.0  # seconds that the gateway waits for a whole body
 
 
 class GatewayConfig(msgspec.Struct, frozen=True):
@@ -39,25 +42,42 @@ def open_line(url: str, timeout: float, use_proxy: bool) -> GatewayConfig:
     return GatewayConfig(url.rstrip("/"), timeout, use_proxy)
 
 
-def set_up(builder: Builder, line: GatewayConfig, key: str) -> Builder:
-    """Return an HTTP client for one gateway and key. Redirects are not followed: the key must not leak."""
+def check_process(made_in: int) -> None:
+    """Raise if the client was made before a fork: its threads are in the other process, and it would wait forever."""
+    if os.getpid() != made_in:
+        raise RuntimeError(
+            "This client was made before the process was forked. Make the client in each worker process, after the "
+            "fork, and none before it."
+        )
+
+
+def set_up(builder: Builder, line: GatewayConfig, key: str, *, uploads: bool = False) -> Builder:
+    """Return an HTTP client for one gateway and key. Redirects are not followed: the key must not leak.
+
+    One for uploads has no timeout for reading: it would count from the first byte of the request.
+    """
     seconds = timedelta(seconds=line.timeout)
     builder = builder.default_headers({"authorization": f"Bearer {key}"}).user_agent("gatepost-client")
-    builder = builder.follow_redirects(False).connect_timeout(seconds).read_timeout(seconds)
+    builder = builder.follow_redirects(False).connect_timeout(seconds)
+    builder = builder if uploads else builder.read_timeout(seconds)
     return builder if line.use_proxy else builder.no_proxy()
 
 
 def dress(builder: Dressed, request: Request, line: GatewayConfig) -> Dressed:
-    """Return a request with headers and body. Uploads and downloads time out only when no bytes flow."""
+    """Return a request with headers and body. Downloads time out only when no bytes flow, uploads by their size."""
     if request.key is not None:
         builder = builder.header("idempotency-key", request.key)
-    if isinstance(request.body, Path):
-        return builder.header("content-type", request.content_type).body_stream(read_pieces(request.body))
     if request.body is not None:
-        builder = builder.header("content-type", request.content_type).body_bytes(request.body)
+        builder = builder.header("content-type", request.content_type)
+    if isinstance(request.body, Path):
+        builder = builder.body_stream(read_pieces(request.body))
+    elif request.body is not None:
+        builder = builder.body_bytes(request.body)
     if request.live:
         builder = builder.streamed_read_buffer_limit(0)
-    return builder.timeout(timedelta(seconds=line.timeout)) if request.brief else builder
+    if request.streamed:
+        return builder
+    return builder.timeout(timedelta(seconds=line.timeout + min(request.upload_size / _SLOWEST, _LONGEST)))
 
 
 def read_pieces(path: Path) -> Iterator[bytes]:

@@ -39,6 +39,13 @@ class Request(msgspec.Struct, frozen=True):
         return not self.streamed and self.content_type == "application/json"
 
     @property
+    def upload_size(self) -> int:
+        """The bytes of a body that may be large; 0 if it is small."""
+        if self.brief or self.body is None:
+            return 0
+        return self.body.stat().st_size if isinstance(self.body, Path) else len(self.body)
+
+    @property
     def target(self) -> str:
         """The path with its query."""
         return self.path + (f"?{urlencode(self.query)}" if self.query else "")

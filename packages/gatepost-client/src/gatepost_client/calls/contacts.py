@@ -93,7 +93,7 @@ def check_numbers(phones: Sequence[str]) -> Call[list[CheckedNumber]]:
 
 
 def import_contacts(table: Path | bytes) -> Call[ImportReport]:
-    """Import contacts from CSV; return the result of each line. Existing contacts are not changed."""
+    """Import contacts from CSV; return the result of each line. Contacts that exist are updated."""
     request = Request("POST", path_of("contacts", "import"), body=table, content_type="text/csv", repeatable=True)
     return Call(request, _report)
 
