@@ -1,5 +1,6 @@
 """The program as a process: how it starts, what it says when it cannot."""
 
+import os
 import signal
 import socket
 import subprocess
@@ -101,6 +102,18 @@ def test_a_reader_who_has_seen_enough_is_no_error(form: tuple[str, ...]) -> None
     with program.stderr:
         assert program.stderr.read() == ""
     assert program.wait(30) == 1
+
+
+def test_a_terminal_that_cannot_show_a_character_shows_the_rest() -> None:
+    """A new key is shown once: it must not be lost because its table has a dash."""
+    ran = subprocess.run(
+        [sys.executable, "-m", "gatepost.cli", "plan", "list"],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "PYTHONIOENCODING": "latin-1"},
+    )
+    assert "unlimited" in ran.stdout
 
 
 def test_a_wrong_role_or_setting_is_one_clear_line(tmp_path: Path) -> None:

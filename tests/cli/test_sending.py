@@ -1,6 +1,10 @@
 """`gatepost send` and `export`: what the API does, from the command line."""
 
 import json
+import os
+import resource
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -66,6 +70,22 @@ def test_an_export_overwrites_nothing(run: Run, channel: str, tmp_path: Path) ->
     assert there.read_text() == "mine"
     for arguments in (("people", channel, "x"), ("contacts", channel, "x", "--format", "xml")):
         assert run("export", *arguments, "--json").error()["code"] == "invalid_field"
+
+
+def test_an_export_that_fails_leaves_no_file(run: Run, channel: str, database_url: str, tmp_path: Path) -> None:
+    """Half of a file would be taken for all of it."""
+    run("send", channel, PERSON, "Hello" * 800)
+    places = ["--database-url", database_url, "--data", str(tmp_path)]
+    failed = subprocess.run(
+        [sys.executable, "-m", "gatepost.cli", "export", "messages", channel, str(tmp_path / "all.ndjson"), *places],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},  # compiled modules would be cut off too
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1_000, 1_000)),  # as if the disk were full
+    )
+    assert (failed.returncode, failed.stderr) == (1, "Error: [Errno 27] File too large\n")
+    assert list(tmp_path.glob("all*")) == []
 
 
 def test_no_database_is_made_by_accident(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,6 +17,7 @@ import pytest
 from gatepost.admin import demo
 from gatepost.cli.http_call import call
 from gatepost.cli.sandbox.control_client import ControlClient
+from tests.cli.conftest import Run
 from tests.patience import PATIENCE
 
 
@@ -69,6 +70,20 @@ def test_from_nothing_to_a_read_message_and_down(database_url: str, tmp_path: Pa
     for url in (base, seen["sandbox_url"]):
         with pytest.raises(OSError, match="refused"):
             call(f"{url}/healthz")
+
+
+def test_the_database_of_a_real_gateway_is_refused(run: Run, account: str, database_url: str, tmp_path: Path) -> None:
+    places = ["--port", "0", "--sandbox-port", "0", "--data", str(tmp_path), "--database-url", database_url]
+    ended = subprocess.run(
+        [sys.executable, "-m", "gatepost.cli", "up", *places],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+    )
+    assert ended.returncode == 1
+    assert "has accounts, but not that of the demo" in ended.stderr
+    assert [one["id"] for one in run("account", "list", "--json").json()] == [account]
 
 
 def wait_until_refused(url: str, key: str, body: dict[str, Any], code: str) -> None:

@@ -8,7 +8,7 @@ options ─► settings ─► database (`opened`) ─► the command's own few 
 import asyncio
 import inspect
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
@@ -222,11 +222,12 @@ async def _found(session: CommandSession, lookups: dict[str, Lookup], arguments:
 @asynccontextmanager
 async def _session(settings: Settings) -> AsyncIterator[CommandSession]:
     clock = DatabaseClock(SystemClock())
-    try:
-        async with opened_databases(settings) as databases:
+    async with AsyncExitStack() as stack:
+        try:
+            databases = await stack.enter_async_context(opened_databases(settings))
             session = CommandSession(settings, databases, clock)
             if MAIN in databases.up:
                 await session.enter(MAIN)
-            yield session
-    except OSError as error:
-        raise Unavailable(f"The database cannot be opened: {error}.", "database_unavailable") from None
+        except OSError as error:
+            raise Unavailable(f"The database cannot be opened: {error}.", "database_unavailable") from None
+        yield session

@@ -207,5 +207,8 @@ async def _channel_of(session: CommandSession, endpoint_id: UUID, channel: str |
 def _ago(text: str, now: datetime) -> str:
     """Return a time as the API reads it; a duration counts back from now."""
     if re.fullmatch(r"[0-9]{1,6}[smhd]", text):
-        return times.format_time(now - read_duration(text, "since"))
+        try:
+            return times.format_time(now - read_duration(text, "since"))
+        except OverflowError:
+            raise invalid_field("since", "is before the year 1") from None
     return text

@@ -14,10 +14,11 @@ from gatepost.cli.arguments import TimeZone, given
 from gatepost.cli.command import CommandSession, command, new_group
 from gatepost.cli.output import CommandResult
 from gatepost.cli.records import ChannelArgument
-from gatepost.model.errors import Conflict, invalid_field
+from gatepost.model.errors import invalid_field
 from gatepost.services.contact_import import export_csv, export_fields, export_ndjson
 from gatepost.services.export import Render, as_csv, open_export
 from gatepost.services.history_query import read_history_query, resolve
+from gatepost.store.backup.archive import written_file
 from gatepost.store.contacts.read import ContactFilter
 
 group = new_group()
@@ -52,11 +53,8 @@ async def export(
     else:
         filters = given(**{"from": from_, "to": to, "tz": tz})
         chunks = await _messages(session, channel.id, kind, filters)
-    try:
-        with output.open("xb") as file:
-            size, lines = await _write(file, chunks)
-    except FileExistsError:
-        raise Conflict(f"{output} exists. Choose another name, or remove it first.") from None
+    with written_file(output.absolute()) as file:
+        size, lines = await _write(file, chunks)
     header = kind == "csv"
     return CommandResult(ExportedFile(str(output), kind, lines - header, size))  # type: ignore[arg-type]
 

@@ -1,5 +1,6 @@
 """Output of commands: JSON for programs, tables for people, one line on stderr for an error."""
 
+import io
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -98,6 +99,8 @@ def failing(*, as_json: bool = False, logs: bool = True) -> Iterator[None]:
     """
     if logs:
         _log_to_stderr()
+    if isinstance(sys.stdout, io.TextIOWrapper):  # a secret that is shown once must not be lost for want of a dash
+        sys.stdout.reconfigure(errors="replace")
     try:
         yield
     except Exception as error:

@@ -25,8 +25,11 @@ from gatepost.clock import DatabaseClock, SystemClock
 from gatepost.database_lifecycle import opened
 from gatepost.model import ids
 from gatepost.model.cell_names import MAIN
+from gatepost.model.errors import Conflict
 from gatepost.settings import Settings
+from gatepost.store.accounts import list_accounts
 from gatepost.store.channels import ChannelConfig
+from gatepost.store.embedded import find_cluster
 from gatepost.store.embedded.lock import make_data_folder
 from gatepost.store.network_updates import STALE_TEMPLATES, mark_stale
 
@@ -54,10 +57,26 @@ def up(
         before = load_settings(data, database_url, config, places)
         processes = before.server.processes or 1
         shared = leave_root(before, processes)
+        asyncio.run(check_demo(before))
         folder = sandbox_folder(load_settings(data, database_url, config).data_folder)
         with running_sandbox(HOST, sandbox_port, folder) as sandbox_url:
             settings = settings_for(sandbox_url, free_port, data, database_url, config)
             run_gateway(settings, on_ready=_welcome(settings, sandbox_url), port=shared, processes=processes)
+
+
+async def check_demo(settings: Settings) -> None:
+    """Refuse the database of a real gateway: its numbers would be connected to the sandbox, which rejects them."""
+    folder, url = settings.data_folder, settings.database.url
+    if demo.read_quickstart(folder) is not None or not (url or find_cluster(folder)):
+        return
+    async with opened(settings) as db:
+        known = [account.id for account in await list_accounts(db)]
+    if known and demo.ACCOUNT_ID not in known:
+        raise Conflict(
+            f"The database {'of database.url' if url else f'in {folder}'} has accounts, but not that of the demo. "
+            "'gatepost up' would connect their numbers to the sandbox. Name another folder with --data (make run "
+            "DATA=…), or start this gateway with: gatepost serve"
+        )
 
 
 def sandbox_folder(data: Path) -> Path:
