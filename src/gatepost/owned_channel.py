@@ -18,7 +18,7 @@ from gatepost.background import attempt, log_failure
 from gatepost.channel_task import ChannelTask
 from gatepost.clock import Clock
 from gatepost.grouped_lookup import GroupedLookup
-from gatepost.model.errors import Unavailable
+from gatepost.model.errors import GatepostError, Unavailable
 from gatepost.outbound.channel_sender import ChannelSender
 from gatepost.store.channel_head import Lease, LogEnd
 from gatepost.store.deliveries.queue import DeliveryCursor, save_cursors
@@ -192,12 +192,15 @@ class OwnedChannel:
                 await deliverer.end()
                 del self._deliverers[id_]  # only now: if this is cancelled, `end` still waits for it
         for target in targets.values():
-            if target.id in self._deliverers:
-                known = self._deliverers[target.id].change(target, changes[target.id])
-                self._stale = self._stale or not known
-            elif self.alive():
-                deliverer = self._deliverers[target.id] = worker.make_deliverer(target)
-                deliverer.start()
+            try:
+                if target.id in self._deliverers:
+                    known = self._deliverers[target.id].change(target, changes[target.id])
+                    self._stale = self._stale or not known
+                elif self.alive():
+                    deliverer = self._deliverers[target.id] = worker.make_deliverer(target)
+                    deliverer.start()
+            except GatepostError as error:  # its secrets cannot be decrypted; the other endpoints can be used
+                log_failure("start of an endpoint", error, channel=self.lease.channel_id.hex, endpoint=target.id.hex)
 
     def unsaved(self) -> Mapping[UUID, DeliveryCursor]:
         """Return the progress and health of the endpoints for which they changed."""

@@ -15,8 +15,8 @@ from gatepost.admin.unlock import opens
 from gatepost.admin.vault import KEY_FILE, Vault, load_or_make_key
 from gatepost.networks.qr.phone.by_baileys.devices import DeviceStore
 from gatepost.store.checks import list_secrets
-from gatepost.store.endpoints import list_with_headers
 from gatepost.store.pool import Database
+from gatepost.store.sealed_values import list_with_headers
 from tests.cli.conftest import Run
 from tests.patience import PATIENCE
 
@@ -60,10 +60,20 @@ def test_a_lost_key_is_replaced_on_request_and_what_it_encrypted_is_listed(
     run: Run, account: str, tmp_path: Path
 ) -> None:
     channel = create_official(run, account)
+    hooked(run, channel)
     (tmp_path / KEY_FILE).unlink()
     seen = run("secret-key", "replace", "--yes", "--json").json()
-    assert seen == {"replaced": True, "channels": [channel], "endpoints": []}
-    assert create_official(run, account, "15550008888") != channel
+    (hook,) = seen["endpoints"]
+    assert seen == {"replaced": True, "channels": [channel], "endpoints": [hook]}
+    renew = "channel", "token", channel, "--no-test", "--token", "new"
+    assert "is needed too: the stored one cannot be decrypted" in run(*renew).err
+    assert run(*renew, "--app-secret", "s").code == 0
+    assert run(*renew).code == 0
+    new = run("webhook", "rotate-secret", hook, "--json").json()
+    assert (new["signing"], len(new["secrets"])) == ("v1", 1)
+    assert run("webhook", "show", hook, "--secret", "--json").json()["secret"] == new["secret"]
+    assert run("webhook", "change", hook, "--header", "X-Api-Key: 8").code == 0
+    assert run("secret-key", "rotate", "--json").json()["unreadable"] == 0
 
 
 def hooked(run: Run, channel: str) -> None:

@@ -1,5 +1,6 @@
 """How an endpoint wants its deliveries: every wish, its limits, and nothing changed where one is refused."""
 
+import asyncio
 from typing import Any
 
 from tests.for_each import for_each
@@ -107,6 +108,17 @@ async def test_what_is_not_named_stays(gateway: Gateway, change: dict[str, Any])
     changed = (await gateway.call("PATCH", f"{HOOKS}/{hook['id']}", change)).json()["data"]
     assert wishes_of(changed) == FULL
     assert changed["events"] == hook["events"]
+
+
+async def test_changes_at_the_same_time_are_all_kept(gateway: Gateway) -> None:
+    hook = await make(gateway)
+    off = ["message_notification", "chat_notification", "label_notifications"]
+    changes: list[dict[str, Any]] = [{"events": {type_: False}} for type_ in off]
+    changes += [{"events": {"system_notification": True}}, {"ordered": True}, {"rate_limit": 7}, {"batch": {"most": 2}}]
+    await asyncio.gather(*(gateway.call("PATCH", f"{HOOKS}/{hook['id']}", change) for change in changes))
+    after = (await gateway.call("GET", f"{HOOKS}/{hook['id']}")).json()["data"]
+    assert [type_ for type_, on in after["events"].items() if not on] == off
+    assert wishes_of(after) == FULL | {"batch": {"most": 2, "wait": 1.0}, "rate_limit": 7}
 
 
 async def test_a_state_set_by_a_person_is_in_the_feed(gateway: Gateway) -> None:

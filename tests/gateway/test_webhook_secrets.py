@@ -2,10 +2,14 @@
 
 from datetime import UTC, datetime
 from typing import Any
+from uuid import UUID
 
 import msgspec
 import pytest
 
+from gatepost.admin.headers import seal_headers
+from gatepost.admin.signing import make_secret, seal_signing_secrets
+from gatepost.admin.vault import Vault
 from gatepost.clock import MovableClock
 from gatepost.webhooks.signature import signature_headers
 from gatepost_client import verify_webhook
@@ -160,6 +164,31 @@ async def test_whatever_is_given_to_judge(gateway: Gateway) -> None:
     ):
         check_refused(await gateway.call("POST", path, body), 422, "invalid_field", field, about=body)
     check_refused(await gateway.call("POST", f"{HOOKS}/nobody/verify", {"headers": {}, "body": ""}), 404, "not_found")
+
+
+async def test_an_endpoint_whose_key_is_lost_gets_a_new_secret_and_stops_no_other(
+    gateway: Gateway, receiver: Receiver
+) -> None:
+    lost = await made(gateway, url=f"{receiver.url}/lost", headers={"X-Shop": "7"})
+    endpoint_id, lost_key = UUID(lost["id"].removeprefix("we_")), Vault(bytes(32))
+    await gateway.db.execute(
+        "UPDATE endpoints SET secret = $2, headers = $3 WHERE id = $1",
+        endpoint_id,
+        seal_signing_secrets(lost_key, endpoint_id, [make_secret("v1")]),
+        msgspec.json.encode(seal_headers(lost_key, endpoint_id, {"X-Shop": "7"})).decode(),
+    )
+    await made(gateway, url=f"{receiver.url}/other")
+    await gateway.send(phone="5511999998888", body="Hello")
+    assert {one.path for one in await receiver.wait_for(2)} == {"/other"}
+    seen = await shown(gateway, lost["id"])
+    assert (seen["secrets"], seen["headers"]) == ([], {"X-Shop": "***"})
+    secret = (await rotated(gateway, lost["id"]))["secret"]
+    answer = await gateway.call("PATCH", f"{HOOKS}/{lost['id']}", {"headers": {"X-Shop": "8"}})
+    assert answer.json()["data"]["headers"] == {"X-Shop": "8"}
+    while not (arrived := [one for one in receiver.requests if one.path == "/lost"]):
+        await receiver.wait_for(len(receiver.requests) + 1)
+    assert arrived[0].headers["x-shop"] == "8"
+    assert verify_webhook(secret, arrived[0].headers, arrived[0].body).id == arrived[0].headers["webhook-id"]
 
 
 # -- a test event -----------------------------------------------------------------------------------------------------

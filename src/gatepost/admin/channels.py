@@ -11,7 +11,7 @@ import msgspec
 
 from gatepost.admin.checks import check_found, check_name, check_token, check_url
 from gatepost.admin.limits import Limits, check_limits
-from gatepost.admin.vault import Vault, channel_context
+from gatepost.admin.vault import Vault, VaultError, channel_context
 from gatepost.model import ids
 from gatepost.model.account_log import OPERATOR, Actor, LogEntry, new_entry
 from gatepost.model.errors import invalid_field
@@ -213,8 +213,17 @@ def open_channel_secrets(vault: Vault, channel: ChannelConfig) -> ChannelSecrets
 
 
 def renew_secrets(vault: Vault, channel: ChannelConfig, given: Mapping[str, str]) -> ChannelSecrets:
-    """Return the secrets of an official channel with those that are given."""
-    kept = open_channel_secrets(vault, channel)
+    """Return the secrets of an official channel with those that are given.
+
+    If the key that encrypted the old ones is lost, token and app secret must be given; the verify token is a new one.
+    """
+    try:
+        kept = open_channel_secrets(vault, channel)
+    except VaultError:
+        for field in ("token", "app_secret"):
+            if field not in given:
+                raise invalid_field(field, "is needed too: the stored one cannot be decrypted") from None
+        return ChannelSecrets(**{"verify_token": secrets.token_urlsafe(24), **given})
     if kept is None:
         raise invalid_field(next(iter(given), "token"), "belongs to official channels only")
     return msgspec.structs.replace(kept, **given)

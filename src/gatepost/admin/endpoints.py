@@ -21,9 +21,9 @@ from gatepost.admin.signing import (
     rotated,
     seal_signing_secrets,
 )
-from gatepost.admin.vault import Vault
+from gatepost.admin.vault import Vault, VaultError
 from gatepost.model import ids
-from gatepost.model.delivery import is_reserved_header
+from gatepost.model.delivery import is_reserved_header, masked
 from gatepost.model.endpoint import ACTIVE, DEFAULT_OPTIONS, DISABLED, SWITCHED_OFF, DeliveryOptions, check_options
 from gatepost.model.errors import Conflict, NotFound, invalid_field
 from gatepost.model.event import ALL_TYPES, TYPES
@@ -109,12 +109,16 @@ async def change_endpoint(
     headers: Mapping[str, str] | None = None,
     options: DeliveryOptions | None = None,
     state: str | None = None,
+    before: Endpoint | None = None,
     now: datetime,
 ) -> Endpoint:
-    """Change what is given and keep the rest; a change of state emits an event."""
+    """Change what is given and keep the rest; a change of state emits an event.
+
+    With the row `before`, of the events and options only those that differ from it.
+    """
     change = check_endpoint(url=url, events=events, headers=headers, options=options, state=state)
-    if change.headers is not None:
-        change = msgspec.structs.replace(change, headers=seal_headers(vault, endpoint_id, change.headers))
+    sealed = None if change.headers is None else seal_headers(vault, endpoint_id, change.headers)
+    change = msgspec.structs.replace(change, headers=sealed, before=before)
     if state is None:
         changed = await store.update_endpoint(db, channel_id, endpoint_id, change, now)
     else:
@@ -137,8 +141,8 @@ async def rotate_secret(
     check_overlap(overlap)
     for _ in range(_ROTATIONS):
         before = await get_endpoint(db, channel_id, endpoint_id)
-        kept = signing_secrets(vault, before)
-        fresh = make_secret(signing or kept[0].signing)
+        kept = readable_secrets(vault, before)
+        fresh = make_secret(signing or (kept[0].signing if kept else V1))
         sealed = seal_signing_secrets(vault, endpoint_id, rotated(kept, fresh, overlap, now))
         changed = await store.replace_secret(db, channel_id, endpoint_id, before.secret, sealed, now)
         if changed is not None:
@@ -156,9 +160,25 @@ def signing_secrets(vault: Vault, endpoint: Endpoint) -> tuple[SigningSecret, ..
     return open_signing_secrets(vault, endpoint.id, endpoint.secret)
 
 
+def readable_secrets(vault: Vault, endpoint: Endpoint) -> tuple[SigningSecret, ...]:
+    """Return the stored secrets of an endpoint, newest first; none if the key that encrypted them is lost."""
+    try:
+        return signing_secrets(vault, endpoint)
+    except VaultError:
+        return ()
+
+
 def headers_of(vault: Vault, endpoint: Endpoint) -> dict[str, str]:
     """Return the own headers of an endpoint with their values."""
     return open_headers(vault, endpoint.id, endpoint.headers)
+
+
+def readable_headers(vault: Vault, endpoint: Endpoint) -> dict[str, str]:
+    """Return the own headers of an endpoint; with masked values if the key that encrypted them is lost."""
+    try:
+        return headers_of(vault, endpoint)
+    except VaultError:
+        return masked(endpoint.headers)
 
 
 def check_endpoint(

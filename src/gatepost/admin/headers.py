@@ -16,7 +16,7 @@ from uuid import UUID
 import msgspec
 
 from gatepost.admin.vault import Vault, VaultError, endpoint_context
-from gatepost.store import endpoints as store
+from gatepost.store import sealed_values as store
 from gatepost.store.pool import Database
 
 _MARK = " sealed:"

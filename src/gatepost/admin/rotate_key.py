@@ -27,7 +27,6 @@ from gatepost.admin.vault import (
     write_key,
 )
 from gatepost.model.errors import Conflict
-from gatepost.store import endpoints as endpoint_rows
 from gatepost.store import sealed_values as values
 from gatepost.store.pool import Database
 from gatepost.store.sealed_values import SealedColumn, SealedRow, list_sealed, replace_sealed
@@ -119,7 +118,7 @@ def _changed(
 
 async def _pass_headers(db: Database, vault: Vault, done: Rotation) -> None:
     after = None
-    while found := await endpoint_rows.list_with_headers(db, after, _PAGE):
+    while found := await values.list_with_headers(db, after, _PAGE):
         for endpoint_id, text in found:
             headers = _decode_headers(text)
             try:
@@ -132,7 +131,7 @@ async def _pass_headers(db: Database, vault: Vault, done: Rotation) -> None:
             except VaultError:
                 done.unreadable += 1
                 continue
-            done.encrypted += await endpoint_rows.replace_headers(db, endpoint_id, text, whole)
+            done.encrypted += await values.replace_headers(db, endpoint_id, text, whole)
         after = found[-1][0]
 
 

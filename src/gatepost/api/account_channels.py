@@ -10,6 +10,7 @@ from gatepost.admin.channels import CloudNumber
 from gatepost.admin.checks import check_name, read_id
 from gatepost.admin.credentials import check_usable
 from gatepost.admin.limits import NAMES, check_limits
+from gatepost.admin.vault import VaultError
 from gatepost.api.admission import own_origin, read_headers
 from gatepost.api.asgi import Request
 from gatepost.api.channel import decode_headroom
@@ -112,7 +113,10 @@ async def own_channel(gateway: ApiContext, user: SignedInUser, channel_id: str) 
 
 def callback_of(gateway: ApiContext, row: ChannelConfig, base: str) -> dict[str, str]:
     """Return what the network's app has to know of an official channel."""
-    kept = admin.open_channel_secrets(gateway.vault, row)
+    try:
+        kept = admin.open_channel_secrets(gateway.vault, row)
+    except VaultError:  # the key is lost: the channel needs new credentials
+        return {}
     if kept is None:
         return {}
     return {

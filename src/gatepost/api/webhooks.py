@@ -140,11 +140,11 @@ async def _change_endpoint(gateway: ApiContext, before: Endpoint, request: Chang
         before.channel_id,
         before.id,
         url=request.url,
-        # Unchanged values are not written: another request may be changing them at the same time.
-        events=None if (events := events_after(before.events, request)) == before.events else events,
+        events=events_after(before.events, request),
         headers=request.headers,
-        options=None if (options := options_after(before.options, request)) == before.options else options,
+        options=options_after(before.options, request),
         state=None if request.active is None else (ACTIVE if request.active else DISABLED),
+        before=before,
         now=gateway.clock.now(),
     )
 
@@ -171,12 +171,12 @@ async def _check_url(guard: Guard, url: str, caller: Caller) -> None:
 def show_new(gateway: ApiContext, new: admin.NewEndpoint) -> NewWebhook:
     """Return an endpoint with the secret or public key that verifies its deliveries: it is shown only once."""
     row = new.endpoint
-    secrets, headers = admin.signing_secrets(gateway.vault, row), admin.headers_of(gateway.vault, row)
+    secrets, headers = admin.readable_secrets(gateway.vault, row), admin.readable_headers(gateway.vault, row)
     return NewWebhook.with_secret(row, secrets, headers, gateway.clock.now(), new.secret)
 
 
 def _webhook(gateway: ApiContext, row: Endpoint, caller: Caller) -> Webhook:
     """Return an endpoint. A caller who may not change its headers sees them masked, as in the log."""
     masks = "manage" not in caller.principal.scopes
-    headers = masked(row.headers) if masks else admin.headers_of(gateway.vault, row)
-    return Webhook.of(row, admin.signing_secrets(gateway.vault, row), headers, gateway.clock.now())
+    headers = masked(row.headers) if masks else admin.readable_headers(gateway.vault, row)
+    return Webhook.of(row, admin.readable_secrets(gateway.vault, row), headers, gateway.clock.now())

@@ -109,6 +109,7 @@ async def replace(session: CommandSession, yes: Yes = False) -> CommandResult:
             channels=[ids.format_id("ch", secret.id) for secret in lost if secret.kind == "channel"],
             endpoints=[ids.format_id("we", secret.id) for secret in lost if secret.kind == "endpoint"],
         ),
-        note="Create these channels again with their tokens, rotate the secrets of these endpoints, and restart the "
-        "gateway. Phones that were linked with the engine baileys have to be linked again.",
+        note="Restart the gateway. Then give these channels their token and app secret again (gatepost channel token), "
+        "rotate the secrets of these endpoints and set their headers again (gatepost webhook rotate-secret, change). "
+        "Phones that were linked with the engine baileys have to be linked again.",
     )

@@ -119,6 +119,7 @@ async def change(
         headers=read_headers(header or []) if header or no_headers else None,
         options=_options(webhook.options, ordered, batch, batch_wait, rate_limit, payload),
         state=state,
+        before=webhook,
         now=session.now,
     )
     return CommandResult(webhook_view(session, changed))

@@ -10,7 +10,7 @@ import msgspec
 from gatepost.model import ids
 from gatepost.model.dates import LAST_ID
 from gatepost.model.endpoint import ACTIVE, DISABLED, PAUSED, DeliveryOptions, HealthCounters
-from gatepost.model.event import ChannelRef
+from gatepost.model.event import ALL_TYPES, ChannelRef
 from gatepost.model.event.endpoints import EndpointDisabled, EndpointEnabled, EndpointEvent, EndpointResumed
 from gatepost.store.channel_head import (
     Lease,
@@ -45,7 +45,11 @@ class Endpoint(msgspec.Struct, frozen=True):
 
 
 class EndpointChange(msgspec.Struct, frozen=True):
-    """A change of an endpoint; None leaves a value unchanged. The reason belongs to the state."""
+    """A change of an endpoint; None leaves a value unchanged. The reason belongs to the state.
+
+    Event types and options are compared with the row `before`, and only those that differ are written: another request
+    may be changing the others at the same time.
+    """
 
     url: str | None = None
     events: Sequence[str] | None = None
@@ -53,6 +57,7 @@ class EndpointChange(msgspec.Struct, frozen=True):
     options: DeliveryOptions | None = None
     state: str | None = None
     reason: str | None = None
+    before: Endpoint | None = None
 
 
 class EndpointNotice(msgspec.Struct, frozen=True):
@@ -77,7 +82,7 @@ _COLUMNS = ", ".join(
     ("channel_id, id, url, events, headers, secret, state, reason, cursor, created_at, updated_at", *_OPTION_NAMES)
 )
 _OPTIONS = ", ".join(f":{name}" for name in _OPTION_NAMES)
-_CHANGED_OPTIONS = ", ".join(f"{name} = CASE WHEN :has_options THEN :{name} ELSE {name} END" for name in _OPTION_NAMES)
+_CHANGED_OPTIONS = ", ".join(f"{name} = CASE WHEN :has_{name} THEN :{name} ELSE {name} END" for name in _OPTION_NAMES)
 _ALL_COLUMNS = ", ".join((_COLUMNS, *_HEALTH_NAMES))
 
 
@@ -209,13 +214,18 @@ _EVENTS: dict[tuple[str, str], type[EndpointEvent]] = {
 async def _update(
     conn: "Connection[Any]", channel_id: UUID, endpoint_id: UUID, change: EndpointChange, now: datetime
 ) -> Endpoint | None:
-    options = msgspec.structs.asdict(change.options) if change.options else dict.fromkeys(_OPTION_NAMES)
+    was, given = change.before, msgspec.structs.asdict(change.options) if change.options else {}
+    changed = {name: value for name, value in given.items() if not was or value != getattr(was.options, name)}
+    wanted, before = change.events, was.events if was else ALL_TYPES
     row = await conn.fetchrow(
         *statement(
             f"""WITH woken AS (UPDATE channel_heads SET work_at = :now
                                WHERE channel_id = :channel_id AND :state = 'active')
                 UPDATE endpoints
-                SET url = COALESCE(:url, url), events = COALESCE(:events, events),
+                SET url = COALESCE(:url, url), events = ARRAY(
+                        SELECT type FROM unnest(events || :added::text[]) AS one (type)
+                        WHERE type <> ALL (:removed::text[])
+                        GROUP BY type ORDER BY array_position(:types::text[], type)),
                     headers = COALESCE(:headers, headers), state = COALESCE(:state, state),
                     reason = CASE WHEN :state::text IS NULL THEN reason ELSE :reason END,
                     updated_at = :now,
@@ -231,13 +241,15 @@ async def _update(
             channel_id=channel_id,
             id=endpoint_id,
             url=change.url,
-            events=None if change.events is None else list(change.events),
+            types=list(ALL_TYPES),
+            added=[type_ for type_ in wanted or () if not was or type_ not in before],
+            removed=[] if wanted is None else [type_ for type_ in before if type_ not in wanted],
             headers=None if change.headers is None else json_text(change.headers),
             state=change.state,
             reason=change.reason,
             now=now,
-            has_options=change.options is not None,
-            **options,
+            **{f"has_{name}": name in changed for name in _OPTION_NAMES},
+            **{name: changed.get(name) for name in _OPTION_NAMES},
         )
     )
     return _endpoint(row) if row else None
@@ -258,27 +270,6 @@ async def replace_secret(
             now,
         )
     return _endpoint(row) if row else None
-
-
-async def list_with_headers(db: Database, after: UUID | None, limit: int) -> list[tuple[UUID, str]]:
-    """Return endpoints of all channels that have own headers, with the stored text of those, ordered by id."""
-    rows = await db.fetch(
-        """SELECT id, headers FROM endpoints WHERE headers <> '{}' AND ($1::uuid IS NULL OR id > $1)
-           ORDER BY id LIMIT $2""",
-        after,
-        limit,
-    )
-    return [(row["id"], row["headers"]) for row in rows]
-
-
-async def replace_headers(db: Database, endpoint_id: UUID, before: str, after: Mapping[str, str]) -> bool:
-    """Store the same headers in another form, unless they were changed meanwhile."""
-    return await db.changes(
-        "UPDATE endpoints SET headers = $3 WHERE id = $1 AND headers = $2 RETURNING 1",
-        endpoint_id,
-        before,
-        json_text(after),
-    )
 
 
 async def delete_endpoint(db: Database, channel_id: UUID, endpoint_id: UUID) -> bool:

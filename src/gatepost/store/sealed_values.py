@@ -1,16 +1,18 @@
 """All encrypted values of the database, for a change of the secret key: read in pages, replaced one by one.
 
-Headers of webhooks are in `endpoints.py`, because each of their values is encrypted alone.
+Headers of webhooks have functions of their own, because each of their values is encrypted alone.
 """
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
+from uuid import UUID
 
 import msgspec
 
 from gatepost.store.devices import open_device_store
 from gatepost.store.pool import Database
+from gatepost.store.statement import json_text
 
 _PAGE = 200
 
@@ -77,3 +79,24 @@ async def replace_sealed(
         if conn is not None:
             async with conn.transaction():
                 await conn.executemany(sql, [(new, row.value, *row.key) for row, new in changes])
+
+
+async def list_with_headers(db: Database, after: UUID | None, limit: int) -> list[tuple[UUID, str]]:
+    """Return endpoints of all channels that have own headers, with the stored text of those, ordered by id."""
+    rows = await db.fetch(
+        """SELECT id, headers FROM endpoints WHERE headers <> '{}' AND ($1::uuid IS NULL OR id > $1)
+           ORDER BY id LIMIT $2""",
+        after,
+        limit,
+    )
+    return [(row["id"], row["headers"]) for row in rows]
+
+
+async def replace_headers(db: Database, endpoint_id: UUID, before: str, after: Mapping[str, str]) -> bool:
+    """Store the same headers in another form, unless they were changed meanwhile."""
+    return await db.changes(
+        "UPDATE endpoints SET headers = $3 WHERE id = $1 AND headers = $2 RETURNING 1",
+        endpoint_id,
+        before,
+        json_text(after),
+    )

@@ -35,7 +35,7 @@ def _extended(type_: type[S], base: msgspec.Struct, **more: Any) -> S:
 class ChannelWebhook(Webhook, frozen=True):
     """A webhook endpoint of a channel; values of headers are masked.
 
-    `signing` is null, and `secrets` is empty, if the secret key of this gateway cannot decrypt its secrets.
+    `secrets` is empty if the secret key of this gateway cannot decrypt them.
     """
 
     channel: ChannelId

@@ -22,7 +22,7 @@ from gatepost.model.endpoint import (
 )
 from gatepost.model.errors import invalid_field
 from gatepost.model.event import ALL_TYPES
-from gatepost.model.signing import public_key
+from gatepost.model.signing import V1, public_key
 from gatepost.store.deliveries.log import LoggedAttempt
 from gatepost.store.endpoints import Endpoint
 from gatepost.webhooks.endpoint_test import EndpointTest
@@ -175,7 +175,7 @@ def _fields(row: Endpoint, secrets: Sequence[SigningSecret], headers: dict[str, 
         "batch": Gathering.of(options),
         "rate_limit": options.rate,
         "version": options.version,
-        "signing": newest.signing if newest else None,
+        "signing": newest.signing if newest else V1,
         "public_key": public_key(newest.secret) if newest else None,
         "secrets": [LiveSecret.of(secret) for secret in live_secrets(secrets, now)],
         "active": row.state != DISABLED,
