@@ -38,7 +38,7 @@ from tests.running_gateway import Gateway
 from tests.thorough import rotated
 
 PEOPLE = ("5511999990001", "5511999990002", "5511999990003")
-OWN = "SELECT count(*) FROM {table} WHERE {column} = $1"
+OWN = "SELECT count(*) FROM {table} WHERE {column} = ANY ($1::uuid[])"
 
 
 class Killed(BaseException):
@@ -162,8 +162,8 @@ async def rows_of(db: Database, account_id: UUID, channel: UUID) -> dict[str, in
     """Count the rows of an account in a database."""
     found = {}
     for table, column in (tables.STREAMED | tables.DERIVED).items():
-        wanted = account_id if column == "account_id" else channel
-        found[table] = await db.fetchval(OWN.format(table=table, column=column), wanted)
+        owners = [account_id] if column == "account_id" else [channel, account_id]
+        found[table] = await db.fetchval(OWN.format(table=table, column=column), owners)
     found["accounts"] = await db.fetchval("SELECT count(*) FROM accounts WHERE id = $1", account_id)
     found["heads"] = await db.fetchval("SELECT count(*) FROM channel_heads WHERE channel_id = $1", channel)
     found["moves"] = await db.fetchval("SELECT count(*) FROM account_moves")
@@ -181,6 +181,8 @@ async def test_an_account_moves_while_clients_send(cells: Cells, receiver: Recei
     west = cells.of["west"]
     await endpoints.create_endpoint(west.db, west.vault, channel_id(west), receiver.url, now=west.clock.now())
     person = await new_person(west)
+    invitation = "POST", "/api/v1/account/users", {"email": "new@example.com", "role": "agent"}
+    invited = await person.call(*invitation, headers={"idempotency-key": "once"})
     clients = Clients(west)
     await clients.until(30)
     result = await mover(cells, "west", "east").run()
@@ -198,6 +200,8 @@ async def test_an_account_moves_while_clients_send(cells: Cells, receiver: Recei
     assert "moves" not in found
     shown = (await person.call("GET", "/api/v1/account")).json()["data"]  # the session goes on
     assert shown["id"].endswith(west.account_id.hex)
+    repeated = await person.call(*invitation, headers={"idempotency-key": "once"})
+    assert (repeated.status, repeated.body) == (201, invited.body)
     assert (await person.sign_in()).status == 201
 
 

@@ -23,7 +23,7 @@ async def columns_of(conn: RawConnection, table: str) -> list[str]:
 
 async def delete_rows(conn: RawConnection, account_id: UUID, channels: Iterable[UUID]) -> int:
     """Delete an account's rows that nobody looks at, some at a time. Return how many."""
-    wanted = {"channel_id": list(channels), "account_id": [account_id]}
+    wanted = {"channel_id": [*channels, account_id], "account_id": [account_id]}
     total = 0
     for table, column in (STREAMED | DERIVED).items():
         parts = await conn.fetch(

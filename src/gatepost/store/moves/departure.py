@@ -41,6 +41,11 @@ class OutgoingMove(msgspec.Struct, frozen=True):
         """The name of its replication slot, and of its publication."""
         return f"gatepost_move_{self.account_id.hex}"
 
+    @property
+    def owners(self) -> list[UUID]:
+        """What rows have as their `channel_id`: a channel, or the account (idempotency keys of its users' requests)."""
+        return [*self.channels, self.account_id]
+
 
 async def open_source(dsn: str, account_id: UUID) -> RawConnection:
     """Return a connection that is the only one to move this account, until it is closed."""
@@ -132,8 +137,8 @@ async def forget_move(conn: RawConnection, account_id: UUID) -> None:
 async def begin_stream(conn: RawConnection, move: OutgoingMove) -> None:
     """Keep the changes of the account's rows from now on."""
     await end_stream(conn, move)
-    channels = ",".join(str(one) for one in move.channels)
-    wanted = {"channel_id": f"ANY ('{{{channels}}}'::uuid[])", "account_id": f"'{move.account_id}'::uuid"}
+    owners = ",".join(str(one) for one in move.owners)
+    wanted = {"channel_id": f"ANY ('{{{owners}}}'::uuid[])", "account_id": f"'{move.account_id}'::uuid"}
     tables = ", ".join(f"{table} WHERE ({column} = {wanted[column]})" for table, column in STREAMED.items())
     await conn.execute(
         f"CREATE PUBLICATION {move.slot} FOR TABLE {tables} "
@@ -200,7 +205,7 @@ async def begin_snapshot(conn: RawConnection) -> str:
 async def copy_streamed(conn: RawConnection, move: OutgoingMove, table: str, write: Write) -> int:
     """Pass on the rows of a table as text. Return how many there are."""
     of_account = STREAMED[table] == "account_id"
-    wanted: Any = [move.account_id] if of_account else list(move.channels)
+    wanted: Any = [move.account_id] if of_account else move.owners
     return await _copy(conn, table, f"{STREAMED[table]} = ANY ($1::uuid[])", wanted, write)
 
 
