@@ -9,6 +9,7 @@ import pytest
 from gatepost.api.contract.messages import Message, Reaction
 from gatepost.model import ids, times
 from gatepost.networks.base import Incoming, Person, RemoteMedia
+from gatepost.store.messages.parked_changes import APPLIED
 from tests.inbound.incoming_messages import (
     ANA,
     BOB,
@@ -133,6 +134,19 @@ async def test_a_touch_that_comes_before_its_message_changes_it_when_it_comes(
         assert [reaction.emoji for reaction in await reactions(stage, target)] == ["Bom dia"]
         shown = {"emoji": "Olá", "message_id": ids.message_id(row["id"])}
         assert await content_of(stage, changes[0]) == {"reaction": shown}
+    assert await stage.rows("parked_statuses") == []
+
+
+async def test_of_many_changes_that_come_before_their_message_the_newest_are_applied(stage: Stage) -> None:
+    """Each takes several statements under the lock of the channel, and a stranger can send thousands."""
+    target = message_from(stage, ANA, age=30)
+    for batch in range(2):
+        changes = [touch(stage, ANA, "edit", target.network_id, f"{batch}.{i}") for i in range(APPLIED)]
+        await receive(stage, *changes)
+        stage.clock.advance(1)
+    await receive(stage, target)
+    assert len(await read_events(stage, "message", "updated")) == APPLIED
+    assert await content_of(stage, target) == {"body": f"1.{APPLIED - 1}"}
     assert await stage.rows("parked_statuses") == []
 
 

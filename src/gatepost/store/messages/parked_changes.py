@@ -16,6 +16,7 @@ from gatepost.store.messages.amend import Amendment, apply_amendment, get_target
 from gatepost.store.statement import json_text
 
 LONGEST_ID = 512  # characters: the sender of a change chooses the id that it names, and an index takes 2,704 bytes
+APPLIED = 20  # changes of one message, the newest: anybody can park many, and all are applied in one commit
 _KEY = "change:"  # before the network's id, so that nobody takes it for a status of that message
 
 
@@ -46,9 +47,12 @@ async def apply_parked_changes(transaction: ChannelTransaction, arrived: dict[st
         transaction.channel_id,
         [_KEY + network_id for network_id in arrived],
     )
+    found: dict[str, list[str]] = {}
     for row in sorted(rows, key=lambda row: row["id"]):
-        parked = msgspec.json.decode(row["status"], type=ParkedChange)
-        await _apply(transaction, arrived[row["network_id"].removeprefix(_KEY)], parked.change)
+        found.setdefault(row["network_id"].removeprefix(_KEY), []).append(row["status"])
+    for network_id, parked in found.items():
+        for text in parked[-APPLIED:]:
+            await _apply(transaction, arrived[network_id], msgspec.json.decode(text, type=ParkedChange).change)
 
 
 async def _apply(transaction: ChannelTransaction, message_id: UUID, change_id: UUID) -> None:
