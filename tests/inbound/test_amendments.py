@@ -9,6 +9,7 @@ import pytest
 from gatepost.api.contract.messages import Message, Reaction
 from gatepost.model import ids, times
 from gatepost.networks.base import Incoming, Person, RemoteMedia
+from gatepost.store.messages.amend import EVENTS_MAX
 from gatepost.store.messages.parked_changes import APPLIED
 from tests.inbound.incoming_messages import (
     ANA,
@@ -245,6 +246,19 @@ async def test_a_reaction_that_was_taken_back_does_not_return_with_a_late_report
     await receive(stage, target, touch(stage, ANA, "reaction", target.network_id, "", age=10))
     await receive(stage, touch(stage, ANA, "reaction", target.network_id, "👍", age=50))
     assert await reactions(stage, target) == []
+
+
+async def test_a_message_remembers_a_bounded_number_of_events(stage: Stage) -> None:
+    target = message_from(stage, ANA)
+    await receive(stage, target)
+    known = [ids.new_id(stage.clock.now()) for _ in range(EVENTS_MAX - 1)]
+    async with stage.db.connection() as conn:
+        await conn.execute("UPDATE messages SET event_ids = $2 WHERE channel_id = $1", stage.channel_id, known)
+    for emoji in "ab":
+        await receive(stage, touch(stage, ANA, "reaction", target.network_id, emoji))
+    row, changes = await row_of(stage, target), await read_events(stage, "message", "updated")
+    assert row["event_ids"] == [*known, ids.parse_id("evt", changes[0]["id"])]
+    assert [reaction.emoji for reaction in await reactions(stage, target)] == ["b"]
 
 
 async def test_what_was_deleted_is_not_edited_nor_deleted_again(stage: Stage) -> None:

@@ -15,6 +15,7 @@ from gatepost.store.contacts.rows import KnownContact
 from gatepost.store.pool import Connection, Database
 from gatepost.store.statement import json_text
 
+EVENTS_MAX = 1_000  # that a message remembers: a person can react any number of times, and each time writes all of them
 CHANGES = {"reaction": "reaction", "edit": "edited", "revoke": "deleted"}
 
 
@@ -103,7 +104,7 @@ async def apply_amendment(
     event_id = transaction.event_buffer.add(_updated(amendment, changed), target.contact_id, target.id)
     await transaction.conn.execute(
         """UPDATE messages SET type = $3, content = $4, reactions = $5, edited_at = $6, deleted_at = $7,
-               event_ids = event_ids || $8::uuid
+               event_ids = CASE WHEN cardinality(event_ids) < $9 THEN event_ids || $8::uuid ELSE event_ids END
            WHERE channel_id = $1 AND id = $2""",
         transaction.channel_id,
         target.id,
@@ -113,6 +114,7 @@ async def apply_amendment(
         changed.edited_at,
         changed.deleted_at,
         event_id,
+        EVENTS_MAX,
     )
     return event_id, changed
 
