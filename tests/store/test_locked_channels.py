@@ -6,9 +6,11 @@ from contextlib import asynccontextmanager
 from uuid import UUID, uuid4
 
 from gatepost.model.message import State
+from gatepost.model.send_request import SendRequest
 from gatepost.networks.base import Incoming
 from gatepost.outbound.send_recorder import SendRecorder
 from gatepost.store.channel_head import Lease, claim_channel
+from gatepost.store.messages.accept import AcceptResult
 from gatepost.store.messages.intents import Intent
 from gatepost.store.messages.send import SendResult
 from tests.inbound.incoming_messages import ANA, message_from
@@ -74,3 +76,15 @@ async def test_failed_sends(stage: Stage) -> None:
             assert await fail(free) is State.FAILED
         assert not any(task.done() for task in waiting)
     assert await asyncio.gather(*waiting) == [State.FAILED] * LOCKED
+
+
+async def test_batches_of_messages(stage: Stage) -> None:
+    busy, free = await more_channels(stage, 2)
+    batch = [SendRequest(phone=ANA.phone or "", body="Hello")]
+    async with locked(stage, [busy.channel_id]):
+        waiting = [asyncio.create_task(stage.acceptor.accept_many(busy, batch)) for _ in range(stage.db.slots.total)]
+        await asyncio.sleep(0)
+        (accepted,) = await stage.acceptor.accept_many(free, batch)
+        assert isinstance(accepted, AcceptResult)
+        assert not any(task.done() for task in waiting)
+    assert all(isinstance(one, AcceptResult) for (one,) in await asyncio.gather(*waiting))

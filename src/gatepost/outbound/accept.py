@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
+from weakref import WeakValueDictionary
 
 import msgspec
 
@@ -33,6 +34,7 @@ from gatepost.tracing import ACCEPT, SERVER, Tracer, parse_traceparent
 ROUTE = "POST /api/v1/message/send"
 BATCH_MAX = 1000
 _TURN = 50  # messages of a batch between which others get a turn
+_TURNS = 2  # batches of a channel at once: one is written, and the next waits for the lock
 _LONG = 8 * 1024  # characters of a message that count as one message more
 _RECENT = 50_000  # recipients after which older ones are forgotten
 _CHANNELS = 64  # most channels in one commit
@@ -98,6 +100,7 @@ class Acceptor:
             self._write_plain, together=self._write_plain_together, **shared
         )
         self._recent = RecentRecipients()
+        self._turns: WeakValueDictionary[UUID, asyncio.Semaphore] = WeakValueDictionary()  # of channels that send many
         self._assistants: Batch[UUID, tuple[Submission, AssistantPart], AcceptResult] = Batch(
             self._write_for_assistants, limit=queue, stage="accept", note=note_commit
         )
@@ -180,7 +183,10 @@ class Acceptor:
         key: IdempotencyKey | None = None,
         batch_id: UUID | None = None,
     ) -> list[Outcome]:
-        """Accept many sends in one commit, each with its own result. An error in place of a request is returned."""
+        """Accept many sends in one commit, each with its own result. An error in place of a request is returned.
+
+        Few of one channel are written at once: they wait for its lock, each with a connection that others need.
+        """
         if key is not None:
             await check_items(self._db, caller.channel_id, key, BATCH_MAX)
         began, prepared = self._clock.now(), []
@@ -189,7 +195,8 @@ class Acceptor:
             if i % _TURN == 0:
                 await asyncio.sleep(0)
         good = [submission for submission in prepared if isinstance(submission, Submission)]
-        written = await self._write_measured(caller.channel_id, good, batch_id) if good else []
+        async with self._turns.setdefault(caller.channel_id, asyncio.Semaphore(_TURNS)):
+            written = await self._write_measured(caller.channel_id, good, batch_id) if good else []
         self.trace(caller, began, written)
         outcomes = iter(written)
         return [next(outcomes) if isinstance(one, Submission) else one for one in prepared]
