@@ -107,7 +107,7 @@ class Joins(RuleBasedStateMachine):
     @invariant()
     def everybody_has_the_place_that_fits(self) -> None:
         assert len(self.queue) == len(self.waiting)
-        assert self.queue.bulk_count == sum(message.bulk for message in self.waiting)
+        assert self.queue.weights[True] == sum(message.bulk for message in self.waiting)
         busy = {id(self.queue.recipient_of(message)) for message in self.in_flight}
         for message in self.waiting:
             recipient = self.queue.recipient_of(message)

@@ -132,8 +132,7 @@ class Traffic(RuleBasedStateMachine):
     def counts_agree(self) -> None:
         waiting = [m for s in self.story.values() for m in s.waiting]
         assert len(self.queue) == len(waiting)
-        assert self.queue.bulk_count == sum(m.bulk for m in waiting)
-        assert self.queue.chat_count == sum(not m.bulk for m in waiting)
+        assert self.queue.weights == {bulk: sum(m.bulk is bulk for m in waiting) for bulk in (False, True)}
         assert all(m.id in self.queue for m in waiting)
 
     @invariant()

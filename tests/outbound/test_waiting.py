@@ -2,11 +2,13 @@
 
 import asyncio
 from datetime import timedelta
+from typing import Any
 
 import msgspec
 import pytest
 
 from gatepost.model.errors import Conflict
+from gatepost.model.send_request import SendRequest
 from gatepost.networks.base import Outgoing, Receipt, SendAccepted, SendUnknown
 from gatepost.outbound.cancel import cancel_message
 from gatepost.outbound.number_limits import NumberLimits
@@ -125,6 +127,26 @@ async def test_more_than_memory_holds_may_be_scheduled_for_one_moment(stage: Sta
     await stage.drive(10)
     assert len({call.message.id for call in stage.network.calls}) == len(stage.network.calls) == 30
     assert await stage.rows("scheduled_messages") == []
+
+
+@pytest.mark.parametrize("scheduled", [False, True])
+async def test_long_messages_are_read_a_few_at_a_time(stage: Stage, scheduled: bool) -> None:
+    """The memory of a queue is limited, whatever the messages in it contain."""
+    phones = [{"phone": "1" * 1000, "type": "2" * 1000, "wa_id": "3" * 1000} for _ in range(20)]
+    cards = [{"name": {"formatted_name": "Ana"}, "phones": phones}] * 16
+    at: dict[str, Any] = {"send_at": NOW + timedelta(seconds=60)} if scheduled else {}
+    for phone in PHONES[:12]:
+        long = SendRequest(phone, type="contacts", contacts=cards, priority="bulk", **at)
+        await stage.acceptor.accept(stage.caller, long)
+    await stage.accept(PHONES[12], "short", **at)
+    await stage.take_over(rules=msgspec.structs.replace(RULES, read_ahead=1000), connected=False)
+    await stage.drive(70, stride=1)
+    assert len(stage.sender._queue) in (5, 6)
+    stage.sender.connect(stage.network)
+    await stage.drive(10)
+    assert len({call.message.id for call in stage.network.calls}) == len(stage.network.calls) == 13
+    assert await stage.rows("scheduled_messages") == []
+    await stage.check_floor()
 
 
 async def test_a_canceled_message_never_leaves(stage: Stage) -> None:

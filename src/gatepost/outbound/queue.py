@@ -23,6 +23,7 @@ from gatepost.store.messages.send import QueuedMessage
 
 IDLE, CHAT, BULK, PARKED, TIER, BUSY = "idle", "chat", "bulk", "parked", "tier", "busy"
 _REMEMBERED = 10_000
+_LONG = 4 << 10  # bytes that count as one message more
 Name = str | UUID  # a number, or a contact
 
 
@@ -74,6 +75,11 @@ def _in_turn(one: Iterable[QueuedMessage], other: Iterable[QueuedMessage]) -> de
     return deque(sorted((*one, *other), key=lambda message: message.turn))
 
 
+def weight(message: QueuedMessage) -> int:
+    """A long message counts as many, so that the memory of a queue is limited."""
+    return 1 + message.size // _LONG
+
+
 class SendQueue:
     """All messages of a channel that are not settled."""
 
@@ -83,7 +89,7 @@ class SendQueue:
         self._parked: list[tuple[float, int, QueuedRecipient]] = []
         self._ticket = 0
         self._messages: dict[UUID, QueuedMessage] = {}
-        self.bulk_count = 0
+        self.weights = {False: 0, True: 0}  # of chat and bulk: how many short messages they count as
         self.waiting = dict.fromkeys(waits.CONVERSATION_RULES, 0)  # recipients that wait, by rule
 
     def __len__(self) -> int:
@@ -91,10 +97,6 @@ class SendQueue:
 
     def __contains__(self, message_id: UUID) -> bool:
         return message_id in self._messages
-
-    @property
-    def chat_count(self) -> int:
-        return len(self._messages) - self.bulk_count
 
     @property
     def first(self) -> QueuedMessage | None:
@@ -120,7 +122,7 @@ class SendQueue:
         message.turn = self._ticket
         (recipient.bulk if message.bulk else recipient.chat).append(message)
         self._messages[message.id] = message
-        self.bulk_count += message.bulk
+        self.weights[message.bulk] += weight(message)
         if recipient.place == IDLE or (recipient.place == BULK and not message.bulk):
             self.enqueue(recipient, now)
 
@@ -172,7 +174,7 @@ class SendQueue:
         """Removes a settled message; the recipient's next one may be sent."""
         self.withdraw(message, now)
         if self._messages.pop(message.id, None) is not None:
-            self.bulk_count -= message.bulk
+            self.weights[message.bulk] -= weight(message)
         recipient = self._recipients[message.phone]
         if recipient.place in (PARKED, TIER):
             self.enqueue(recipient, now)

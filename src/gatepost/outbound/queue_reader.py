@@ -8,10 +8,11 @@ from gatepost.grouped_lookup import GroupedLookup
 from gatepost.model.ids import ZERO
 from gatepost.model.message import State
 from gatepost.outbound.attachments import link_failed_at
+from gatepost.outbound.queue import weight
 from gatepost.outbound.sender_state import SenderState
 from gatepost.store.channel_head import StaleOwner
 from gatepost.store.messages.queue import NEWS, QueueMarks, QueueRead, read_marks, read_news, read_queued_states
-from gatepost.store.messages.send import QueuedMessage, read_queue, read_scheduled, read_start
+from gatepost.store.messages.send import QueuedMessage, is_cut, read_queue, read_scheduled, read_start
 
 _PAGE = 500
 
@@ -80,7 +81,7 @@ class QueueReader:
         await self._follow_changes((marks.joined, marks.queue_version))
         for message in found:
             self._add(message)
-        if len(found) == NEWS:
+        if is_cut(found, NEWS):
             self._cursors = {False: found[-1].id, True: found[-1].id}
             return False
         end = max(marks.last_message_id, found[-1].id) if found else max(marks.last_message_id, cursor)
@@ -107,7 +108,7 @@ class QueueReader:
             rows = await read_queue(self._db, self._channel_id, bulk=bulk, after=self._cursors[bulk], limit=_PAGE)
             for message in rows:
                 self._add(message)
-            if len(rows) < _PAGE:
+            if not is_cut(rows, _PAGE):
                 self._cursors[bulk] = max(end, rows[-1].id) if rows else end
                 return
             self._cursors[bulk] = rows[-1].id
@@ -117,12 +118,12 @@ class QueueReader:
         return self._waiting(bulk) < self._rules.read_ahead
 
     def _waiting(self, bulk: bool) -> int:
-        return self._queue.bulk_count if bulk else self._queue.chat_count
+        return self._queue.weights[bulk]
 
     async def _read_scheduled(self, now: datetime) -> None:
         """Reads due scheduled messages. Their rows stay until they are settled, so that a crash loses none."""
         loaded = self._loaded()
-        room = self._rules.read_ahead - len(loaded)
+        room = self._rules.read_ahead - sum(weight(m) for m in self._queue.messages() if m.send_at is not None)
         if room <= 0:  # looked at again when something has left
             self.next_scheduled, self.more = None, True
             return

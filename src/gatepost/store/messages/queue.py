@@ -10,7 +10,13 @@ import msgspec
 from gatepost.model.message import State
 from gatepost.store.channel_head import Lease, lock_head, no_head
 from gatepost.store.messages.history import StoredMessage
-from gatepost.store.messages.send import ITS_CONVERSATION, QUEUE_COLUMNS, QueuedMessage, queued_messages
+from gatepost.store.messages.send import (
+    ITS_CONVERSATION,
+    QUEUE_COLUMNS,
+    QueuedMessage,
+    queued_messages,
+    within_bytes,
+)
 from gatepost.store.pool import Database, keys_and_range
 
 NEWS = 100  # messages of a channel that `read_news` returns
@@ -77,6 +83,11 @@ async def _news(db: Database, channel_id: UUID, rows: Sequence[Any]) -> QueueNew
 
 # `:first` is for the planner: by it, earlier partitions are left out before the statement begins. Without a new message
 # to send, none is read: those that a channel has received since its last one may be millions.
+_PAGE = f"""SELECT {QUEUE_COLUMNS} FROM messages m {ITS_CONVERSATION.replace(":channel_id", "k.channel_id")}
+            WHERE h.last_message_id > k.after
+              AND m.channel_id = k.channel_id AND m.id > k.after AND m.id > :first AND NOT m.incoming
+              AND m.state IN (0, 1) AND m.send_at IS NULL
+            ORDER BY m.id LIMIT :limit"""
 _NEWS = f"""SELECT k.place, h.*, (
            SELECT s.send_at FROM scheduled_messages s
            WHERE s.channel_id = k.channel_id AND s.message_id <> ALL (string_to_array(k.loaded, ',')::uuid[])
@@ -85,12 +96,7 @@ _NEWS = f"""SELECT k.place, h.*, (
             AS k (channel_id, after, loaded, place)
        CROSS JOIN LATERAL (
            SELECT last_message_id, joined, queue_version FROM channel_heads WHERE channel_id = k.channel_id LIMIT 1) h
-       LEFT JOIN LATERAL (
-           SELECT {QUEUE_COLUMNS} FROM messages m {ITS_CONVERSATION.replace(":channel_id", "k.channel_id")}
-           WHERE h.last_message_id > k.after
-             AND m.channel_id = k.channel_id AND m.id > k.after AND m.id > :first AND NOT m.incoming
-             AND m.state IN (0, 1) AND m.send_at IS NULL
-           ORDER BY m.id LIMIT :limit) q ON true
+       LEFT JOIN LATERAL ({within_bytes(_PAGE)}) q ON true
        ORDER BY k.place, q.id"""
 
 

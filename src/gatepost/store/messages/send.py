@@ -55,13 +55,14 @@ class QueuedMessage(msgspec.Struct):
     unknown_noted: bool = False  # whether its row has an unknown outcome
     history: list[str] | None = None  # its failed attempts when it was read
     limited_since: float | None = None  # on the same clock: since when it is refused in a way that has a time limit
+    size: int = 0  # of its content: bytes
     tries: int = 0  # attempts with an unknown outcome, or (since it was read) with a temporary error of its own
     unsent: dict[str, UUID] = {}  # of `reply_to` and `target`, the messages that were not sent when it was read
 
 
 QUEUE_COLUMNS = """m.id, m.contact_id, m.phone, m.type, m.content, m.bulk, m.fail_unknown, m.attempt, m.state,
               m.created_at, m.expires_at, m.send_at, m.next_at, m.sending_at, m.reply_to, m.target_id AS target,
-              m.history, v.last_in_at, v.opened_at"""
+              m.history, v.last_in_at, v.opened_at, octet_length(m.content) AS size"""
 _FIELDS = (
     "id",
     "contact_id",
@@ -82,19 +83,35 @@ _FIELDS = (
     "history",
     "last_in_at",
     "opened_at",
+    "size",
 )
+_QUOTED_BYTES = 64 << 10  # of a content from which a quote is made: those of texts are shorter
+PAGE_BYTES = 4 << 20  # of contents that are read at once; a page has at least one message
 # A contact that was deleted meanwhile has no conversation, and still gets the accepted messages.
 ITS_CONVERSATION = """LEFT JOIN LATERAL (SELECT last_in_at, opened_at FROM conversations
                                WHERE channel_id = :channel_id AND contact_id = m.contact_id LIMIT 1) v ON true"""
 
 
+def within_bytes(page: str, order: str = "id") -> str:
+    """Return the statement that reads the first messages of a page, up to `PAGE_BYTES` of contents."""
+    return f"""SELECT * FROM (SELECT p.*, sum(size) OVER (ORDER BY {order}) - size AS bytes_before FROM ({page}) p) q
+               WHERE bytes_before < {PAGE_BYTES} ORDER BY {order}"""
+
+
+def is_cut(page: Sequence[QueuedMessage], limit: int) -> bool:
+    """Return whether there may be more messages after those of a page."""
+    return len(page) == limit or sum(message.size for message in page) >= PAGE_BYTES
+
+
 async def read_queue(db: Database, channel_id: UUID, *, bulk: bool, after: UUID, limit: int) -> list[QueuedMessage]:
     """Return the unsettled messages after the cursor, in the order of acceptance."""
     rows = await db.fetch(
-        f"""SELECT {QUEUE_COLUMNS} FROM messages m {ITS_CONVERSATION}
-            WHERE m.channel_id = :channel_id AND m.id > :after AND NOT m.incoming AND m.state IN (0, 1)
-              AND m.bulk = :bulk AND m.send_at IS NULL
-            ORDER BY m.id LIMIT :limit""",
+        within_bytes(
+            f"""SELECT {QUEUE_COLUMNS} FROM messages m {ITS_CONVERSATION}
+                WHERE m.channel_id = :channel_id AND m.id > :after AND NOT m.incoming AND m.state IN (0, 1)
+                  AND m.bulk = :bulk AND m.send_at IS NULL
+                ORDER BY m.id LIMIT :limit"""
+        ),
         channel_id=channel_id,
         after=after,
         bulk=bulk,
@@ -106,7 +123,7 @@ async def read_queue(db: Database, channel_id: UUID, *, bulk: bool, after: UUID,
 async def read_scheduled(
     db: Database, channel_id: UUID, until: datetime, loaded: Sequence[UUID], limit: int
 ) -> list[QueuedMessage]:
-    """Return the scheduled messages that are due, except those `loaded` already."""
+    """Return the scheduled messages that are due, or the first of them, except those `loaded` already."""
     due = await db.fetch(
         """SELECT message_id FROM scheduled_messages WHERE channel_id = $1 AND send_at <= $2
              AND message_id <> ALL ($3::uuid[]) ORDER BY send_at, message_id LIMIT $4""",
@@ -119,17 +136,21 @@ async def read_scheduled(
         return []
     keys, first, last = keys_and_range([row["message_id"] for row in due])
     rows = await db.fetch(
-        f"""SELECT {QUEUE_COLUMNS} FROM messages m {ITS_CONVERSATION}
-            WHERE m.channel_id = :channel_id AND m.id = ANY (:keys::uuid[]) AND m.id BETWEEN :first AND :last
-              AND m.state IN (0, 1)
-            ORDER BY m.send_at, m.id""",
+        within_bytes(
+            f"""SELECT {QUEUE_COLUMNS} FROM messages m {ITS_CONVERSATION}
+                WHERE m.channel_id = :channel_id AND m.id = ANY (:keys::uuid[]) AND m.id BETWEEN :first AND :last
+                  AND m.state IN (0, 1)""",
+            "send_at, id",
+        ),
         channel_id=channel_id,
         keys=keys,
         first=first,
         last=last,
     )
-    await _forget_settled(db, channel_id, until, set(keys) - {row["id"] for row in rows})
-    return await queued_messages(db, channel_id, rows)
+    page = await queued_messages(db, channel_id, rows)
+    if not is_cut(page, len(keys)):
+        await _forget_settled(db, channel_id, until, set(keys) - {message.id for message in page})
+    return page
 
 
 async def _forget_settled(db: Database, channel_id: UUID, until: datetime, settled: set[UUID]) -> None:
@@ -351,8 +372,9 @@ async def _quoted(db: Database, channel_id: UUID, message_ids: Sequence[UUID]) -
     if not message_ids:
         return {}
     rows = await db.fetch(
-        """SELECT id, network_id, incoming, type, content FROM messages
-           WHERE channel_id = $1 AND id = ANY ($2::uuid[]) AND id BETWEEN $3 AND $4""",
+        f"""SELECT id, network_id, incoming, type,
+                   CASE WHEN octet_length(content) <= {_QUOTED_BYTES} THEN content ELSE '{{}}' END AS content
+            FROM messages WHERE channel_id = $1 AND id = ANY ($2::uuid[]) AND id BETWEEN $3 AND $4""",
         channel_id,
         *keys_and_range(message_ids),
     )
