@@ -210,6 +210,26 @@ def test_an_account_is_moved(run: Run, urls: dict[str, str]) -> None:
     assert run_apart(count(urls["main"], "messages")) == 4
 
 
+def test_a_restore_leaves_out_accounts_that_were_moved_since(
+    run: Run, urls: dict[str, str], postgres_server: PostgresServer, tmp_path: Path
+) -> None:
+    moved, stays = [run("account", "create", name, "--cell", "west", "--json").json()["id"] for name in "AB"]
+    for account in (moved, stays):
+        channel = run("channel", "create", account, "--kind", "qr", "--phone", "15550001111", "--json").json()["id"]
+        run("send", channel, "5511999998888", "Hello", "--json").json()
+    file = str(tmp_path / "west.backup")
+    assert run("backup", file, "--cell", "west", "--json").code == 0
+    assert run("cell", "move", moved, "--to", "east", "--json").code == 0
+    restore = ("restore", file, "--cell", "west", "--replace", "--json")
+    run_apart(stop(postgres_server, urls["east"]))
+    assert "The cell east cannot be used" in run(*restore).error()["message"]
+    run_apart(resume(postgres_server, urls["east"]))
+    assert run(*restore).json()["moved"] == 1
+    shown = {one["id"]: one["cell"] for one in run("account", "list", "--json").json()}
+    assert shown == {moved: "east", stays: "west"}
+    assert [run_apart(count(urls[cell], "messages")) for cell in ("west", "east")] == [1, 1]
+
+
 def test_a_move_that_cannot_begin_changes_nothing(run: Run, urls: dict[str, str]) -> None:
     account = run("account", "create", "Shop", "--cell", "west", "--json").json()["id"]
     run("user", "create", account, "ana@example.com", "--json").json()

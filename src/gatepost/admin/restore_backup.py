@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import IO
+from uuid import UUID
 
 import msgspec
 
@@ -41,6 +42,7 @@ class RestoreRequest(msgspec.Struct, frozen=True):
     without_key: bool = False
     waiting: Waiting = "fail"
     cell: str | None = None  # that the database must be
+    elsewhere: frozenset[UUID] = frozenset()  # accounts that are in other cells now
 
 
 async def restore_backup(
@@ -121,7 +123,7 @@ async def _restore_database(
                 raise Conflict(f"The backup is damaged: {part.table.name} has {rows} rows instead of {part.rows}.")
             done += part.size
             progress("Database", done, total)
-        return await load.finish(wanted.waiting, wanted.cell)
+        return await load.finish(wanted.waiting, wanted.cell, wanted.elsewhere)
 
 
 def content_of(manifest: Manifest) -> DatabaseContent:

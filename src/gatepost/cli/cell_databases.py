@@ -2,14 +2,16 @@
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from uuid import UUID
 
 import msgspec
 
 from gatepost.admin.cells import check_name
-from gatepost.database_lifecycle import opened, opened_migrated
+from gatepost.database_lifecycle import opened, opened_migrated, reached
 from gatepost.model.cell_names import MAIN
 from gatepost.model.errors import Conflict, GatepostError, invalid_field
 from gatepost.settings import Settings
+from gatepost.store.backup.load import accounts_in
 from gatepost.store.embedded import DataFolderInUse, EmbeddedPostgresError
 from gatepost.store.migrate import MigrationError, migrate
 from gatepost.store.pool import DRIVER_ERRORS, Database
@@ -57,6 +59,22 @@ async def opened_cell(name: str, url: str, settings: Settings) -> AsyncIterator[
         await check_name(db, name)
         await migrate(url)
         yield db
+
+
+async def accounts_elsewhere(settings: Settings, cell: str | None) -> frozenset[UUID]:
+    """Return the accounts of all cells but one. Raise if a cell cannot be reached, so that they are not known."""
+    found: set[UUID] = set()
+    for name in (MAIN, *settings.cells) if settings.cells else ():
+        if name != cell:
+            try:
+                async with reached(only_cell(settings, name)) as dsn:
+                    found |= await accounts_in(dsn)
+            except FAILURES as error:
+                raise Conflict(
+                    f"The cell {name} cannot be used, and accounts of this backup may have been moved there: "
+                    f"{describe(error)}. Nothing was changed."
+                ) from None
+    return frozenset(found)
 
 
 def only_cell(settings: Settings, cell: str | None) -> Settings:

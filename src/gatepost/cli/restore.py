@@ -11,7 +11,7 @@ import typer
 from gatepost.admin.restore_backup import RestoreRequest, restore_backup
 from gatepost.api.contract.operations import RestoredBackup
 from gatepost.cli.backup import OneCell, PassphraseFile, WithoutMedia, media_of, read_passphrase
-from gatepost.cli.cell_databases import only_cell
+from gatepost.cli.cell_databases import accounts_elsewhere, only_cell
 from gatepost.cli.command import command, new_group
 from gatepost.cli.output import CommandResult
 from gatepost.cli.progress_bar import progress_bar
@@ -50,7 +50,7 @@ def restore(
     cell: OneCell = None,
 ) -> CommandResult:
     """Restore a backup. The gateway must be stopped; nothing is changed before the whole file is verified."""
-    settings = only_cell(settings, cell)
+    whole, settings = settings, only_cell(settings, cell)
     if waiting not in WAITING:
         raise invalid_field("waiting", f"must be one of: {', '.join(WAITING)}")
     if not file.is_file():
@@ -63,6 +63,7 @@ def restore(
         without_key=without_key,
         waiting=WAITING[waiting],
         cell=cell,
+        elsewhere=asyncio.run(accounts_elsewhere(whole, cell)),
     )
     manifest, loaded = asyncio.run(_restore(settings, file, wanted, stop=stop, media=not without_media))
     return CommandResult(_describe(file, manifest, loaded), note=_note(manifest, loaded, wanted))
@@ -103,6 +104,7 @@ def _describe(file: Path, manifest: Manifest, loaded: LoadedDatabase) -> Restore
         rows=sum(part.rows for part in manifest.tables),
         files=manifest.files,
         unknown=loaded.unknown,
+        moved=loaded.moved,
     )
 
 
@@ -114,6 +116,8 @@ def _note(manifest: Manifest, loaded: LoadedDatabase, wanted: RestoreRequest) ->
         lines.append(
             f"{loaded.unknown:,} messages were not sent yet when the backup was made: without a status they {rule}."
         )
+    if loaded.moved:
+        lines.append(f"{loaded.moved:,} accounts were left out: they have been moved to another cell since.")
     if wanted.without_key:
         lines.append("The secret key was not restored: run gatepost secret-key replace.")
     if manifest.files_missing:

@@ -165,7 +165,10 @@ class BackupFile(ApiObject, frozen=True):
 
 
 class RestoredBackup(ApiObject, frozen=True):
-    """A restored backup. `unknown` is the number of messages that were waiting, and whose outcome is unknown."""
+    """A restored backup. `unknown` is the number of messages that were waiting, and whose outcome is unknown.
+
+    `moved` is the number of accounts that were left out, because they are in another cell now.
+    """
 
     file: str
     created_at: When
@@ -175,6 +178,7 @@ class RestoredBackup(ApiObject, frozen=True):
     rows: int
     files: int
     unknown: int
+    moved: int
 
 
 class DatabaseMove(ApiObject, frozen=True):

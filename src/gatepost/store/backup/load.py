@@ -5,9 +5,10 @@ migrations ─► leases ended, messages that waited settled ─► commit
 """
 
 import re
-from collections.abc import AsyncIterable, AsyncIterator, Sequence
+from collections.abc import AsyncIterable, AsyncIterator, Collection, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, Literal
+from uuid import UUID
 
 import msgspec
 
@@ -24,6 +25,7 @@ from gatepost.store.migrate import (
     read_migrations,
     shipped,
 )
+from gatepost.store.moves.account_rows import delete_rows
 from gatepost.store.partitions import make_partition
 
 Waiting = Literal["fail", "on_unknown", "send"]
@@ -53,6 +55,7 @@ class LoadedDatabase(msgspec.Struct, frozen=True):
 
     migrated: int  # migrations that the copy did not have
     unknown: int  # messages whose outcome is unknown
+    moved: int = 0  # accounts that were left out
 
 
 class DatabaseLoad:
@@ -87,10 +90,13 @@ class DatabaseLoad:
         )
         return int(done.rpartition(" ")[2])
 
-    async def finish(self, waiting: Waiting | None, cell: str | None = None) -> LoadedDatabase:
+    async def finish(
+        self, waiting: Waiting | None, cell: str | None = None, elsewhere: Collection[UUID] = ()
+    ) -> LoadedDatabase:
         """Migrate the copy, and end the leases. With `waiting`, settle the messages that were not sent.
 
-        Raise Conflict if it is the copy of another cell than this one; a copy without a name becomes this cell.
+        Accounts that are in other cells now are left out: both would send their messages. Raise Conflict if it is the
+        copy of another cell than this one; a copy without a name becomes this cell.
         """
         for table in self._content.tables:
             if table.schema == "public":
@@ -103,6 +109,7 @@ class DatabaseLoad:
             await apply(self._conn, migration)
         if cell is not None:
             await self._name(cell)
+        moved = await self._leave_out(elsewhere)
         await self._conn.execute(_HEADS)
         unknown = 0
         if waiting is not None:
@@ -110,7 +117,19 @@ class DatabaseLoad:
             await self._conn.execute("DELETE FROM one_time_links")
             if waiting != "send":
                 unknown = len(await self._conn.fetch(_WAITING, waiting == "fail"))
-        return LoadedDatabase(len(pending), unknown)
+        return LoadedDatabase(len(pending), unknown, moved)
+
+    async def _leave_out(self, accounts: Collection[UUID]) -> int:
+        """Delete accounts with all their rows. Return how many there were."""
+        rows = await self._conn.fetch(
+            """SELECT id, ARRAY(SELECT id FROM channels WHERE account_id = a.id) AS channels FROM accounts a
+               WHERE id = ANY ($1::uuid[])""",
+            list(accounts),
+        )
+        for row in rows:
+            await self._conn.execute("DELETE FROM accounts WHERE id = $1", row["id"])
+            await delete_rows(self._conn, row["id"], row["channels"])
+        return len(rows)
 
     async def _name(self, cell: str) -> None:
         await self._conn.execute("INSERT INTO cell (id, name) VALUES (1, $1) ON CONFLICT (id) DO NOTHING", cell)
@@ -144,6 +163,14 @@ async def check_target(dsn: str, *, replace: bool, cell: str | None = None) -> N
             found = await conn.fetchval("SELECT name FROM cell WHERE id = 1")
             if found not in (None, cell):
                 raise Conflict(f"The database at the address of the cell {cell} is the cell {found}.")
+
+
+async def accounts_in(dsn: str) -> set[UUID]:
+    """Return the accounts of a database, which may be empty."""
+    async with _connected(dsn) as conn:
+        if await conn.fetchval("SELECT to_regclass('public.accounts')") is None:
+            return set()
+        return {row["id"] for row in await conn.fetch("SELECT id FROM accounts")}
 
 
 async def check_unused(dsn: str) -> None:
