@@ -18,7 +18,7 @@ from gatepost.model import ids
 from gatepost.model.errors import BadRequest, Conflict, GatepostError, Invalid, NotFound, invalid_field
 from gatepost.model.file import too_large
 from gatepost.services.lookup import existing, read_id
-from gatepost.store.idempotency import IdempotencyKey, IdempotentRequest, Replay
+from gatepost.store.idempotency import IdempotencyKey, IdempotentRequest, Replay, was_used
 from gatepost.store.media import files as store
 from gatepost.store.media.files import MediaRow, object_key
 from gatepost.store.media.objects import ObjectStorage
@@ -61,15 +61,18 @@ class MediaService:
         now = self._clock.now()
         media = MediaRow(new.channel_id, ids.new_id(now), "ready", new.mime_type, now, filename=new.filename)
         limit = min(new.limit, self._most)
-        async with room_for(self._db, self._clock, self._space(new, media)) as space:
+        async with room_for(self._db, self._clock, await self._space(new, media)) as space:
             await space.cover(max(1, min(new.least, limit)), min(new.announced, limit))
             tally = _Tally(_in_time(chunks, self._timeout), limit, new.mime_type, space)
             await self._objects.put(media.key, tally.chunks())
             media = msgspec.structs.replace(media, size=tally.size, sha256=tally.sha256)
             return await self._insert(media, new)
 
-    def _space(self, new: NewFile, media: MediaRow) -> StorageAllowance | None:
+    async def _space(self, new: NewFile, media: MediaRow) -> StorageAllowance | None:
+        """Return the space that a file needs. One with a key that was used before is not kept: it needs none."""
         if new.account_id is None or new.storage is None:
+            return None
+        if new.key is not None and await was_used(self._db, new.channel_id, new.key):
             return None
         expires_at = media.created_at + timedelta(seconds=self._timeout) + STORING
         return StorageAllowance(new.account_id, new.channel_id, media.id, new.storage, expires_at)

@@ -159,6 +159,13 @@ class IdempotentRequest(Generic[T]):
         return self._channel_id, key.route, key.key
 
 
+async def was_used(db: Database, channel_id: UUID, key: IdempotencyKey) -> bool:
+    """Return whether a key was used before, with any body."""
+    found = "SELECT EXISTS (SELECT 1 FROM idempotency_keys WHERE channel_id = $1 AND route = $2 AND key = $3)"
+    used: bool = await db.fetchval(found, channel_id, key.route, key.key)
+    return used
+
+
 NEVER: IdempotentRequest[Any] = IdempotentRequest(UUID(int=0), None, lambda _: b"")
 
 
