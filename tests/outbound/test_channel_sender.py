@@ -184,6 +184,21 @@ async def test_attempts_while_sending_is_held_do_not_count(stage: Stage, no: Rec
     assert (await stage.status(id_), len(stage.network.calls)) == ("SENT", 7)
 
 
+async def test_the_tries_of_a_message_count_across_owners_and_its_last_attempts_are_kept(stage: Stage) -> None:
+    stage.network.answer = lambda m: (
+        SendNotMade("no route") if m.attempt <= 60 else SendRefused(NO, ErrorReaction.RETRY)
+    )
+    await stage.take_over()
+    id_ = await stage.accept(PHONES[0])
+    while len(stage.network.calls) < 61:
+        await stage.drive(60, stride=60)
+    history = (await stage.message(id_)).history or []
+    assert [msgspec.json.decode(line)["attempt"] for line in history] == list(range(12, 62))
+    await stage.take_over()
+    await stage.drive(600, stride=1)
+    assert (await stage.status(id_), len(stage.network.calls)) == ("FAILED", 60 + RULES.attempts)
+
+
 async def test_a_recipient_that_is_written_to_too_often_waits_alone(stage: Stage) -> None:
     refusals = iter([True, True, True, False, False])
     stage.network.answer = lambda m: (

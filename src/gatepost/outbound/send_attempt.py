@@ -175,6 +175,7 @@ class SendAttempt:
             error=verdict.error,
             next_at=next_at,
             unopened=unopened,
+            tries=message.tries,
         )
         if await self._commit(message, result) is State.QUEUED:
             message.state = State.QUEUED
@@ -211,6 +212,7 @@ class SendAttempt:
             details=details,
             unopened=unopened,
             waits=waits,
+            tries=message.tries,
         )
         state = await self._commit(message, result)
         if state is State.SENDING and end.state is State.EXPIRED:

@@ -56,7 +56,7 @@ class QueuedMessage(msgspec.Struct):
     history: list[str] | None = None  # its failed attempts when it was read
     limited_since: float | None = None  # on the same clock: since when it is refused in a way that has a time limit
     size: int = 0  # of its content: bytes
-    tries: int = 0  # attempts with an unknown outcome, or (since it was read) with a temporary error of its own
+    tries: int = 0  # attempts with an unknown outcome, or with a temporary error of its own
     unsent: dict[str, UUID] = {}  # of `reply_to` and `target`, the messages that were not sent when it was read
 
 
@@ -208,6 +208,7 @@ class SendResult(msgspec.Struct, frozen=True):
     details: dict[str, Any] | None = None
     unopened: bool = False  # its intent opened a conversation, which the network refused
     waits: str | None = None  # of a message that ends without an attempt: its delays
+    tries: int = 0  # of an attempt that failed: as in QueuedMessage
 
 
 def _is_plain(result: SendResult) -> bool:
@@ -313,7 +314,7 @@ def _change_for(
     if result.state in (State.QUEUED, State.FAILED):
         if change.state is not State.SENDING or row["attempt"] != result.attempt:
             return None
-        change.note(result.attempt, result.error, now)
+        change.note(result.attempt, result.error, now, result.tries)
     if result.state is State.QUEUED:
         change.requeue(result.next_at)
         return change
@@ -353,12 +354,18 @@ async def queued_messages(db: Database, channel_id: UUID, rows: Sequence[Any]) -
     for row in rows:
         fields = {name: row[name] for name in _FIELDS}
         fields["state"] = State(fields["state"])
-        fields["tries"] = fields["attempt"] - len(fields["history"] or ())
+        fields["tries"] = _tries(fields["attempt"], fields["history"])
         wanted = {name: fields[name] for name in ("reply_to", "target") if fields[name]}
         fields |= {name: quoted.get(id_) for name, id_ in wanted.items()}
         fields["unsent"] = {name: id_ for name, id_ in wanted.items() if id_ not in quoted}
         queue.append(QueuedMessage(**fields))
     return queue
+
+
+def _tries(attempt: int, history: Sequence[str] | None) -> int:
+    """Return the tries of a message: the outcome of attempts after the last one that failed is unknown."""
+    last = msgspec.json.decode(history[-1]) if history else {"attempt": 0}
+    return int(last.get("tries", 0)) + attempt - int(last["attempt"])
 
 
 async def find_unsent(db: Database, channel_id: UUID, message: QueuedMessage) -> None:

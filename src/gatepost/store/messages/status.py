@@ -108,9 +108,9 @@ class StatusChange(msgspec.Struct):
             self.network_id = network_id
             self.changed = True
 
-    def note(self, attempt: int, error: dict[str, Any] | None, now: datetime) -> None:
-        """Save a failed attempt, for the trace."""
-        self.history = {"attempt": attempt, "at": now, "error": error}
+    def note(self, attempt: int, error: dict[str, Any] | None, now: datetime, tries: int) -> None:
+        """Save a failed attempt, for the trace, and how many attempts count as tries."""
+        self.history = {"attempt": attempt, "at": now, "error": error, "tries": tries}
         self.error = error
 
     def requeue(self, next_at: datetime | None) -> None:
@@ -161,10 +161,12 @@ async def write_changes(
     await transaction.write(_UPDATE, **_columns(changes, transaction.now))
 
 
+# Of the failed attempts, the last 50 are kept: a message may be tried every minute for as long as its `ttl`.
 _UPDATE = with_events(
     """UPDATE messages m SET state = c.state, network_id = c.network_id, next_at = c.next_at,
                error = COALESCE(c.error, m.error),
-               history = CASE WHEN c.history IS NULL THEN m.history ELSE m.history || c.history END,
+               history = CASE WHEN c.history IS NULL THEN m.history
+                              ELSE m.history[cardinality(m.history) - 48 :] || c.history END,
                sent_at = COALESCE(m.sent_at, c.sent_at), delivered_at = COALESCE(m.delivered_at, c.delivered_at),
                read_at = COALESCE(m.read_at, c.read_at), played_at = COALESCE(m.played_at, c.played_at),
                ended_at = COALESCE(m.ended_at, c.ended_at), pricing = COALESCE(c.pricing, m.pricing),
