@@ -201,11 +201,15 @@ async def test_two_become_one(gateway: Gateway) -> None:
     ana = await make(gateway, PERSON, custom={"a": "1"})
     other = await make(gateway, "5511999997777", "Ana", custom={"a": "2", "b": "2"}, opted_out=True)
     merge = f"{CONTACTS}/{ana['id']}/merge"
+    for contact, note in ((ana, "Pays late"), (other, "Wants it on Friday")):
+        await gateway.call("PATCH", f"/api/v1/conversations/{contact['conversation']['id']}", {"note": note})
     merged = (await gateway.call("POST", merge, {"with": other["id"]})).json()["data"]
     assert (merged["id"], merged["phone"], merged["name"]) == (ana["id"], PERSON, "Ana")
     assert (merged["custom"], merged["opted_out"]) == ({"a": "1", "b": "2"}, True)
     check_refused(await gateway.call("GET", f"{CONTACTS}/{other['id']}"), 404, "not_found")
     assert (await gateway.call("GET", f"{CONTACTS}?phone=5511999997777")).json()["data"][0]["id"] == ana["id"]
+    conversation = await gateway.call("GET", f"/api/v1/conversations/{ana['conversation']['id']}")
+    assert conversation.json()["data"]["note"] == "Pays late\nWants it on Friday"
     (event,) = await seen(gateway, "updated")
     assert (event["joined"], event["changed"]) == ([other["id"]], ["history", "name", "opted_out", "custom"])
     check_refused(await gateway.call("POST", merge, {"with": other["id"]}), 404, "not_found")

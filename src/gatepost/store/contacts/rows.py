@@ -183,14 +183,15 @@ async def _merge_messages(conn: "Connection[Any]", channel_id: UUID, stays: UUID
 
 
 async def _merge_conversations(conn: "Connection[Any]", channel_id: UUID, stays: UUID, goes: UUID) -> None:
-    """Merge conversations: unread counts are added, open wins over closed, shown over archived or muted."""
+    """Merge conversations: unread counts and notes are added, open wins over closed, shown over archived or muted."""
     await conn.execute(
         """UPDATE conversations v SET last_in_at = GREATEST(v.last_in_at, o.last_in_at),
                opened_at = GREATEST(v.opened_at, o.opened_at), created_at = LEAST(v.created_at, o.created_at),
                unread = v.unread + o.unread, last_message_id = GREATEST(v.last_message_id, o.last_message_id),
                status = CASE WHEN 'open' IN (v.status, o.status) THEN 'open' ELSE v.status END,
                archived = v.archived AND o.archived, muted = v.muted AND o.muted,
-               note = COALESCE(v.note, o.note), assignee = COALESCE(v.assignee, o.assignee),
+               note = CASE WHEN v.note <> o.note THEN v.note || E'\n' || o.note ELSE COALESCE(v.note, o.note) END,
+               assignee = COALESCE(v.assignee, o.assignee),
                updated_at = GREATEST(v.updated_at, o.updated_at)
            FROM (SELECT last_in_at, opened_at, created_at, unread, last_message_id, status, archived, muted, note,
                         assignee, updated_at
