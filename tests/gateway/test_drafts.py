@@ -126,6 +126,21 @@ async def test_lists(gateway: Gateway) -> None:
         check_refused(await gateway.call("GET", f"{DRAFTS}?{query}"), 422, "invalid_field", field, about=query)
 
 
+async def test_long_drafts_are_listed_a_few_at_a_time(gateway: Gateway) -> None:
+    phones = [{"phone": "1" * 1000, "type": "2" * 1000, "wa_id": "3" * 1000} for _ in range(20)]
+    cards = [{"name": {"formatted_name": "Ana"}, "phones": phones}] * 16
+    made = []
+    for _ in range(7):
+        body = {"message": {"phone": PERSON, "type": "contacts", "contacts": cards}}
+        made.append((await gateway.call("POST", DRAFTS, body)).json()["data"]["id"])
+    pages, cursor = [], ""
+    while cursor is not None:
+        answer = (await gateway.call("GET", f"{DRAFTS}?limit=100{cursor and '&cursor=' + cursor}")).json()
+        pages.append([draft["id"] for draft in answer["data"]])
+        cursor = answer["paging"]["next"]
+    assert pages == [made[:1:-1], made[1::-1]]
+
+
 async def test_the_person_has_written_since(gateway: Gateway) -> None:
     made = await create(gateway)
     said = {"from": PERSON, "type": "text", "text": {"body": "?"}}

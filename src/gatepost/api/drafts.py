@@ -19,7 +19,7 @@ from gatepost.model.draft import COMMENT_MAX, DraftState
 from gatepost.model.send_request import SendRequest, example_send
 from gatepost.services import drafts as service
 from gatepost.services.history_query import read_conversation
-from gatepost.store.drafts import DraftFilter, count_waiting
+from gatepost.store.drafts import DraftFilter, count_waiting, is_full
 from gatepost.store.drafts import list_drafts as read_drafts
 
 _PATH = "/api/v1/drafts"
@@ -76,7 +76,7 @@ async def list_drafts(query: DraftQuery, gateway: Context, caller: CurrentCaller
     contact_id = None if query.conversation is None else read_conversation(query.conversation)
     filter_ = DraftFilter(query.state, contact_id)
     rows = await read_drafts(gateway.db, caller.channel_id, before=before, limit=query.limit, now=now, filter_=filter_)
-    return Page([Draft.of(row) for row in rows], show_cursor(rows[-1].id) if len(rows) == query.limit else None)
+    return Page([Draft.of(row) for row in rows], show_cursor(rows[-1].id) if is_full(rows, query.limit) else None)
 
 
 @get(_PATH + "/counts", scope="read", summary="Count drafts")

@@ -19,6 +19,7 @@ from gatepost.store.statement import columns_of, statement
 
 _LATE = timedelta(days=1)  # how late a network reports a message
 _DELETED = "The contact was deleted."
+_PAGE_SIZE = 4 << 20  # bytes of messages after which a page ends
 
 
 class NewDraft(msgspec.Struct, frozen=True):
@@ -118,11 +119,13 @@ async def list_drafts(
     now: datetime,
     filter_: DraftFilter = ALL_DRAFTS,
 ) -> list[DraftRow]:
-    """Return the drafts of a channel before one, the newest first."""
+    """Return the drafts of a channel before one, the newest first; fewer if they are long (`is_full`)."""
     rows = await db.fetch(
         *statement(
-            f"""SELECT d.*, person.* FROM ({_list_sql(filter_)} ORDER BY id DESC LIMIT :limit) d
-                {_WITH_PERSON} ORDER BY d.id DESC""",
+            f"""SELECT d.*, person.* FROM (
+                    SELECT p.*, sum(octet_length(body)) OVER (ORDER BY id DESC) - octet_length(body) AS bytes_before
+                    FROM ({_list_sql(filter_)} ORDER BY id DESC LIMIT :limit) p) d
+                {_WITH_PERSON} WHERE d.bytes_before < {_PAGE_SIZE} ORDER BY d.id DESC""",
             channel_id=channel_id,
             before=before or LAST_ID,
             first=ids.ZERO,
@@ -132,6 +135,11 @@ async def list_drafts(
         )
     )
     return await _complete(db, channel_id, rows, now)
+
+
+def is_full(page: Sequence[DraftRow], limit: int) -> bool:
+    """Return whether there may be drafts after those of a page."""
+    return len(page) == limit or sum(len(draft.body.encode()) for draft in page) >= _PAGE_SIZE
 
 
 # Where drafts of a state are: the state that is written, and what else has to be true.
@@ -283,9 +291,8 @@ async def decide_drafts(
 async def refuse_drafts_of(conn: "Connection[Any]", channel_id: UUID, contact_id: UUID, now: datetime) -> None:
     """Refuse the drafts to a contact that is deleted."""
     filter_ = DraftFilter("waiting", contact_id)
-    drafts = await list_drafts(conn, channel_id, before=None, limit=WAITING_MAX, now=now, filter_=filter_)
-    decisions = [DraftDecision(draft.id, "refused", None, comment=_DELETED) for draft in drafts]
-    if decisions:
+    while drafts := await list_drafts(conn, channel_id, before=None, limit=WAITING_MAX, now=now, filter_=filter_):
+        decisions = [DraftDecision(draft.id, "refused", None, comment=_DELETED) for draft in drafts]
         await decide_drafts(conn, channel_id, decisions, now)
 
 

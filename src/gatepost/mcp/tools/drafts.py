@@ -80,7 +80,7 @@ async def list_drafts(given: ListDrafts, call: Call) -> Drafts:
     before = read_cursor("list_drafts", given.cursor, UUID)
     contact_id = read_id("cv", given.conversation) if given.conversation is not None else None
     rows = await find_drafts(call, DraftFilter(given.state, contact_id), before, given.limit)
-    following = show_cursor("list_drafts", rows[-1].id) if len(rows) == given.limit else None
+    following = show_cursor("list_drafts", rows[-1].id) if store.is_full(rows, given.limit) else None
     return Drafts([DraftView.of(row) for row in rows], following)
 
 
