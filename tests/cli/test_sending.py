@@ -94,6 +94,7 @@ def test_no_database_is_made_by_accident(tmp_path: Path, monkeypatch: pytest.Mon
         error = invoke(*arguments, "--json").error()
         assert error["code"] == "not_found"
         assert str(tmp_path / "data") in error["message"]
+    assert str(tmp_path / "dtaa") in invoke("account", "list", "--data", "dtaa", "--json").error()["message"]
     assert list(tmp_path.iterdir()) == []
 
 

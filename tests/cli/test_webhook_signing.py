@@ -8,8 +8,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
+from gatepost.admin.demo import FILE, DemoSignIn, Quickstart
 from gatepost.model.event import SYSTEM, TYPES
 from gatepost.model.signing import new_secret, public_key
 from gatepost.webhooks.signature import signature_headers
@@ -132,6 +134,11 @@ def test_a_test_event_is_posted_and_shown(run: Run, channel: str, receiver: Rece
     wrong = run("webhook", "test", made["id"], "--type", "smoke", *opened).error()
     assert wrong["fields"][0]["field"] == "type"
     assert len(receiver.taken) == 1
+    signed_in = DemoSignIn("http://127.0.0.1:8080/", "owner@demo.example", "secret")
+    quickstart = Quickstart("http://127.0.0.1:8080", "http://127.0.0.1:8081", signed_in, ())
+    (tmp_path / FILE).write_bytes(msgspec.json.encode(quickstart))  # the gateway of `gatepost up` allows this machine
+    assert run("webhook", "test", made["id"], "--json").json()["delivered"] is True
+    assert run("webhook", "create", channel, receiver.url).code == 0
 
 
 # -- is it genuine? ---------------------------------------------------------------------------------------------------

@@ -39,6 +39,7 @@ EMAIL = "owner@demo.example"
 WABA_ID = "102290129340398"
 OFFICIAL_PHONE, QR_PHONE = "15550001111", "15550002222"
 WINDOW_PHONE, UNLINKED_PHONE = "15550003333", "15550004444"
+LOOPBACK = ("127.0.0.0/8", "::1/128")  # where webhooks of the demo may go, too
 
 
 class DemoNumber(msgspec.Struct, frozen=True):

@@ -133,7 +133,7 @@ def command(group: typer.Typer, name: str, *, creates: bool = False) -> Callable
     """Make a command of a function. Its first parameter depends on its form:
 
     def            the settings
-    async def      a session; only a command that `creates` makes a database in the default folder if there is none
+    async def      a session; only a command that `creates` makes a database if there is none
     ... yield      a session beside a running gateway; it yields lines of progress
     """
 
@@ -150,7 +150,7 @@ def command(group: typer.Typer, name: str, *, creates: bool = False) -> Callable
                 result = action(settings, **arguments)
             else:
                 if not creates:
-                    check_database(settings, places)
+                    check_database(settings)
                 result = asyncio.run(_in_session(action, lookups, settings, arguments))
             print_result(result, as_json=as_json)
 
@@ -168,10 +168,9 @@ def load_settings(
     return load(config, overrides={**places, **(overrides or {})})
 
 
-def check_database(settings: Settings, places: Given | None = None) -> None:
-    """Refuse to create a database in the default folder: the gateway's data is probably elsewhere."""
-    named = places is not None and places["data"] is not None
-    if settings.database.url or named or find_cluster(settings.data_folder) is not None:
+def check_database(settings: Settings) -> None:
+    """Refuse to create a database: the gateway's data is probably elsewhere."""
+    if settings.database.url or find_cluster(settings.data_folder) is not None:
         return
     raise NotFound(
         f"There is no gateway in {settings.data_folder.resolve()}. Name its folder with --data or GATEPOST_DATA, or "

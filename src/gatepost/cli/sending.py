@@ -12,6 +12,7 @@ from gatepost.cli.arguments import given, read_duration
 from gatepost.cli.command import CommandSession, command, new_group
 from gatepost.cli.output import CommandResult
 from gatepost.cli.records import ChannelArgument
+from gatepost.cli.webhooks import allowed_hosts
 from gatepost.clock import SystemClock
 from gatepost.model import ids
 from gatepost.model.account import Caller, check_access
@@ -78,7 +79,7 @@ async def acceptor_of(session: CommandSession) -> Acceptor:
     """Return an acceptor for the messages of a command."""
     retention = session.settings.retention
     await make_partitions(session.db, session.now, retention.partition_days)  # no gateway may have run here yet
-    guard = Guard(session.settings.webhooks.allow)
+    guard = Guard(allowed_hosts(session.settings))
 
     async def check(link: str) -> None:
         check_link(guard, link)

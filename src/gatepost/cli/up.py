@@ -37,7 +37,6 @@ group = new_group()
 
 HOST = "127.0.0.1"
 RECIPIENT = "5511999998888"
-_LOOPBACK = ["127.0.0.0/8", "::1/128"]
 
 
 @group.command("up")
@@ -98,7 +97,7 @@ def settings_for(
         "server.port": port,
         "cloud.base_url": sandbox_url,
         "qr.link_url": f"ws{sandbox_url.removeprefix('http')}/qr/link",
-        "webhooks.allow": [*allowed, *_LOOPBACK],
+        "webhooks.allow": [*allowed, *demo.LOOPBACK],
         "clock.follow": sandbox_url,
     }
     return load_settings(data, database_url, config, overrides)

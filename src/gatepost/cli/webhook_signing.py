@@ -16,7 +16,7 @@ from gatepost.cli.command import CommandSession, command
 from gatepost.cli.options import local_command
 from gatepost.cli.output import CommandResult
 from gatepost.cli.records import WebhookArgument
-from gatepost.cli.webhooks import group, webhook_view
+from gatepost.cli.webhooks import allowed_hosts, group, webhook_view
 from gatepost.clock import SystemClock
 from gatepost.model.errors import invalid_field
 from gatepost.model.signing import decode_check, decode_secret
@@ -91,7 +91,7 @@ async def _try(session: CommandSession, endpoint: Endpoint, type_: str | None) -
     keys = [decode_secret(one.secret) for one in live]
     body = make_test_body(choose_type(type_, endpoint.events), config.ref, endpoint.options, now)
     resolver = Resolver()
-    guard = Guard(limits.allow, resolver)
+    guard = Guard(allowed_hosts(session.settings), resolver)
     poster = Poster(guard, deadline=limits.timeout, connect_deadline=limits.connect_timeout)
     try:
         headers = admin.headers_of(session.vault, endpoint)

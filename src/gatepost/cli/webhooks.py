@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import msgspec
 import typer
 
+from gatepost.admin import demo
 from gatepost.admin import endpoints as admin
 from gatepost.admin.signing import SigningSecret
 from gatepost.admin.vault import VaultError
@@ -18,6 +19,7 @@ from gatepost.cli.records import ChannelArgument, WebhookArgument
 from gatepost.model.endpoint import BATCH_WAIT_MAX, DEFAULT_OPTIONS, DeliveryOptions
 from gatepost.model.errors import invalid_field
 from gatepost.model.event import TYPES
+from gatepost.settings import Settings
 from gatepost.store.deliveries.log import list_attempts
 from gatepost.store.endpoints import Endpoint, list_endpoints
 from gatepost.store.partitions import make_partitions
@@ -173,9 +175,15 @@ def _options(
     return msgspec.structs.replace(before, **changes)
 
 
+def allowed_hosts(settings: Settings) -> list[str]:
+    """Return what webhooks may reach that is not public: in a folder of `gatepost up` this machine, as it allows."""
+    local = demo.LOOPBACK if demo.read_quickstart(settings.data_folder) else ()
+    return [*settings.webhooks.allow, *local]
+
+
 def _check_allowed(session: CommandSession, url: str) -> None:
     """Reject a URL that every delivery would reject."""
     try:
-        Guard(session.settings.webhooks.allow).check_shape(url)
+        Guard(allowed_hosts(session.settings)).check_shape(url)
     except UrlRefused as error:
         raise invalid_field("url", error.reason, "forbidden_url") from None
