@@ -75,7 +75,8 @@ async def test_the_clock_route(sandbox: Driver) -> None:
     assert (await sandbox.call("POST", "/control/clock", {"set": START})).status == 409
     assert (await sandbox.call("POST", "/control/clock", {"advance": -1})).status == 400
     assert (await sandbox.call("POST", "/control/clock", {"advance": 1, "set": START + 99})).status == 400
-    assert (await sandbox.call("POST", "/control/clock", {"speed": 0})).status == 400
+    for speed in (0, 1_000_001):
+        assert (await sandbox.call("POST", "/control/clock", {"speed": speed})).status == 400
     for move in ({"advance": 1e300}, {"set": 253_402_300_800}):
         assert (await sandbox.call("POST", "/control/clock", move)).status == 400
     running = await sandbox.control("POST", "clock", {"frozen": False, "speed": 1000})

@@ -13,7 +13,7 @@ from gatepost_sandbox.control.recording import changes
 from gatepost_sandbox.settings import Seconds
 from gatepost_sandbox.world import World
 
-Speed = Annotated[float, Meta(gt=0)]
+Speed = Annotated[float, Meta(gt=0, le=1_000_000)]  # faster, the clock would soon be at a time that has no date
 LATEST = 253_402_300_799.0  # the end of the year 9999: later times have no date
 
 
