@@ -82,3 +82,8 @@ async def test_a_page_of_another_site_opens_no_link(empty: Driver) -> None:
     with pytest.raises(websockets.exceptions.InvalidStatus):
         async with websockets.connect(f"ws://{own(empty)}/qr/link", origin="https://evil.example"):  # type: ignore[arg-type]
             pass
+    port = int(own(empty).rpartition(":")[2])
+    evil = f"evil.example:{port}"  # a name that leads to this machine
+    with pytest.raises(websockets.exceptions.InvalidStatus):
+        async with websockets.connect(f"ws://{evil}/qr/link", origin=f"http://{evil}", host="127.0.0.1", port=port):  # type: ignore[arg-type]
+            pass

@@ -9,7 +9,7 @@ from litestar import Litestar, MediaType, Request, Response, get
 from litestar.di import Provide
 
 from gatepost_sandbox import control, page
-from gatepost_sandbox.control.guard import is_foreign, refuse_control
+from gatepost_sandbox.control.guard import may_link, refuse_control
 from gatepost_sandbox.control.problems import send_problem
 from gatepost_sandbox.graph import Receive, Scope, Send, root_of, serve_graph
 from gatepost_sandbox.qr import serve_link
@@ -45,7 +45,7 @@ class SandboxApp:
         """Serve one connection."""
         if scope["type"] == "http" and not _is_ours(scope["path"]):
             await serve_graph(self.world.network, scope, receive, send)
-        elif scope["type"] == "websocket" and scope["path"] == "/qr/link" and not is_foreign(scope):
+        elif scope["type"] == "websocket" and scope["path"] == "/qr/link" and may_link(scope, self._allow_hosts):
             await serve_link(self.world.qr, scope, receive, send)
         elif scope["type"] == "lifespan":
             await self._live(receive, send)

@@ -24,6 +24,13 @@ def refuse_control(scope: dict[str, Any], allowed: frozenset[str]) -> tuple[int,
     return None
 
 
+def may_link(scope: dict[str, Any], allowed: frozenset[str]) -> bool:
+    """Return whether a link of the QR network may be opened: by any program, but of pages only by the sandbox's own."""
+    headers = _read_headers(scope)
+    own = _is_own(_name(headers.get("host", "").lower()), allowed)
+    return "origin" not in headers or (own and not is_foreign(scope))
+
+
 def is_foreign(scope: dict[str, Any]) -> bool:
     """Return whether a browser sends this for a page of another site."""
     headers = _read_headers(scope)
