@@ -28,9 +28,9 @@ _LATER = timedelta(days=25)  # what the collection schedules, so that it can sti
 _KINDS = {"official": "official channels only", "qr": "QR channels only"}
 _VARIABLE = re.compile(r"\{\{(\w+)\}\}")
 _DESCRIPTION = (
-    "Every request, with this channel's own key. A run from top to bottom succeeds: what cannot work yet is skipped, "
-    "and the console says why. Set the variable webhook_url to an address of yours, and allow_logout to yes to unlink "
-    "the phone at the end."
+    "Every request, with this channel's own key. Set the variable phone to a number of yours: it gets the messages, "
+    "and without it nothing is sent. A run from top to bottom succeeds: what cannot work yet is skipped, and the "
+    "console says why. Set webhook_url to an address of yours, and allow_logout to yes to unlink the phone at the end."
 )
 
 
@@ -39,15 +39,16 @@ async def get_collection(request: Request, gateway: Context, caller: CurrentCall
     """A Postman collection with the caller's own key and a working example of every route."""
     key = request.headers.get("authorization", "").partition(" ")[2].strip()  # empty for a session
     operations, url = request.state["router"].operations, base_url(gateway, request)
-    made = build_collection(operations, url, key, caller.kind, gateway.clock.now() + _LATER)
+    phone = EXAMPLES["phone"] if gateway.sandbox_url else ""  # on a real network, the example may be somebody's number
+    made = build_collection(operations, url, key, caller.kind, gateway.clock.now() + _LATER, phone)
     return Response(msgspec.json.encode(made), media_type="application/json", headers=_HEADERS)
 
 
 def build_collection(
-    operations: Sequence[Operation], base_url: str, key: str, kind: str, later: datetime
+    operations: Sequence[Operation], base_url: str, key: str, kind: str, later: datetime, phone: str
 ) -> dict[str, Any]:
     """Return the collection of one caller. What its kind of channel cannot do is in a separate folder."""
-    kept = {name for operation in operations for name in _kept(operation.docs)}
+    kept = {"phone", *(name for operation in operations for name in _kept(operation.docs))}
     folders: dict[str, list[Any]] = {}
     for operation in _in_order([one for one in operations if one.scope]):
         note = operation.docs
@@ -55,7 +56,8 @@ def build_collection(
             foreign = sample.only if sample.only not in (None, kind) else None
             name = _KINDS[foreign] if foreign else sample.folder or _folder(operation)
             folders.setdefault(name, []).append(_item(operation, note, sample, kept, foreign))
-    variables = {"base_url": base_url, "api_key": key} | _variables(operations) | {"later": times.format_time(later)}
+    variables = {"base_url": base_url, "api_key": key, "phone": phone} | _variables(operations)
+    variables |= {"later": times.format_time(later)}
     return {
         "info": {"name": "Gatepost", "schema": _SCHEMA, "description": _DESCRIPTION},
         "auth": {"type": "bearer", "bearer": [{"key": "token", "value": "{{api_key}}", "type": "string"}]},
@@ -89,7 +91,7 @@ def _variables(operations: Sequence[Operation]) -> dict[str, str]:
     kept = {name: "" for operation in operations for name in _kept(operation.docs)}
     asked = {name: "" for operation in operations for name in operation.docs.needs}
     needed = {name: EXAMPLES.get(name, "") for one in operations if one.scope for name in one.parameters}
-    return needed | kept | asked | {"phone": EXAMPLES["phone"], "webhook_url": EXAMPLES["webhook_url"]}
+    return needed | kept | asked | {"webhook_url": EXAMPLES["webhook_url"]}
 
 
 def _kept(note: RouteDocs) -> list[str]:

@@ -102,6 +102,7 @@ def closing_within(hours: int, now: datetime) -> WrittenBetween:
     costly="q",
     summary="List conversations",
     errors=("invalid_phone",),
+    asks={"phone": "{{phone}}"},
     keeps={"conversation_id": "data[0].id"},
 )
 async def list_all(query: ConversationQuery, gateway: Context, caller: CurrentCaller) -> Page[Conversation]:

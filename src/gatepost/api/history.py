@@ -78,8 +78,8 @@ class ExportQuery(HistoryFilters, frozen=True, kw_only=True):
     costly="q",
     summary="List messages",
     errors=("invalid_phone",),
-    asks={"direction": "in", "limit": "1"},
-    keeps={"incoming_id": "data[0].key.id", "phone": "data[0].contact.phone"},
+    asks={"phone": "{{phone}}", "direction": "in", "limit": "1"},
+    keeps={"incoming_id": "data[0].key.id"},
     turn=-1,
 )
 async def list_messages(query: MessageQuery, gateway: Context, caller: CurrentCaller) -> Page[Message]:

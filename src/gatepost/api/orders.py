@@ -36,7 +36,14 @@ class OrderQuery(Paged, frozen=True, kw_only=True):
     phone: Phone | None = None
 
 
-@get(_PATH, scope="read", summary="List orders", errors=("invalid_phone",), keeps={"order_id": "data[0].id"})
+@get(
+    _PATH,
+    scope="read",
+    summary="List orders",
+    errors=("invalid_phone",),
+    asks={"phone": "{{phone}}"},
+    keeps={"order_id": "data[0].id"},
+)
 async def list_all(query: OrderQuery, gateway: Context, caller: CurrentCaller) -> Page[Order]:
     """Orders, the newest first, filtered by date, status and phone number."""
     before, filter_ = read_cursor(query.cursor, UUID), await _filter(query, gateway, caller)
