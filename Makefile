@@ -58,7 +58,7 @@ dashboard/openapi.json: .venv/openapi ;
 	@touch $@
 
 # `make bench` measures everything, `make bench hostile` (or any other part) only that.
-PARTS := accept cells channels dashboard history hostile life mcp memory owners pages screen start throughput webhooks
+PARTS := accept cells channels dashboard history hostile life lives mcp memory owners pages processes screen start throughput webhooks
 bench: .venv/dev
 	@$(BIN)/python -m bench $(filter $(PARTS),$(MAKECMDGOALS))
 

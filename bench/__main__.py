@@ -12,7 +12,7 @@ from pathlib import Path
 import psutil
 from rich.console import Console
 
-from bench.accept import Tell, measure_accept
+from bench.accept import ShowProgress, measure_accept
 from bench.cells import measure_cells
 from bench.channels import measure_channels
 from bench.dashboard import measure_dashboard
@@ -73,7 +73,7 @@ class Busy:
         return max(0.0, busy - ours) / total if total else 0.0
 
 
-async def measure(options: argparse.Namespace, tell: Tell) -> Findings:
+async def measure(options: argparse.Namespace, progress: ShowProgress) -> Findings:
     """Run the requested measurements one after the other."""
     wanted = PARTS if options.part == "all" else (options.part,)
     busy, begun = Busy(), datetime.now(UTC)
@@ -82,46 +82,48 @@ async def measure(options: argparse.Namespace, tell: Tell) -> Findings:
     with data_folder() as folder:
         kind, fsync = file_system(folder), fsync_seconds(folder)
         if "accept" in wanted:
-            accept = await measure_accept(options.seconds, tell)
+            accept = await measure_accept(options.seconds, progress)
         if "channels" in wanted:
-            channels = await measure_channels(options.seconds, tell)
+            channels = await measure_channels(options.seconds, progress)
         if "start" in wanted:
-            start = await measure_start(folder, tell)
+            start = await measure_start(folder, progress)
         if "life" in wanted or "memory" in wanted:
-            life, memory = await measure_life(folder, options.messages, options.seconds, tell, floors="life" in wanted)
+            life, memory = await measure_life(
+                folder, options.messages, options.seconds, progress, floors="life" in wanted
+            )
     if "cells" in wanted:
         with data_folder() as folder:
-            cells = await measure_cells(folder, options.seconds, tell)
+            cells = await measure_cells(folder, options.seconds, progress)
     if "life" in wanted or "lives" in wanted:
         with data_folder() as folder:
-            life_channels = await measure_life_channels(folder, options.messages, tell)
+            life_channels = await measure_life_channels(folder, options.messages, progress)
     if "throughput" in wanted:
         with data_folder() as folder:
-            throughput = await measure_throughput(folder, options.hold, tell)
+            throughput = await measure_throughput(folder, options.hold, progress)
     if "history" in wanted:
         with data_folder() as folder:
-            history = await measure_history(folder, options.past, options.seconds, tell)
+            history = await measure_history(folder, options.past, options.seconds, progress)
     if "dashboard" in wanted:
         with data_folder() as folder:
-            dashboard = await measure_dashboard(folder, tell)
+            dashboard = await measure_dashboard(folder, progress)
     if "pages" in wanted:
         with data_folder() as folder:
-            pages = await measure_pages(folder, tell)
+            pages = await measure_pages(folder, progress)
     if "screen" in wanted:
         with data_folder() as folder:
-            screen = await measure_screen(folder, tell)
+            screen = await measure_screen(folder, progress)
     if "hostile" in wanted:
         with data_folder() as folder:
-            hostile = await measure_hostile(folder, tell)
+            hostile = await measure_hostile(folder, progress)
     if "mcp" in wanted:
         with data_folder() as folder:
-            mcp = await measure_mcp(folder, options.seconds, tell)
+            mcp = await measure_mcp(folder, options.seconds, progress)
     if "owners" in wanted:
-        owners = await measure_owners(tell)
+        owners = await measure_owners(progress)
     if "processes" in wanted:
-        several = await measure_several(options.seconds, tell)
+        several = await measure_several(options.seconds, progress)
     if "webhooks" in wanted:
-        webhooks = await measure_webhooks(options.seconds, tell)
+        webhooks = await measure_webhooks(options.seconds, progress)
     machine = Machine(
         cores=psutil.cpu_count() or 0,
         python=platform.python_version(),

@@ -17,7 +17,7 @@ from bench.tenant import Tenant, make_tenant, meet_recipients
 CONNECTIONS = (1, 16, 64)
 _STRANGERS = 50_000
 _ROUNDS = 3
-Tell = Callable[[str], None]
+ShowProgress = Callable[[str], None]
 
 
 class AcceptRow(msgspec.Struct, frozen=True):
@@ -57,54 +57,56 @@ async def floor(gateway: Gateway, kind: str, stack: str = "asgi") -> AsyncIterat
         yield Floor(seen["port"], child.process, gateway.postmaster)
 
 
-async def measure_accept(seconds: float, tell: Tell) -> AcceptFindings:
+async def measure_accept(seconds: float, progress: ShowProgress) -> AcceptFindings:
     """Measure accepts and baselines with a gateway of role `api`, which does nothing but accept."""
     with data_folder() as folder:
         config = write_config(folder)
-        tell("accept: starting a gateway (role api)")
+        progress("accept: starting a gateway (role api)")
         async with running_gateway(folder, config, role="api") as gateway:
             tenant = await make_tenant(gateway, config)
             await meet_recipients(gateway, tenant)
-            return await _against_floors(gateway, tenant, seconds, tell)
+            return await _against_floors(gateway, tenant, seconds, progress)
 
 
-async def _against_floors(gateway: Gateway, tenant: Tenant, seconds: float, tell: Tell) -> AcceptFindings:
+async def _against_floors(gateway: Gateway, tenant: Tenant, seconds: float, progress: ShowProgress) -> AcceptFindings:
     async with (
         floor(gateway, "server") as server,
         floor(gateway, "batch") as batch,
         floor(gateway, "batch", "raw") as raw,
     ):
-        rows = [await _row(gateway, tenant, (batch, raw, server), n, seconds, tell) for n in CONNECTIONS]
+        rows = [await _row(gateway, tenant, (batch, raw, server), n, seconds, progress) for n in CONNECTIONS]
     most = CONNECTIONS[-1]
-    tell(f"accept: {most} connections, recipients never seen before")
-    wished = {"connections": most, "key": tenant.key, "first": FIRST + RECIPIENTS, "recipients": _STRANGERS}
-    strangers = await measure.load(gateway.port, gateway.cpu, seconds=seconds, **wished)
-    on_framework = [await _on_framework(gateway, kind, most, seconds, tell) for kind in ("server", "batch")]
+    progress(f"accept: {most} connections, recipients never seen before")
+    arguments = {"connections": most, "key": tenant.key, "first": FIRST + RECIPIENTS, "recipients": _STRANGERS}
+    strangers = await measure.load(gateway.port, gateway.cpu, seconds=seconds, **arguments)
+    on_framework = [await _on_framework(gateway, kind, most, seconds, progress) for kind in ("server", "batch")]
     return AcceptFindings(rows, strangers, *on_framework)
 
 
-async def _on_framework(gateway: Gateway, kind: str, connections: int, seconds: float, tell: Tell) -> Sample:
-    tell(f"floor: {connections} connections, {kind} on the framework")
+async def _on_framework(
+    gateway: Gateway, kind: str, connections: int, seconds: float, progress: ShowProgress
+) -> Sample:
+    progress(f"floor: {connections} connections, {kind} on the framework")
     async with floor(gateway, kind, "litestar") as bare:
         return await measure.load(bare.port, bare.cpu, seconds=min(seconds, 2.0), connections=connections)
 
 
 async def _row(
-    gateway: Gateway, tenant: Tenant, floors: Sequence[Floor], connections: int, seconds: float, tell: Tell
+    gateway: Gateway, tenant: Tenant, floors: Sequence[Floor], connections: int, seconds: float, progress: ShowProgress
 ) -> AcceptRow:
     """Measure in alternating rounds, so that other load on the machine affects all measurements equally."""
     rounds: list[list[Sample]] = []
     for turn in range(_ROUNDS):
-        tell(f"accept and its floors: {connections} connections, round {turn + 1} of {_ROUNDS}")
-        wished, each = {"connections": connections, "warm_up": 0.3}, seconds / _ROUNDS
+        progress(f"accept and its floors: {connections} connections, round {turn + 1} of {_ROUNDS}")
+        arguments, each = {"connections": connections, "warm_up": 0.3}, seconds / _ROUNDS
         rounds.append(
             [
-                await measure.load(gateway.port, gateway.cpu, seconds=each, key=tenant.key, **wished),
-                *[await measure.load(one.port, one.cpu, seconds=each, **wished) for one in floors],
+                await measure.load(gateway.port, gateway.cpu, seconds=each, key=tenant.key, **arguments),
+                *[await measure.load(one.port, one.cpu, seconds=each, **arguments) for one in floors],
             ]
         )
     accept, batched, raw, alone = (measure.merge(samples) for samples in zip(*rounds, strict=True))
-    tell(f"floor: batches of {connections} without a server")
+    progress(f"floor: batches of {connections} without a server")
     direct = await measure.loop(
         "direct",
         gateway.cpu,

@@ -106,24 +106,24 @@ class Life:
 
     async def live(self) -> int:
         messages, size = self._new_ids(), self._batch
-        await self._commit((_MESSAGES, messages, [str(FIRST)] * size, [_CONTENT] * size, _now()), news=True)
+        await self._commit((_MESSAGES, messages, [str(FIRST)] * size, [_CONTENT] * size, _now()), event=True)
         await self._commit(self._state(messages, 1))
         for state in (2, 3, 4):
-            await self._commit(self._state(messages, state), news=True)
+            await self._commit(self._state(messages, state), event=True)
         return size
 
     def _state(self, messages: list[UUID], state: int) -> tuple[Any, ...]:
         return _STATES, messages, state, ["wamid." + "x" * 50] * self._batch, _now()
 
-    async def _commit(self, statement: tuple[Any, ...], *, news: bool = False) -> None:
+    async def _commit(self, statement: tuple[Any, ...], *, event: bool = False) -> None:
         sql, *values = statement
         events = self._new_ids()
         async with self._db.transaction() as conn:
             await conn.execute(sql, *values)
-            if news:
+            if event:
                 numbers = [next(self._numbers) for _ in events]
                 await conn.execute(_EVENTS, events, numbers, [_EVENT_BODY] * self._batch)
-        if news:
+        if event:
             async with self._db.transaction() as conn:
                 await conn.execute(_ATTEMPTS, events, _now(), [_HEADERS] * self._batch)
 

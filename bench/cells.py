@@ -22,7 +22,7 @@ import msgspec
 import psutil
 from pyreqwest.client import Client
 
-from bench.accept import Tell
+from bench.accept import ShowProgress
 from bench.data_folder import write_config
 from bench.gateway import Gateway, new_client, running_gateway
 from bench.load import quantile
@@ -73,7 +73,7 @@ class _Tenant(msgspec.Struct, frozen=True):
     new: Iterator[str]
 
 
-async def measure_cells(folder: Path, seconds: float, tell: Tell) -> CellsFindings:
+async def measure_cells(folder: Path, seconds: float, progress: ShowProgress) -> CellsFindings:
     """Measure all rounds; each kind lasts `seconds` in each of them."""
     async with AsyncExitStack() as stack:
         west, east = [await stack.enter_async_context(_running_server(folder / name)) for name in ("west", "east")]
@@ -88,7 +88,7 @@ async def measure_cells(folder: Path, seconds: float, tell: Tell) -> CellsFindin
         await load.run(UP, _WARM_UP)
         load.clear()
         for number in range(_ROUNDS):
-            tell(f"cells: round {number + 1} of {_ROUNDS}")
+            progress(f"cells: round {number + 1} of {_ROUNDS}")
             await load.run(UP, seconds)
             await west[0].stop()
             await load.run("", _SETTLE)

@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 from playwright.async_api import Page, async_playwright
 
-from bench.accept import Tell
+from bench.accept import ShowProgress
 from bench.data_folder import write_config
 from bench.gateway import Gateway, running_gateway
 from bench.history_data import fill_past
@@ -68,15 +68,15 @@ def first_page_size() -> int:
     return sum(len(content.get("gzip", content[""])) for content in contents)
 
 
-async def measure_dashboard(folder: Path, tell: Tell) -> DashboardFindings:
+async def measure_dashboard(folder: Path, progress: ShowProgress) -> DashboardFindings:
     """Measure the dashboard of a gateway whose channel has many conversations."""
     size, config = first_page_size(), write_config(folder)
     async with running_gateway(folder, config) as gateway:
-        tell(f"dashboard: filling an inbox of {CONVERSATIONS:,} conversations")
+        progress(f"dashboard: filling an inbox of {CONVERSATIONS:,} conversations")
         tenant = await make_tenant(gateway, config)
         await fill_past(gateway.dsn, tenant.channel_id, CONVERSATIONS * _TO_EACH)
         await _add_person(gateway, tenant)
-        tell("dashboard: opening threads and scrolling in Chromium")
+        progress("dashboard: opening threads and scrolling in Chromium")
         async with async_playwright() as playwright:
             browser = await playwright.chromium.launch(executable_path=find_browser(), args=FLAGS)
             page = await browser.new_page(viewport={"width": 1280, "height": 800})

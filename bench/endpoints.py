@@ -42,10 +42,10 @@ class Hooks:
         return data
 
 
-async def tell_all(gateway: Gateway, tenant: Tenant, events: int) -> None:
+async def write_events(gateway: Gateway, tenant: Tenant, events: int) -> None:
     """Write a number of events to the channel."""
-    wished = ["--dsn", gateway.dsn, "--channel", str(tenant.channel_id), "--events", str(events)]
-    async with running("bench.event_writer", *wished) as writer:
+    arguments = ["--dsn", gateway.dsn, "--channel", str(tenant.channel_id), "--events", str(events)]
+    async with running("bench.event_writer", *arguments) as writer:
         await measure.sample(writer, gateway.cpu, 300)
 
 

@@ -58,7 +58,7 @@ def person(number: int) -> UUID:
     return UUID(int=1 + number % _PEOPLE)
 
 
-class Teller:
+class EventWriter:
     """Writes events to one channel."""
 
     def __init__(self, db: Database, channel_id: UUID) -> None:
@@ -67,7 +67,7 @@ class Teller:
         self._channel = ChannelRef(ids.format_id("ch", channel_id), "official", NUMBER["phone"])
         self.seen = 0
 
-    async def tell(self, count: int) -> None:
+    async def write(self, count: int) -> None:
         """Write a number of events in one commit."""
         now = datetime.now(UTC)
         async with channel_transaction(self._db, self._channel, self._channel_id, now) as change:
@@ -77,33 +77,33 @@ class Teller:
         await notify_now(self._db, [self._channel_id])
 
 
-async def fill(teller: Teller, count: int) -> None:
+async def fill(writer: EventWriter, count: int) -> None:
     """Write a number of events as fast as possible."""
-    while teller.seen < count:
-        await teller.tell(min(_BATCH, count - teller.seen))
+    while writer.seen < count:
+        await writer.write(min(_BATCH, count - writer.seen))
 
 
-async def keep_telling(teller: Teller, rate: float, seconds: float) -> None:
+async def keep_writing(writer: EventWriter, rate: float, seconds: float) -> None:
     """Write events at a rate. Events that a slow commit has delayed are written with the next one."""
     began = time.perf_counter()
     while (elapsed := time.perf_counter() - began) < seconds:
-        missing = int(elapsed * rate) - teller.seen
+        missing = int(elapsed * rate) - writer.seen
         if missing > 0:
-            await teller.tell(min(_BATCH, missing))
+            await writer.write(min(_BATCH, missing))
         await asyncio.sleep(max(0.0, began + elapsed + _TICK - time.perf_counter()))
 
 
 async def drive(options: argparse.Namespace) -> None:
     """Write events, and report their number."""
     db = await Database.connect(options.dsn, connections=1)
-    teller = Teller(db, UUID(options.channel))
+    writer = EventWriter(db, UUID(options.channel))
     say("begin")
     began, cpu = time.perf_counter(), time.process_time()
     if options.events:
-        await fill(teller, options.events)
+        await fill(writer, options.events)
     else:
-        await keep_telling(teller, options.rate, options.seconds)
-    say("end", count=teller.seen, seconds=time.perf_counter() - began, cpu=time.process_time() - cpu)
+        await keep_writing(writer, options.rate, options.seconds)
+    say("end", count=writer.seen, seconds=time.perf_counter() - began, cpu=time.process_time() - cpu)
     await db.close()
 
 

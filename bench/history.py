@@ -17,7 +17,7 @@ import msgspec
 from pyreqwest.client import Client
 
 from bench import measure
-from bench.accept import Tell
+from bench.accept import ShowProgress
 from bench.data_folder import write_config
 from bench.gateway import Gateway, new_client, running_gateway
 from bench.history_data import Past, fill_past
@@ -76,16 +76,16 @@ class HistoryFindings(msgspec.Struct, frozen=True):
     many: Channel
 
 
-async def measure_history(folder: Path, messages: int, seconds: float, tell: Tell) -> HistoryFindings:
+async def measure_history(folder: Path, messages: int, seconds: float, progress: ShowProgress) -> HistoryFindings:
     """Fill two channels of one database, and measure both in turns."""
     config = write_config(folder)
     async with running_gateway(folder, config, role="api") as gateway, new_client() as client:
-        filled = [await _fill(gateway, config, count, tell) for count in (FEW, messages)]
+        filled = [await _fill(gateway, config, count, progress) for count in (FEW, messages)]
         await asyncio.sleep(_SETTLE)
-        tell("history: looking back")
+        progress("history: looking back")
         looks = [[await _ask(gateway, client, *one, name) for one in filled] for name in _QUESTIONS]
         exported = [await _export(gateway, client, tenant) for tenant, _ in filled]
-        tell("history: accepting")
+        progress("history: accepting")
         recipients = min(RECIPIENTS, *(past.people for _, past in filled))  # as many, and as recent, on both
         accepts = [await _accept(gateway, tenant, recipients, seconds) for tenant, _ in filled]
     return HistoryFindings(
@@ -96,15 +96,15 @@ async def measure_history(folder: Path, messages: int, seconds: float, tell: Tel
     )
 
 
-async def _fill(gateway: Gateway, config: Path, messages: int, tell: Tell) -> tuple[Tenant, Past]:
-    tell(f"history: filling a channel with {messages:,} messages")
+async def _fill(gateway: Gateway, config: Path, messages: int, progress: ShowProgress) -> tuple[Tenant, Past]:
+    progress(f"history: filling a channel with {messages:,} messages")
     tenant = await make_tenant(gateway, config)
     return tenant, await fill_past(gateway.dsn, tenant.channel_id, messages)
 
 
 async def _accept(gateway: Gateway, tenant: Tenant, recipients: int, seconds: float) -> Sample:
-    wished = {"connections": _CONNECTIONS, "key": tenant.key, "first": FIRST, "recipients": recipients}
-    return await measure.load(gateway.port, gateway.cpu, seconds=seconds, **wished)
+    arguments = {"connections": _CONNECTIONS, "key": tenant.key, "first": FIRST, "recipients": recipients}
+    return await measure.load(gateway.port, gateway.cpu, seconds=seconds, **arguments)
 
 
 async def _ask(gateway: Gateway, client: Client, tenant: Tenant, past: Past, name: str) -> Looks:

@@ -15,7 +15,7 @@ import msgspec
 from pyreqwest.client import Client
 from pyreqwest.exceptions import PyreqwestError
 
-from bench.accept import Tell
+from bench.accept import ShowProgress
 from bench.data_folder import write_config
 from bench.endpoints import Hooks
 from bench.gateway import Gateway, new_client, running_gateway
@@ -59,7 +59,7 @@ class HostileFindings(msgspec.Struct, frozen=True):
         return max(one.own for one in self.inputs)
 
 
-async def measure_hostile(folder: Path, tell: Tell) -> HostileFindings:
+async def measure_hostile(folder: Path, progress: ShowProgress) -> HostileFindings:
     """Send all inputs, one after the other."""
     config = write_config(folder)
     lines = config.read_text().replace('[log]\nlevel = "warning"\n', "")
@@ -77,7 +77,7 @@ async def measure_hostile(folder: Path, tell: Tell) -> HostileFindings:
         found = []
         async for one in _inputs(attack, tenant, endpoint):
             found.append(await attack.run(one))
-            tell(f"hostile: {one.name}: {found[-1].stall * 1000:.0f} ms")
+            progress(f"hostile: {one.name}: {found[-1].stall * 1000:.0f} ms")
         return HostileFindings(quiet, found)
 
 

@@ -14,9 +14,9 @@ from contextlib import AsyncExitStack, asynccontextmanager
 import msgspec
 
 from bench import measure
-from bench.accept import Tell
+from bench.accept import ShowProgress
 from bench.data_folder import data_folder, write_config
-from bench.endpoints import Hooks, check_delivered, tell_all
+from bench.endpoints import Hooks, check_delivered, write_events
 from bench.gateway import Gateway, free_port, new_client, running_gateway
 from bench.load import quantile
 from bench.measure import Sample
@@ -40,19 +40,19 @@ class Lag(msgspec.Struct, frozen=True):
     p99: float
 
 
-async def measure_lags(load: float, seconds: float, tell: Tell) -> list[Lag]:
+async def measure_lags(load: float, seconds: float, progress: ShowProgress) -> list[Lag]:
     """Measure the lags at `load` events per second. The first result is without a dead endpoint."""
     async with AsyncExitStack() as stack:
         receiver = await stack.enter_async_context(running("bench.receiver", "--lag"))
         silent = await stack.enter_async_context(running("bench.receiver", "--silent"))
         url, unanswered = [f"http://127.0.0.1:{(await child.receive())['port']}/" for child in (receiver, silent)]
         dead = {REFUSED: f"http://127.0.0.1:{free_port()}/", SILENT: unanswered}
-        tell(f"webhooks: {WAITING:,} events for dead endpoints")
+        progress(f"webhooks: {WAITING:,} events for dead endpoints")
         async with _prepared(url, dead) as (gateway, tenant, hooks, endpoints):
             stage = Stage(gateway, tenant, hooks, receiver)
             await stage.told_at(load, 2.0)
             for name in _ROUNDS:
-                tell(f"webhooks: {load:,.0f} events a second, {name}")
+                progress(f"webhooks: {load:,.0f} events a second, {name}")
                 await stage.round(name, endpoints.get(name), load, seconds)
             await check_delivered(gateway, tenant, url)
         return [stage.found(name) for name in (ALONE, REFUSED, SILENT)]
@@ -69,7 +69,7 @@ async def _prepared(url: str, dead: dict[str, str]) -> AsyncIterator[tuple[Gatew
             tenant = await make_tenant(gateway, config)
             hooks = Hooks(gateway, client, tenant)
             endpoints = {name: await hooks.make(place) for name, place in dead.items()}
-            await tell_all(gateway, tenant, WAITING)
+            await write_events(gateway, tenant, WAITING)
             for endpoint in endpoints.values():
                 await hooks.turn(endpoint, on=False)
             await hooks.make(url)
@@ -101,9 +101,9 @@ class Stage:
 
     async def told_at(self, load: float, seconds: float) -> tuple[Sample, list[float]]:
         """Write events at a rate; return the writer's results and the lag of each event."""
-        wished = ["--dsn", self._gateway.dsn, "--channel", str(self._tenant.channel_id)]
-        wished += ["--rate", str(load), "--seconds", str(seconds)]
-        async with running("bench.event_writer", *wished) as writer:
+        arguments = ["--dsn", self._gateway.dsn, "--channel", str(self._tenant.channel_id)]
+        arguments += ["--rate", str(load), "--seconds", str(seconds)]
+        async with running("bench.event_writer", *arguments) as writer:
             driving = asyncio.create_task(measure.sample(writer, self._gateway.cpu, seconds))
             lags: list[float] = []
             while not driving.done() or len(lags) < driving.result().count:

@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 
 from bench import measure
-from bench.accept import Tell, floor
+from bench.accept import ShowProgress, floor
 from bench.baseline_servers import CALLBACK
 from bench.data_folder import write_config
 from bench.gateway import Gateway, new_client, running_gateway
@@ -80,22 +80,22 @@ class LifeFindings(msgspec.Struct, frozen=True):
 
 
 async def measure_life(
-    folder: Path, messages: int, seconds: float, tell: Tell, *, floors: bool = True
+    folder: Path, messages: int, seconds: float, progress: ShowProgress, *, floors: bool = True
 ) -> tuple[LifeFindings | None, MemoryFindings]:
     """Process messages on a data folder; return the results and the memory used. Without baselines: only the memory."""
     async with AsyncExitStack() as stack:
         sandbox = await stack.enter_async_context(running("gatepost.cli", "sandbox", "--port", "0"))
-        sandbox_url = (await sandbox.hear_text()).split()[-1]
+        sandbox_url = (await sandbox.receive_text()).split()[-1]
         receiver = await stack.enter_async_context(running("bench.receiver"))
         port = (await receiver.receive())["port"]
         config = write_config(folder, sandbox_url)
-        tell("life: starting a gateway, a sandbox and a receiver")
+        progress("life: starting a gateway, a sandbox and a receiver")
         gateway = await stack.enter_async_context(running_gateway(folder, config))
         await asyncio.sleep(2.0)
         rest = (resident(gateway.process), shared_out(gateway.postmaster))
         tenant = await make_tenant(gateway, config, f"http://127.0.0.1:{port}/hook")
         await register_number(sandbox_url, gateway, tenant)
-        tell(f"life: {messages:,} messages")
+        progress(f"life: {messages:,} messages")
         async with Peak(gateway.process) as peak:
             lives = await _live(gateway, tenant, receiver, messages)
         await _check(gateway, tenant, messages)
@@ -107,7 +107,7 @@ async def measure_life(
         )
         if not floors:
             return None, memory
-        return LifeFindings(lives, await _floors(gateway, port, seconds, tell)), memory
+        return LifeFindings(lives, await _floors(gateway, port, seconds, progress)), memory
 
 
 async def register_number(
@@ -128,10 +128,10 @@ async def register_number(
 
 
 async def _live(gateway: Gateway, tenant: Tenant, receiver: Child, messages: int) -> Lives:
-    wished = ["--port", str(gateway.port), "--key", tenant.key, "--body", measure.BODY]
-    wished += ["--connections", str(_CONNECTIONS), "--requests", str(messages)]
+    arguments = ["--port", str(gateway.port), "--key", tenant.key, "--body", measure.BODY]
+    arguments += ["--connections", str(_CONNECTIONS), "--requests", str(messages)]
     before, began = gateway.cpu(), time.time()
-    async with running("bench.load", *wished) as driver:
+    async with running("bench.load", *arguments) as driver:
         accepting = asyncio.create_task(measure.sample(driver, gateway.cpu, 300))
         webhooks, last = await _told(receiver, WEBHOOKS * messages)
         accept = await accepting
@@ -178,17 +178,17 @@ async def _check(gateway: Gateway, tenant: Tenant, messages: int) -> None:
         raise BenchFailed(f"Of {messages} messages {read} were read in the end, and {open_} webhooks are open.")
 
 
-async def _floors(gateway: Gateway, receiver_port: int, seconds: float, tell: Tell) -> BareParts:
+async def _floors(gateway: Gateway, receiver_port: int, seconds: float, progress: ShowProgress) -> BareParts:
     seconds = min(seconds, 2.0)
     async with floor(gateway, "server") as server:
-        tell("floor: bare requests served")
+        progress("floor: bare requests served")
         request = await measure.load(server.port, server.cpu, connections=_CONNECTIONS, seconds=seconds)
-        tell("floor: bare callbacks served")
+        progress("floor: bare callbacks served")
         callback = await measure.load(
             server.port, server.cpu, connections=_CONNECTIONS, seconds=seconds, path=CALLBACK, body=_CALLBACK_BODY
         )
-    tell("floor: bare requests made")
+    progress("floor: bare requests made")
     post = await measure.loop("posts", gateway.cpu, seconds, port=receiver_port)
-    tell("floor: bare rows written")
+    progress("floor: bare rows written")
     rows = await measure.loop("rows", gateway.cpu, seconds, dsn=gateway.dsn)
     return BareParts(request, callback, post, rows)

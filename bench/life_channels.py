@@ -14,7 +14,7 @@ from uuid import uuid4
 import msgspec
 
 from bench import measure
-from bench.accept import Tell
+from bench.accept import ShowProgress
 from bench.data_folder import write_config
 from bench.gateway import Gateway, running_gateway
 from bench.life import WEBHOOKS, register_number
@@ -61,15 +61,15 @@ class SpreadFindings(msgspec.Struct, frozen=True):
         return list(zip(self.rows[::2], self.rows[1::2], strict=True))
 
 
-async def measure_life_channels(folder: Path, messages: int, tell: Tell) -> SpreadFindings:
+async def measure_life_channels(folder: Path, messages: int, progress: ShowProgress) -> SpreadFindings:
     """Process messages over one channel and over many, in turns."""
     async with AsyncExitStack() as stack:
         sandbox = await stack.enter_async_context(running("gatepost.cli", "sandbox", "--port", "0"))
-        sandbox_url = (await sandbox.hear_text()).split()[-1]
+        sandbox_url = (await sandbox.receive_text()).split()[-1]
         receiver = await stack.enter_async_context(running("bench.receiver"))
         url = f"http://127.0.0.1:{(await receiver.receive())['port']}/hook"
         config = write_config(folder, sandbox_url)
-        tell(f"life over channels: starting a gateway with {2 * MANY} channels")
+        progress(f"life over channels: starting a gateway with {2 * MANY} channels")
         gateway = await stack.enter_async_context(running_gateway(folder, config))
         account = await make_tenant(gateway, config)
         single = await _senders(gateway, sandbox_url, account, url, DeliveryOptions())
@@ -79,10 +79,10 @@ async def measure_life_channels(folder: Path, messages: int, tell: Tell) -> Spre
         for senders, batch, rate in ((single, 1, RATE), (single, 1, 0), (batched, BATCHED.batch, 0)):
             for channels in (1, MANY):
                 speed = f"{rate}/s" if rate else "as fast as possible"
-                tell(f"life over channels: {channels}, {speed}, webhooks of up to {batch}")
+                progress(f"life over channels: {channels}, {speed}, webhooks of up to {batch}")
                 count = min(messages, rate * _PACED_SECONDS) if rate else messages
                 rows.append(await _live(gateway, counter, senders[:channels], batch, rate, count))
-                tell(f"life over channels: {rows[-1].cpu_micros:,.0f} µs of CPU per message")
+                progress(f"life over channels: {rows[-1].cpu_micros:,.0f} µs of CPU per message")
     return SpreadFindings(rows)
 
 

@@ -14,7 +14,7 @@ import uvicorn
 import uvloop
 
 from bench import measure
-from bench.accept import Tell
+from bench.accept import ShowProgress
 from bench.data_folder import write_config
 from bench.gateway import Cpu, Gateway, running_gateway
 from bench.measure import Sample
@@ -70,22 +70,22 @@ class McpFindings(msgspec.Struct, frozen=True, kw_only=True):
         return self.call.micros(self.call.server + self.call.postgres) / floors
 
 
-async def measure_mcp(folder: Path, seconds: float, tell: Tell) -> McpFindings:
+async def measure_mcp(folder: Path, seconds: float, progress: ShowProgress) -> McpFindings:
     """Measure with a gateway of role `api` that has 10,000 contacts."""
     config = write_config(folder)
-    tell("mcp: starting a gateway (role api)")
+    progress("mcp: starting a gateway (role api)")
     async with running_gateway(folder, config, role="api") as gateway:
         tenant = await make_tenant(gateway, config)
         await meet_recipients(gateway, tenant)
         key = await _assistant_key(gateway, tenant)
         before = resident(gateway.process) / MIB
-        tell("mcp: the first call")
+        progress("mcp: the first call")
         await _calls(gateway, key, 1, requests=1)
         after = resident(gateway.process) / MIB
         async with _bare_sdk() as sdk:
             rounds = []
             for turn in range(_ROUNDS):
-                tell(f"mcp and its floors: round {turn + 1} of {_ROUNDS}")
+                progress(f"mcp and its floors: round {turn + 1} of {_ROUNDS}")
                 rounds.append(
                     (
                         await _calls(gateway, key, 1, seconds=seconds / _ROUNDS),
@@ -94,7 +94,7 @@ async def measure_mcp(folder: Path, seconds: float, tell: Tell) -> McpFindings:
                     )
                 )
         call, rest, bare = (measure.merge(samples) for samples in zip(*rounds, strict=True))
-        tell(f"mcp: {CALLERS} callers")
+        progress(f"mcp: {CALLERS} callers")
         many = await _calls(gateway, key, CALLERS, seconds=seconds)
     return McpFindings(call=call, rest=rest, sdk=bare, many=many, rest_mib=before, loaded_mib=after)
 

@@ -67,8 +67,8 @@ async def sample(driver: Child, cpu: Callable[[], Cpu], seconds: float) -> Sampl
 
 async def load(port: int, cpu: Callable[[], Cpu], *, seconds: float, **options: object) -> Sample:
     """Measure a server under load. The options are those of `bench.load`."""
-    wished = {"port": port, "seconds": seconds, "body": BODY, **options}
-    async with running("bench.load", *_arguments(wished)) as driver:
+    arguments = {"port": port, "seconds": seconds, "body": BODY, **options}
+    async with running("bench.load", *_arguments(arguments)) as driver:
         return await sample(driver, cpu, seconds)
 
 

@@ -18,7 +18,7 @@ from uuid import UUID, uuid4
 import msgspec
 
 from bench import measure
-from bench.accept import Tell
+from bench.accept import ShowProgress
 from bench.data_folder import data_folder, write_config
 from bench.gateway import Gateway, running_gateway
 from bench.life import register_number
@@ -56,26 +56,26 @@ class OwnersFindings(msgspec.Struct, frozen=True):
     idle_bytes: float  # memory of the gateway for each idle channel
 
 
-async def measure_owners(tell: Tell) -> OwnersFindings:
+async def measure_owners(progress: ShowProgress) -> OwnersFindings:
     """Measure all of it."""
     with data_folder() as folder:
-        wake = await _wake(folder, tell)
+        wake = await _wake(folder, progress)
     ended = {}
     for number in (signal.SIGTERM, signal.SIGKILL):
         with data_folder() as folder:
-            ended[number] = await _end(folder, number, tell)
+            ended[number] = await _end(folder, number, progress)
     with data_folder() as folder:
-        cpu, memory = await _idle(folder, tell)
+        cpu, memory = await _idle(folder, progress)
     return OwnersFindings(wake, ended[signal.SIGTERM], ended[signal.SIGKILL], cpu, memory)
 
 
-async def _wake(folder: Path, tell: Tell) -> Delays:
-    async with _gateways(folder, WAKING, 1, tell) as ([gateway], senders), _opened(gateway) as db:
-        tell(f"owners: the first message on each of {WAKING} channels")
+async def _wake(folder: Path, progress: ShowProgress) -> Delays:
+    async with _gateways(folder, WAKING, 1, progress) as ([gateway], senders), _opened(gateway) as db:
+        progress(f"owners: the first message on each of {WAKING} channels")
         before = gateway.cpu()
         await _send(gateway, senders, WAKING, 0)
         found = await _until_sent(db, WAKING)
-        tell(f"owners: {found} with {gateway.cpu() - before} s of CPU")
+        progress(f"owners: {found} with {gateway.cpu() - before} s of CPU")
         return found
 
 
@@ -100,14 +100,14 @@ def _delays(seconds: Sequence[float]) -> Delays:
     return Delays(len(ordered), quantile(ordered, 0.5), quantile(ordered, 0.99), ordered[-1])
 
 
-async def _end(folder: Path, number: signal.Signals, tell: Tell) -> Delays:
+async def _end(folder: Path, number: signal.Signals, progress: ShowProgress) -> Delays:
     """Return how long the messages of those channels wait that change their owner when a gateway ends."""
-    async with _gateways(folder, BUSY, 2, tell) as ([stays, ends], senders), _opened(stays) as db:
+    async with _gateways(folder, BUSY, 2, progress) as ([stays, ends], senders), _opened(stays) as db:
         options = ["--port", str(stays.port), "--key", ",".join(senders), "--body", measure.BODY]
         options += ["--connections", "16", "--rate", str(_BUSY_RATE), "--requests", "1000000"]
         async with running("bench.load", *options):
-            await _until_shared(db, tell)
-            tell(f"owners: {number.name} to a gateway with about half of {BUSY} busy channels")
+            await _until_shared(db, progress)
+            progress(f"owners: {number.name} to a gateway with about half of {BUSY} busy channels")
             leases = "SELECT channel_id, epoch FROM channel_heads"
             before = {row["channel_id"]: row["epoch"] for row in await db.fetch(leases)}
             at = datetime.now(UTC)
@@ -121,11 +121,11 @@ async def _end(folder: Path, number: signal.Signals, tell: Tell) -> Delays:
                 at,
             )
     once = [row for row in waits if row["attempt"] == 1]  # the others were in flight: they wait for a late status first
-    tell(f"owners: {len(waits) - len(once)} messages of these channels were sent again")
+    progress(f"owners: {len(waits) - len(once)} messages of these channels were sent again")
     return _delays([row["sending_at"].timestamp() - _created(row["id"]) for row in once])
 
 
-async def _until_shared(db: Database, tell: Tell) -> None:
+async def _until_shared(db: Database, progress: ShowProgress) -> None:
     """Wait until both gateways own channels, or half a minute."""
     give_up = time.monotonic() + 40
     counts: list[int] = []
@@ -135,10 +135,10 @@ async def _until_shared(db: Database, tell: Tell) -> None:
         if len(counts) == 2 and max(counts) - min(counts) <= BUSY / 5 and sum(counts) == BUSY:
             break
         await asyncio.sleep(0.5)
-    tell(f"owners: channels of each gateway: {counts}")
+    progress(f"owners: channels of each gateway: {counts}")
 
 
-async def _idle(folder: Path, tell: Tell) -> tuple[float, float]:
+async def _idle(folder: Path, progress: ShowProgress) -> tuple[float, float]:
     """Return the CPU time per second of a gateway with many idle channels, and what it needs more than with none."""
     config = write_config(folder)
     async with running_gateway(folder, config) as gateway:
@@ -149,13 +149,13 @@ async def _idle(folder: Path, tell: Tell) -> tuple[float, float]:
             await _copy_channels(db, tenant, IDLE)
     async with running_gateway(folder, config) as gateway:
         await asyncio.sleep(_SETTLE)
-        tell(f"owners: {IDLE} idle channels for {_IDLE_SECONDS:g} s")
+        progress(f"owners: {IDLE} idle channels for {_IDLE_SECONDS:g} s")
         before = gateway.cpu()
         await asyncio.sleep(_IDLE_SECONDS)
         used = gateway.cpu() - before
         memory = (resident(gateway.process) - without) / IDLE
     cpu = (used.gateway + used.postgres) / _IDLE_SECONDS
-    tell(f"owners: idle: {used} in {_IDLE_SECONDS:g} s, {memory:,.0f} bytes for each channel")
+    progress(f"owners: idle: {used} in {_IDLE_SECONDS:g} s, {memory:,.0f} bytes for each channel")
     return cpu, memory
 
 
@@ -193,14 +193,14 @@ async def _opened(gateway: Gateway) -> AsyncIterator[Database]:
 
 @asynccontextmanager
 async def _gateways(
-    folder: Path, channels: int, count: int, tell: Tell
+    folder: Path, channels: int, count: int, progress: ShowProgress
 ) -> AsyncIterator[tuple[list[Gateway], list[str]]]:
     """Run gateways on one database, with channels that are registered at the network; yield a key of each channel."""
     async with AsyncExitStack() as stack:
         sandbox = await stack.enter_async_context(running("gatepost.cli", "sandbox", "--port", "0"))
-        sandbox_url = (await sandbox.hear_text()).split()[-1]
+        sandbox_url = (await sandbox.receive_text()).split()[-1]
         config = write_config(folder, sandbox_url)
-        tell(f"owners: starting gateways with {channels} channels")
+        progress(f"owners: starting gateways with {channels} channels")
         first = await stack.enter_async_context(running_gateway(folder, config))
         more = [running_gateway(folder, config, beside=first) for _ in range(count - 1)]
         gateways = [first, *[await stack.enter_async_context(one) for one in more]]

@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 
 from bench import measure
-from bench.accept import Tell
+from bench.accept import ShowProgress
 from bench.data_folder import write_config
 from bench.gateway import Gateway, running_gateway
 from bench.history_data import fill_past
@@ -50,16 +50,16 @@ class PagesFindings(msgspec.Struct, frozen=True):
     busy: Share
 
 
-async def measure_pages(folder: Path, tell: Tell) -> PagesFindings:
+async def measure_pages(folder: Path, progress: ShowProgress) -> PagesFindings:
     """Measure the pages of a gateway with one account."""
     config = write_config(folder)
     async with running_gateway(folder, config) as gateway:
-        tell(f"pages: filling an inbox of {_MESSAGES:,} messages")
+        progress(f"pages: filling an inbox of {_MESSAGES:,} messages")
         tenant = await make_tenant(gateway, config)
         await fill_past(gateway.dsn, tenant.channel_id, _MESSAGES)
         pages = await page_arguments(gateway, tenant, PAGES)
-        quiet = await _measure(gateway, tenant, pages, 0.0, "quiet", tell)
-        busy = await _measure(gateway, tenant, pages, RATE, f"{RATE:g} messages a second", tell)
+        quiet = await _measure(gateway, tenant, pages, 0.0, "quiet", progress)
+        busy = await _measure(gateway, tenant, pages, RATE, f"{RATE:g} messages a second", progress)
     return PagesFindings(PAGES, quiet, busy)
 
 
@@ -71,10 +71,12 @@ async def page_arguments(gateway: Gateway, tenant: Tenant, count: int) -> list[s
     return [*where, "--tokens", ",".join(tokens), "--conversations", ",".join(shown)]
 
 
-async def _measure(gateway: Gateway, tenant: Tenant, pages: list[str], rate: float, name: str, tell: Tell) -> Share:
-    tell(f"pages: {name}, without pages")
+async def _measure(
+    gateway: Gateway, tenant: Tenant, pages: list[str], rate: float, name: str, progress: ShowProgress
+) -> Share:
+    progress(f"pages: {name}, without pages")
     floor = await _sample(gateway, tenant, None, rate)
-    tell(f"pages: {name}, with {PAGES} pages")
+    progress(f"pages: {name}, with {PAGES} pages")
     found = await _sample(gateway, tenant, pages, rate)
     return Share(
         name=name,

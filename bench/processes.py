@@ -36,11 +36,11 @@ class Child:
 
     async def receive(self, seconds: float = _PATIENCE) -> dict[str, Any]:
         """Return the next message of the child."""
-        line = await self.hear_text(seconds)
+        line = await self.receive_text(seconds)
         found: dict[str, Any] = msgspec.json.decode(line)
         return found
 
-    async def hear_text(self, seconds: float = _PATIENCE) -> str:
+    async def receive_text(self, seconds: float = _PATIENCE) -> str:
         assert self._process.stdout is not None
         try:
             line = await asyncio.wait_for(self._process.stdout.readline(), seconds)

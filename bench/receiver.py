@@ -18,7 +18,7 @@ from bench.load import answer_end, header
 from bench.processes import end_with_parent, say
 
 _ANSWER = b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n"
-_TELL_EVERY = 0.1
+_REPORT_EVERY = 0.1
 _LAGS = 4000  # per line, which has a maximum length
 
 
@@ -49,7 +49,7 @@ class Tally:
         return some
 
 
-class Door(asyncio.Protocol):
+class ReceiverConnection(asyncio.Protocol):
     """One connection of a sender."""
 
     def __init__(self, tally: Tally) -> None:
@@ -71,16 +71,16 @@ class Door(asyncio.Protocol):
 async def receive(options: argparse.Namespace) -> None:
     """Respond until the benchmark ends this process, and report every change."""
     tally = Tally(timed=options.lag)
-    door = asyncio.Protocol if options.silent else lambda: Door(tally)
-    server = await asyncio.get_running_loop().create_server(door, "127.0.0.1", 0, ssl=_context(options.certificate))
+    protocol = asyncio.Protocol if options.silent else lambda: ReceiverConnection(tally)
+    server = await asyncio.get_running_loop().create_server(protocol, "127.0.0.1", 0, ssl=_context(options.certificate))
     gc.freeze()
     gc.disable()
     say("ready", port=server.sockets[0].getsockname()[1])
-    told = 0
+    reported = 0
     while True:
-        await asyncio.sleep(_TELL_EVERY)
-        if tally.requests != told or tally.lags:
-            told = tally.requests
+        await asyncio.sleep(_REPORT_EVERY)
+        if tally.requests != reported or tally.lags:
+            reported = tally.requests
             found = {"requests": tally.requests, "events": tally.events, "distinct": len(tally.seen)}
             say("count", **found, last=tally.last, lags=tally.take_lags())
 

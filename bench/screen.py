@@ -16,7 +16,7 @@ import msgspec
 from playwright.async_api import Page, async_playwright
 from pyreqwest.client import Client
 
-from bench.accept import Tell
+from bench.accept import ShowProgress
 from bench.data_folder import write_config
 from bench.gateway import Gateway, new_client, running_gateway
 from bench.life import register_number
@@ -53,21 +53,21 @@ class ScreenFindings(msgspec.Struct, frozen=True):
     beside: list[float]
 
 
-async def measure_screen(folder: Path, tell: Tell) -> ScreenFindings:
+async def measure_screen(folder: Path, progress: ShowProgress) -> ScreenFindings:
     """Measure a page that shows a conversation, first alone, then beside others that are open."""
     async with AsyncExitStack() as stack:
         sandbox = await stack.enter_async_context(running("gatepost.cli", "sandbox", "--port", "0"))
-        url = (await sandbox.hear_text()).split()[-1]
+        url = (await sandbox.receive_text()).split()[-1]
         config = write_config(folder, url)
         gateway = await stack.enter_async_context(running_gateway(folder, config))
         tenant = await make_tenant(gateway, config)
         await register_number(url, gateway, tenant)
         people = People(url, await stack.enter_async_context(new_client()))
-        tell("screen: opening a page in Chromium")
+        progress("screen: opening a page in Chromium")
         page = await stack.enter_async_context(_page(gateway, tenant, people))
-        tell(f"screen: {_MESSAGES} messages, one page")
+        progress(f"screen: {_MESSAGES} messages, one page")
         alone = await _measure(page, people)
-        tell(f"screen: {_MESSAGES} messages, beside {OTHERS} pages")
+        progress(f"screen: {_MESSAGES} messages, beside {OTHERS} pages")
         others = [*await page_arguments(gateway, tenant, OTHERS), "--seconds", "600"]
         driver = await stack.enter_async_context(running("bench.open_pages", *others))
         await driver.receive()

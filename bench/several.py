@@ -19,7 +19,7 @@ from contextlib import AsyncExitStack
 import msgspec
 
 from bench import measure
-from bench.accept import Tell
+from bench.accept import ShowProgress
 from bench.data_folder import data_folder, write_config
 from bench.gateway import Cpu, Gateway, running_gateway
 from bench.life import CALLBACKS, WEBHOOKS, register_number
@@ -57,10 +57,10 @@ class SeveralFindings(msgspec.Struct, frozen=True):
     rows: list[SeveralRow]
 
 
-async def measure_several(seconds: float, tell: Tell) -> SeveralFindings:
+async def measure_several(seconds: float, progress: ShowProgress) -> SeveralFindings:
     """Measure accepts and whole lives with each number of processes."""
-    customers, channel = await _accepts(seconds, tell)
-    lives = [await _life(number, tell) for number in PROCESSES]
+    customers, channel = await _accepts(seconds, progress)
+    lives = [await _life(number, progress) for number in PROCESSES]
     rows = zip(PROCESSES, customers, channel, lives, strict=True)
     return SeveralFindings([SeveralRow(number, many, one, _MESSAGES, *life) for number, many, one, life in rows])
 
@@ -78,12 +78,12 @@ def _without(sample: Sample, idle: Cpu) -> Sample:
     return msgspec.structs.replace(sample, server=sample.server - server, postgres=sample.postgres - postgres)
 
 
-async def _accepts(seconds: float, tell: Tell) -> tuple[list[Sample], list[Sample]]:
+async def _accepts(seconds: float, progress: ShowProgress) -> tuple[list[Sample], list[Sample]]:
     """Return the accepts of many customers, and of one channel, with each number of processes."""
     async with AsyncExitStack() as stack:
         folder = stack.enter_context(data_folder())
         config = write_config(folder)
-        tell("processes: starting gateways (role api)")
+        progress("processes: starting gateways (role api)")
         first = await stack.enter_async_context(running_gateway(folder, config, role="api"))
         gateways = [first]
         for number in PROCESSES[1:]:
@@ -96,12 +96,12 @@ async def _accepts(seconds: float, tell: Tell) -> tuple[list[Sample], list[Sampl
         idle = [await _idle(gateway) for gateway in gateways]
         rounds: list[list[Sample]] = []
         for turn in range(_ROUNDS):
-            tell(f"processes: accepts, round {turn + 1} of {_ROUNDS}")
+            progress(f"processes: accepts, round {turn + 1} of {_ROUNDS}")
             rounds.append([])
             for number, gateway in zip(PROCESSES, gateways, strict=True):
                 rounds[-1].append(await _customers(gateway, keys, number, seconds / _ROUNDS))
-                wished = {"connections": _CONNECTIONS, "warm_up": 0.5, "key": tenant.key}
-                rounds[-1].append(await measure.load(gateway.port, gateway.cpu, seconds=seconds / _ROUNDS, **wished))
+                arguments = {"connections": _CONNECTIONS, "warm_up": 0.5, "key": tenant.key}
+                rounds[-1].append(await measure.load(gateway.port, gateway.cpu, seconds=seconds / _ROUNDS, **arguments))
         merged = [measure.merge(samples) for samples in zip(*rounds, strict=True)]
         customers = [_without(sample, used) for sample, used in zip(merged[::2], idle, strict=True)]
         return customers, [_without(sample, used) for sample, used in zip(merged[1::2], idle, strict=True)]
@@ -110,27 +110,32 @@ async def _accepts(seconds: float, tell: Tell) -> tuple[list[Sample], list[Sampl
 async def _customers(gateway: Gateway, keys: list[str], processes: int, seconds: float) -> Sample:
     """Measure the accepts of many customers, 64 for each process."""
     number = _CONNECTIONS * processes
-    wished = {"connections": number, "key": ",".join(keys[:number]), "own_keys": 1, "recipients": number * _RECIPIENTS}
-    return await measure.load(gateway.port, gateway.cpu, seconds=seconds, warm_up=1.0, **wished)
+    arguments = {
+        "connections": number,
+        "key": ",".join(keys[:number]),
+        "own_keys": 1,
+        "recipients": number * _RECIPIENTS,
+    }
+    return await measure.load(gateway.port, gateway.cpu, seconds=seconds, warm_up=1.0, **arguments)
 
 
-async def _life(number: int, tell: Tell) -> tuple[Cpu, Cpu]:
+async def _life(number: int, progress: ShowProgress) -> tuple[Cpu, Cpu]:
     """Return the CPU time of a number of messages, from the request to the last webhook, and that of a second idle."""
     async with AsyncExitStack() as stack:
         folder = stack.enter_context(data_folder())
         sandbox = await stack.enter_async_context(running("gatepost.cli", "sandbox", "--port", "0"))
-        sandbox_url = (await sandbox.hear_text()).split()[-1]
+        sandbox_url = (await sandbox.receive_text()).split()[-1]
         receiver = await stack.enter_async_context(running("bench.receiver"))
         hook = f"http://127.0.0.1:{(await receiver.receive())['port']}/hook"
         config = write_config(folder, sandbox_url)
-        tell(f"processes: {_MESSAGES:,} whole lives with {number}")
+        progress(f"processes: {_MESSAGES:,} whole lives with {number}")
         gateway = await stack.enter_async_context(running_gateway(folder, config, processes=number))
         tenant = await make_tenant(gateway, config, hook)
         await register_number(sandbox_url, gateway, tenant)
         idle = await _idle(gateway)
         before, began = gateway.cpu(), time.monotonic()
-        wished = {"connections": _CONNECTIONS, "key": tenant.key, "requests": _MESSAGES}
-        await measure.load(gateway.port, gateway.cpu, seconds=60, **wished)
+        arguments = {"connections": _CONNECTIONS, "key": tenant.key, "requests": _MESSAGES}
+        await measure.load(gateway.port, gateway.cpu, seconds=60, **arguments)
         await _until_delivered(receiver, _MESSAGES * WEBHOOKS)
         await asyncio.sleep(0.5)  # for the log of the last attempts
         seconds = time.monotonic() - began

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import msgspec
 
-from bench.accept import Tell
+from bench.accept import ShowProgress
 from bench.data_folder import write_config
 from bench.gateway import running_gateway
 
@@ -16,13 +16,13 @@ class StartFindings(msgspec.Struct, frozen=True):
     second: float
 
 
-async def measure_start(folder: Path, tell: Tell) -> StartFindings:
+async def measure_start(folder: Path, progress: ShowProgress) -> StartFindings:
     """Start a gateway twice on the same folder."""
     config = write_config(folder)
-    tell("start: the first, which makes the database")
+    progress("start: the first, which makes the database")
     async with running_gateway(folder, config) as gateway:
         first = gateway.ready_after
-    tell("start: the second")
+    progress("start: the second")
     async with running_gateway(folder, config) as gateway:
         second = gateway.ready_after
     return StartFindings(first, second)

@@ -17,7 +17,7 @@ import msgspec
 from pyreqwest.client import Client
 
 from bench import measure
-from bench.accept import Tell
+from bench.accept import ShowProgress
 from bench.data_folder import write_config
 from bench.gateway import Cpu, Gateway, new_client, running_gateway
 from bench.processes import BenchFailed, Child, cpu_of, running
@@ -60,22 +60,22 @@ class ThroughputFindings(msgspec.Struct, frozen=True):
     fast: Held
 
 
-async def measure_throughput(folder: Path, hold: float, tell: Tell) -> ThroughputFindings:
+async def measure_throughput(folder: Path, hold: float, progress: ShowProgress) -> ThroughputFindings:
     """Accept enough messages for both limits, then send them, first at the lower and then at the higher one."""
     slow_for = max(2.0, hold / 3)
     wanted = int(SLOW * (slow_for + _SETTLE) + FAST * (hold + 2 * _SETTLE))
     async with AsyncExitStack() as stack:
         sandbox = await stack.enter_async_context(running("gatepost.cli", "sandbox", "--port", "0"))
         network = Network(
-            sandbox, (await sandbox.hear_text()).split()[-1], await stack.enter_async_context(new_client())
+            sandbox, (await sandbox.receive_text()).split()[-1], await stack.enter_async_context(new_client())
         )
         config = write_config(folder, network.url)
-        tell(f"throughput: accepting {wanted:,} messages")
+        progress(f"throughput: accepting {wanted:,} messages")
         tenant = await _accept(folder, config, wanted)
         gateway = await stack.enter_async_context(running_gateway(folder, config))
-        tell(f"throughput: {slow_for:g} s on a number of {SLOW} messages a second")
+        progress(f"throughput: {slow_for:g} s on a number of {SLOW} messages a second")
         slow = await _hold(gateway, network, tenant, SLOW, slow_for)
-        tell(f"throughput: {hold:g} s on a number of {FAST:,} messages a second")
+        progress(f"throughput: {hold:g} s on a number of {FAST:,} messages a second")
         fast = await _hold(gateway, network, tenant, FAST, hold)
         return ThroughputFindings(slow, fast)
 
@@ -126,9 +126,9 @@ async def _accept(folder: Path, config: Path, messages: int) -> Tenant:
     async with running_gateway(folder, config, role="api") as gateway:
         tenant = await make_tenant(gateway, config)
         await limit_tenant(gateway, tenant, SLOW)
-        wished = ["--port", str(gateway.port), "--key", tenant.key, "--body", measure.BODY]
-        wished += ["--connections", str(_CONNECTIONS), "--requests", str(messages), "--recipients", str(_PEOPLE)]
-        async with running("bench.load", *wished) as driver:
+        arguments = ["--port", str(gateway.port), "--key", tenant.key, "--body", measure.BODY]
+        arguments += ["--connections", str(_CONNECTIONS), "--requests", str(messages), "--recipients", str(_PEOPLE)]
+        async with running("bench.load", *arguments) as driver:
             await measure.sample(driver, gateway.cpu, 600)
         return tenant
 

@@ -16,10 +16,10 @@ from typing import Any
 import msgspec
 
 from bench import measure
-from bench.accept import Tell
+from bench.accept import ShowProgress
 from bench.certificate import Certificate, make_certificate
 from bench.data_folder import data_folder, write_config
-from bench.endpoints import Hooks, check_delivered, tell_all
+from bench.endpoints import Hooks, check_delivered, write_events
 from bench.gateway import Cpu, Gateway, new_client, running_gateway
 from bench.lag import Lag, measure_lags
 from bench.measure import Sample
@@ -62,24 +62,26 @@ class WebhookFindings(msgspec.Struct, frozen=True):
     lags: list[Lag]  # the first one alone, the others with a dead endpoint
 
 
-async def measure_webhooks(seconds: float, tell: Tell) -> WebhookFindings:
+async def measure_webhooks(seconds: float, progress: ShowProgress) -> WebhookFindings:
     """Measure the rates, each on a new database and with the baseline before and after, then the lag."""
-    floors, own, plain = await _single(None, seconds, tell)
-    batched = await _deliver(None, _BATCHED_EVENTS, BATCH, tell)
+    floors, own, plain = await _single(None, seconds, progress)
+    batched = await _deliver(None, _BATCHED_EVENTS, BATCH, progress)
     with data_folder() as folder:
-        secure_floors, secure_own, secure = await _single(make_certificate(folder), seconds, tell)
+        secure_floors, secure_own, secure = await _single(make_certificate(folder), seconds, progress)
     load = plain.rate / 2
-    lags = await measure_lags(load, 2 * seconds, tell)
+    lags = await measure_lags(load, 2 * seconds, progress)
     return WebhookFindings(floors, own, plain, batched, secure_floors, secure_own, secure, load, lags)
 
 
-async def _single(certificate: Certificate | None, seconds: float, tell: Tell) -> tuple[Sample, Sample, Delivered]:
+async def _single(
+    certificate: Certificate | None, seconds: float, progress: ShowProgress
+) -> tuple[Sample, Sample, Delivered]:
     """Measure deliveries of one event each, and the two clients alone before and after them."""
-    floors = [await _floor("hooks", certificate, seconds, tell)]
-    own = [await _floor("own", certificate, seconds, tell)]
-    delivered = await _deliver(certificate, _EVENTS, 1, tell)
-    floors.append(await _floor("hooks", certificate, seconds, tell))
-    own.append(await _floor("own", certificate, seconds, tell))
+    floors = [await _floor("hooks", certificate, seconds, progress)]
+    own = [await _floor("own", certificate, seconds, progress)]
+    delivered = await _deliver(certificate, _EVENTS, 1, progress)
+    floors.append(await _floor("hooks", certificate, seconds, progress))
+    own.append(await _floor("own", certificate, seconds, progress))
     return measure.merge(floors), measure.merge(own), delivered
 
 
@@ -91,19 +93,19 @@ async def _running_receiver(certificate: Certificate | None) -> AsyncIterator[tu
         yield receiver, (await receiver.receive())["port"]
 
 
-async def _floor(kind: str, certificate: Certificate | None, seconds: float, tell: Tell) -> Sample:
+async def _floor(kind: str, certificate: Certificate | None, seconds: float, progress: ShowProgress) -> Sample:
     client = "the gateway's client alone" if kind == "own" else "floor, the HTTP client alone"
-    tell(f"webhooks: {client}{_over(certificate)}")
+    progress(f"webhooks: {client}{_over(certificate)}")
     async with _running_receiver(certificate) as (_, port):
-        wished = ["--kind", kind, "--port", str(port), "--batch", str(_IN_FLIGHT), "--seconds", str(seconds)]
-        wished += ["--scheme", _scheme(certificate)]
-        async with running("bench.baseline_parts", *wished, environ=_trusted(certificate)) as driver:
+        arguments = ["--kind", kind, "--port", str(port), "--batch", str(_IN_FLIGHT), "--seconds", str(seconds)]
+        arguments += ["--scheme", _scheme(certificate)]
+        async with running("bench.baseline_parts", *arguments, environ=_trusted(certificate)) as driver:
             return await measure.sample(driver, lambda: Cpu(0.0, 0.0), seconds)
 
 
-async def _deliver(certificate: Certificate | None, events: int, batch: int, tell: Tell) -> Delivered:
+async def _deliver(certificate: Certificate | None, events: int, batch: int, progress: ShowProgress) -> Delivered:
     """Fill the queue with a gateway that does not deliver, then measure one that does."""
-    tell(f"webhooks: {events:,} events, {batch} in a POST{_over(certificate)}")
+    progress(f"webhooks: {events:,} events, {batch} in a POST{_over(certificate)}")
     with data_folder() as folder:
         async with _running_receiver(certificate) as (receiver, port), new_client() as client:
             url = f"{_scheme(certificate)}://127.0.0.1:{port}/hook"
@@ -111,7 +113,7 @@ async def _deliver(certificate: Certificate | None, events: int, batch: int, tel
             async with running_gateway(folder, config, role="api") as gateway:
                 tenant = await make_tenant(gateway, config)
                 await Hooks(gateway, client, tenant).make(url, batch)
-                await tell_all(gateway, tenant, events)
+                await write_events(gateway, tenant, events)
             async with running_gateway(folder, config, environ=_trusted(certificate)) as gateway:
                 found = await _work_off(gateway, receiver, events)
                 await check_delivered(gateway, tenant, url)

@@ -34,7 +34,7 @@ PATIENCE = 300.0  # seconds until everything that was accepted is read and deliv
 _SLACK = 1.0  # seconds around an outage in which the outcome of a send may be lost
 _STALLED = 6.0  # seconds for which a gateway may have waited for the database before it lost a lease
 
-Tell = Callable[[str], None]
+ShowProgress = Callable[[str], None]
 Held = set[tuple[UUID, int]]
 
 
