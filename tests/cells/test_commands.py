@@ -7,6 +7,7 @@ from uuid import UUID
 
 import pytest
 
+from gatepost.admin import account_move
 from gatepost.store.cells import read_cell_name
 from gatepost.store.pool import Database
 from tests.cells.conftest import NOWHERE, resume, stop
@@ -211,8 +212,13 @@ def test_an_account_is_moved(run: Run, urls: dict[str, str]) -> None:
 
 
 def test_a_restore_leaves_out_accounts_that_were_moved_since(
-    run: Run, urls: dict[str, str], postgres_server: PostgresServer, tmp_path: Path
+    run: Run,
+    urls: dict[str, str],
+    postgres_server: PostgresServer,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(account_move, "_STRAGGLERS", 0.1)
     moved, stays = [run("account", "create", name, "--cell", "west", "--json").json()["id"] for name in "AB"]
     for account in (moved, stays):
         channel = run("channel", "create", account, "--kind", "qr", "--phone", "15550001111", "--json").json()["id"]
