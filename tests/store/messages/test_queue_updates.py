@@ -11,8 +11,9 @@ import pytest
 from gatepost.grouped_lookup import GroupedLookup
 from gatepost.model import ids
 from gatepost.store.contacts.rows import KnownContact, MissingContacts, add_missing, find_contacts
-from gatepost.store.messages.queue import NEWS, QueueRead, read_news
+from gatepost.store.messages.queue import _NEWS, NEWS, QueueRead, read_news
 from gatepost.store.pool import Database
+from gatepost.store.statement import statement
 from tests.outbound.stage import NOW, Stage, make_stage
 from tests.store.query_plans import explained_database
 
@@ -116,3 +117,12 @@ async def write_content(db: Database, stage: Stage, message_id: UUID, content: s
     await db.execute(
         "UPDATE messages SET content = $3 WHERE channel_id = $1 AND id = $2", stage.channel_id, message_id, content
     )
+
+
+async def test_scheduled_messages_in_memory_are_found_by_a_hash(db: Database, stage: Stage) -> None:
+    """Thousands may be due at once; compared one by one, with five thousand each read took half a minute."""
+    some = [stage.channel_id]
+    values = {"channel_ids": some, "afters": some, "loaded": some, "first": ids.ZERO, "limit": NEWS}
+    async with db.connection() as conn:
+        plan = await conn.fetch(*statement("EXPLAIN " + _NEWS, **values))
+    assert "hashed SubPlan" in str(plan)

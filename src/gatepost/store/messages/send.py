@@ -126,7 +126,7 @@ async def read_scheduled(
     """Return the scheduled messages that are due, or the first of them, except those `loaded` already."""
     due = await db.fetch(
         """SELECT message_id FROM scheduled_messages WHERE channel_id = $1 AND send_at <= $2
-             AND message_id <> ALL ($3::uuid[]) ORDER BY send_at, message_id LIMIT $4""",
+             AND message_id NOT IN (SELECT unnest($3::uuid[])) ORDER BY send_at, message_id LIMIT $4""",
         channel_id,
         until,
         list(loaded),
