@@ -1,8 +1,10 @@
 """Backups: what was there is restored, a bad file changes nothing, and a killed command leaves nothing half done."""
 
 import asyncio
+import errno
 import fcntl
 import io
+import os
 import signal
 import subprocess
 import sys
@@ -11,6 +13,7 @@ from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import asyncpg
 import msgspec
@@ -260,6 +263,17 @@ def test_a_backup_that_was_just_completed_is_not_overwritten(tmp_path: Path, mon
             pass
     assert path.read_bytes() == b"complete"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_file_system_without_hard_links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Such as that of a USB stick: the backup was complete, and was deleted again."""
+    monkeypatch.setattr(os, "link", Mock(side_effect=PermissionError(errno.EPERM, "Operation not permitted")))
+    path, other = tmp_path / "backup.tar", tmp_path / "other.tar"
+    with written_file(path) as file:
+        file.write(b"complete")
+    with pytest.raises(Conflict, match="exists"), written_file(other):
+        other.write_bytes(b"mine")
+    assert {one.name: one.read_bytes() for one in tmp_path.iterdir()} == {path.name: b"complete", other.name: b"mine"}
 
 
 async def test_a_killed_backup_has_no_name_and_a_killed_restore_changes_nothing(

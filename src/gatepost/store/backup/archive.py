@@ -10,6 +10,7 @@ reading holds more than one member of the database in memory.
 """
 
 import asyncio
+import errno
 import fcntl
 import hashlib
 import io
@@ -33,6 +34,8 @@ _HASH = "GATEPOST.sha256"
 _MEMBER = 4 << 20
 _PIECE = 1 << 20
 _LEVEL = 3
+# What file systems without hard links answer, such as those of USB sticks and of Windows shares.
+_NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.ENOSYS)
 Progress = Callable[[str, int, int], None]  # what, bytes done, bytes in all
 
 
@@ -223,9 +226,7 @@ def written_file(path: Path) -> Iterator[IO[bytes]]:
             yield file
             file.flush()
             os.fsync(file.fileno())
-            os.link(draft, path)  # unlike a rename, it replaces nothing
-        except FileExistsError:
-            raise Conflict(f"{path} exists. Choose another name, or remove it first.") from None
+            _put_in_place(draft, path)
         finally:
             draft.unlink(missing_ok=True)
     folder = os.open(path.parent, os.O_RDONLY)
@@ -233,6 +234,19 @@ def written_file(path: Path) -> Iterator[IO[bytes]]:
         os.fsync(folder)
     finally:
         os.close(folder)
+
+
+def _put_in_place(draft: Path, path: Path) -> None:
+    """Give a file its name, unless another file has it."""
+    try:
+        os.link(draft, path)  # unlike a rename, it replaces nothing
+        return
+    except OSError as error:
+        if not isinstance(error, FileExistsError) and error.errno not in _NO_LINKS:
+            raise
+    if path.exists():
+        raise Conflict(f"{path} exists. Choose another name, or remove it first.")
+    draft.rename(path)
 
 
 def _is_at(path: Path, file: IO[bytes]) -> bool:
