@@ -69,6 +69,12 @@ def test_the_version() -> None:
     assert invoke("version").out.startswith("gatepost 0.")
 
 
+def test_bytes_that_are_not_utf8_are_rejected(run: Run) -> None:
+    for arguments in (("account", "create", "\udcff"), ("cell", "add", "\udcff")):  # as Python reads such bytes
+        error = run(*arguments, "--json").error()
+        assert (error["code"], error["message"]) == ("invalid_field", "name: is not text in UTF-8")
+
+
 def test_migrate_prints_the_version(run: Run) -> None:
     state = run("migrate", "--json").json()
     assert state["version"] >= 1

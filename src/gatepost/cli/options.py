@@ -77,6 +77,7 @@ def with_options(
 
     def wrapped(*, as_json: bool, **given: Any) -> None:
         with failing(as_json=as_json, logs=logs):
+            _check_text(given)
             run({name: given.pop(name) for name in shared}, given, as_json)
 
     added = [_option("as_json", Json, False), *(_option(name, kind, None) for name, kind in shared.items())]
@@ -89,6 +90,16 @@ def with_options(
     wrapped.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     wrapped.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return wrapped
+
+
+def _check_text(given: Given) -> None:
+    """Reject arguments whose bytes are not UTF-8: neither a record nor the output can contain them."""
+    from gatepost.model.errors import invalid_field
+
+    for name, value in given.items():
+        for text in value if isinstance(value, list) else [value]:
+            if isinstance(text, str) and text.encode(errors="replace").decode() != text:
+                raise invalid_field(name, "is not text in UTF-8")
 
 
 def _as_text(annotation: Any) -> Any:
