@@ -3,6 +3,7 @@
 import json
 import os
 import resource
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 
 from tests.cli.conftest import Run, invoke
 from tests.for_each import for_each
+from tests.patience import PATIENCE
 
 PERSON = "5511999998888"
 
@@ -70,6 +72,27 @@ def test_an_export_overwrites_nothing(run: Run, channel: str, tmp_path: Path) ->
     assert there.read_text() == "mine"
     for arguments in (("people", channel, "x"), ("contacts", channel, "x", "--format", "xml")):
         assert run("export", *arguments, "--json").error()["code"] == "invalid_field"
+
+
+def test_a_wait_that_is_interrupted_shows_the_message(
+    run: Run, channel: str, database_url: str, tmp_path: Path
+) -> None:
+    """Otherwise it would be sent again."""
+    places = ["--database-url", database_url, "--data", str(tmp_path), "--json"]
+    waiting = subprocess.Popen(
+        [sys.executable, "-m", "gatepost.cli", "send", channel, PERSON, "Hello", "--wait", "10m", *places],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    exported = ""
+    while PERSON not in exported:
+        run("export", "messages", channel, str(tmp_path / "all.csv"))
+        exported = (tmp_path / "all.csv").read_text()
+        (tmp_path / "all.csv").unlink()
+    waiting.send_signal(signal.SIGINT)
+    shown, _ = waiting.communicate(timeout=PATIENCE)
+    assert waiting.returncode == 0
+    assert (json.loads(shown)["status"], json.loads(shown)["phone"]) == ("PENDING", PERSON)
 
 
 def test_an_export_that_fails_leaves_no_file(run: Run, channel: str, database_url: str, tmp_path: Path) -> None:

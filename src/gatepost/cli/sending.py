@@ -47,7 +47,10 @@ async def send(
     """Send a message: a text, or any other type with --fields."""
     seconds = read_duration(wait, "wait").total_seconds() if wait else 0.0
     message_id = await _accept(session, channel.id, _request(phone, body, fields))
-    message = await _until_delivered(session, channel.id, message_id, seconds)
+    try:
+        message = await _until_delivered(session, channel.id, message_id, seconds)
+    except asyncio.CancelledError:  # Ctrl-C ends the wait only: somebody who sees no message sends it again
+        message = await _until_delivered(session, channel.id, message_id, 0.0)
     note = "" if seconds else "A running gateway sends it. Add --wait 30s to see its delivery."
     return CommandResult(message, _COLUMNS, note=note)
 
