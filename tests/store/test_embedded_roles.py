@@ -1,5 +1,7 @@
 """The gateway's role in the embedded server: owner of its own database, and no superuser."""
 
+import os
+import pwd
 import shutil
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -96,7 +98,7 @@ async def test_a_server_that_an_older_version_left_running_learns_the_roles(data
     server, second = EmbeddedPostgres(data), EmbeddedPostgres(data)
     url = await server.start()
     try:
-        (data / "postgres" / "pg_ident.conf").write_text(f"gatepost root {SUPERUSER}\n")
+        (data / "postgres" / "pg_ident.conf").write_text(f"gatepost {pwd.getpwuid(os.geteuid()).pw_name} {SUPERUSER}\n")
         await run(admin_dsn(url), "SELECT pg_reload_conf()")
         assert await rows(await second.start(), "SELECT 1")
     finally:

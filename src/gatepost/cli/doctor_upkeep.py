@@ -65,7 +65,7 @@ async def check_partitions(settings: Settings, db: Database) -> AsyncIterator[Ch
     days = {name: retention.messages_days if name == "messages" else retention.events_days for name in ends}
     late = sorted(name for name, (oldest, _) in ends.items() if oldest < now - timedelta(days=days[name]) - _LATE)
     if late:
-        fix = "Keep a gateway running, and see its log for 'housekeeping'."
+        fix = "Keep a gateway running, and see its log for 'housekeeping'. Messages that wait to be sent are kept."
         yield CheckResult("retention", "warning", f"{found} Older data is still there: {', '.join(late)}.", fix)
     else:
         yield CheckResult("retention", "ok", found)
