@@ -111,6 +111,14 @@ def surroundings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         yield
 
 
+@pytest.fixture(autouse=True)
+def same_logs() -> Iterator[None]:
+    """Restore the settings of the log: a command that a test runs in this process changes them."""
+    before = structlog.get_config()
+    yield
+    structlog.configure(**before)
+
+
 class Administrator:
     """A connection outside all test databases, which is kept: a new one takes as long as copying a third of a database.
 
