@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import signal
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
@@ -46,6 +47,11 @@ def invoke(*arguments: str) -> Ran:
     """Runs one command in this process."""
     result = testing.CliRunner().invoke(app, list(arguments), catch_exceptions=False, env={"NO_COLOR": "1"})
     return Ran(result.exit_code, result.stdout, result.stderr)
+
+
+def obey_ctrl_c() -> None:
+    """As at a terminal: in the background of a script the signal is ignored, in all children too."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture

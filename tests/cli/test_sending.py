@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Run, invoke
+from tests.cli.conftest import Run, invoke, obey_ctrl_c
 from tests.for_each import for_each
 from tests.patience import PATIENCE
 
@@ -79,18 +79,19 @@ def test_a_wait_that_is_interrupted_shows_the_message(
 ) -> None:
     """Otherwise it would be sent again."""
     places = ["--database-url", database_url, "--data", str(tmp_path), "--json"]
-    waiting = subprocess.Popen(
-        [sys.executable, "-m", "gatepost.cli", "send", channel, PERSON, "Hello", "--wait", "10m", *places],
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    exported = ""
-    while PERSON not in exported:
-        run("export", "messages", channel, str(tmp_path / "all.csv"))
-        exported = (tmp_path / "all.csv").read_text()
-        (tmp_path / "all.csv").unlink()
-    waiting.send_signal(signal.SIGINT)
-    shown, _ = waiting.communicate(timeout=PATIENCE)
+    command = [sys.executable, "-m", "gatepost.cli", "send", channel, PERSON, "Hello", "--wait", "10m", *places]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdout=pipe, text=True, preexec_fn=obey_ctrl_c) as waiting:  # noqa: PLW1509
+        try:
+            exported = ""
+            while PERSON not in exported:
+                run("export", "messages", channel, str(tmp_path / "all.csv"))
+                exported = (tmp_path / "all.csv").read_text()
+                (tmp_path / "all.csv").unlink()
+            waiting.send_signal(signal.SIGINT)
+            shown, _ = waiting.communicate(timeout=PATIENCE)
+        finally:
+            waiting.kill()
     assert waiting.returncode == 0
     assert (json.loads(shown)["status"], json.loads(shown)["phone"]) == ("PENDING", PERSON)
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.cli.conftest import Run, invoke
+from tests.cli.conftest import Run, invoke, obey_ctrl_c
 from tests.gateway.checks import TEXT, feed
 from tests.patience import PATIENCE
 from tests.running_gateway import Gateway, running_gateway
@@ -43,17 +43,12 @@ class Tail:
         return self._program.returncode, err
 
 
-def _hear_ctrl_c() -> None:
-    """As at a terminal: in the background of a script the signal is ignored, in all children too."""
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
 @asynccontextmanager
 async def tailing(gateway: Gateway, *arguments: str) -> AsyncIterator[Tail]:
     command = ["-m", "gatepost.cli", "tail", *arguments, "--database-url", gateway.settings.database.url]
     pipe = asyncio.subprocess.PIPE
     program = await asyncio.create_subprocess_exec(
-        sys.executable, *command, stdout=pipe, stderr=pipe, preexec_fn=_hear_ctrl_c
+        sys.executable, *command, stdout=pipe, stderr=pipe, preexec_fn=obey_ctrl_c
     )
     try:
         yield Tail(program)
