@@ -63,9 +63,11 @@ def project_table(name: str) -> dict[str, Any]:
 def environment(wheel: Path) -> dict[str, str]:
     """Return an environment that finds one unpacked wheel and our dependencies, but not the packages of the checkout.
 
-    The checkout is installed by .pth files, which `python -S` does not read.
+    The checkout is installed by .pth files, which `python -S` does not read. No bytecode is written beside the unpacked
+    files, because another test lists them.
     """
-    return {**os.environ, "PYTHONPATH": f"{wheel}{os.pathsep}{sysconfig.get_path('purelib')}"}
+    path = f"{wheel}{os.pathsep}{sysconfig.get_path('purelib')}"
+    return {**os.environ, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
 
 
 def run_alone(wheel: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
