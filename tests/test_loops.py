@@ -88,6 +88,7 @@ LOOPS = {  # loops without an end of their own, and what ends them
     "outbound.cancel.cancel_selection": "the last piece, or a timeout",
     "outbound.throttle.Throttle._wait_for_slot": "its turn",
     "store.backup.snapshot.begin_reading": "the end of the commit that drops partitions",
+    "store.migrate._apply_when_free": "success, or another error than a lock",
     "store.embedded.supervise.supervise": "a Loop runs it",
     "store.embedded.supervise.bring_back": "success",
     "store.pool.delete_in_chunks": "nothing more to delete",

@@ -2,6 +2,7 @@
 
 import asyncio
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import asyncpg
 import pytest
@@ -141,6 +142,35 @@ async def test_a_start_that_waits_for_the_lock_reports_who_holds_it(
         assert not running.done()
         await holder.close()
         assert await asyncio.wait_for(running, PATIENCE) == 1
+
+
+async def test_others_do_not_wait_behind_a_migration_that_waits_for_a_lock(
+    empty_database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Such as during a dump of the database, which reads all tables for hours."""
+    monkeypatch.setattr(migrations, "LOCKED_PAUSE", 0.1)
+    source = write(tmp_path, m0001_first="CREATE TABLE a (x int)")
+    await migrate(empty_database_url, source)
+    write(tmp_path, m0002_more="ALTER TABLE a ADD y int")
+    dump = await asyncpg.connect(empty_database_url)
+    try:
+        with capture_logs() as logs:
+            async with dump.transaction():
+                await dump.execute("LOCK TABLE a IN ACCESS SHARE MODE")
+                running = asyncio.create_task(migrate(empty_database_url, source))
+                async with asyncio.timeout(PATIENCE):
+                    while not any(line["event"] == "migration waits for a lock" for line in logs):
+                        await asyncio.sleep(0.01)
+                    assert await fetch(empty_database_url, "SELECT x FROM a") == []
+            assert await running == 1
+    finally:
+        await dump.close()
+
+
+async def test_a_long_migration_is_not_limited_by_the_role(empty_database_url: str, tmp_path: Path) -> None:
+    name = urlsplit(empty_database_url).path.removeprefix("/")
+    await fetch(empty_database_url, f'ALTER DATABASE "{name}" SET statement_timeout = 50')
+    assert await migrate(empty_database_url, write(tmp_path, m0001_first="SELECT pg_sleep(0.2)")) == 1
 
 
 async def test_check_lists_what_is_pending_and_changes_nothing(empty_database_url: str, tmp_path: Path) -> None:

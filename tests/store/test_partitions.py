@@ -182,6 +182,25 @@ async def test_dropping_and_making_at_once_leaves_a_whole(db: Database) -> None:
         assert all(before[1] == after[0] for before, after in pairwise(found))
 
 
+async def test_who_reads_for_long_holds_up_nobody_else(db: Database, database_url: str) -> None:
+    """A dump reads all tables for hours. What waits for it makes everybody else wait, too."""
+    await make_partitions(db, NOW, 7)
+    dump = await asyncpg.connect(database_url)
+    try:
+        async with dump.transaction():
+            await dump.execute("LOCK TABLE messages, events, deliveries, delivery_attempts IN ACCESS SHARE MODE")
+            assert await asyncio.wait_for(make_partitions(db, NOW + timedelta(days=8), 7), PATIENCE) == []
+            assert await asyncio.wait_for(drop_old_partitions(db, NOW + timedelta(days=400), 365, 30), PATIENCE) == []
+            await asyncio.wait_for(write_event(db, ids.new_id(NOW)), PATIENCE)
+            missing = asyncio.create_task(make_partitions(db, NOW + timedelta(days=400), 7))  # nothing can be stored
+            await asyncio.wait([missing], timeout=1)
+            assert not missing.done()
+        assert await missing
+    finally:
+        await dump.close()
+    assert len(await drop_old_partitions(db, NOW + timedelta(days=400), 365, 30)) >= len(TABLES)
+
+
 async def test_a_partition_gets_statistics_as_it_begins_to_fill(db: Database) -> None:
     await make_partitions(db, NOW, 7)
     analyzed: dict[str, int] = {}

@@ -31,6 +31,10 @@ OLDEST_SERVER = 15
 LOCK_KEY = int.from_bytes(b"gatepost", "big")
 LOCK_POLL = 0.1  # seconds between attempts to get the lock
 REPORT_EVERY = 5.0  # seconds of waiting for it between two lines in the log
+# Everybody who uses a table waits behind a migration that waits for it, for example until a dump of the database ends.
+# So a migration waits only shortly, and is tried again. A role may have limits that are too short for migrations.
+_SESSION = "SET lock_timeout = '1s'; SET statement_timeout = 0"
+LOCKED_PAUSE = 5.0  # seconds until it is tried again
 FILE_NAME = re.compile(r"(?P<version>\d{4})_(?P<name>[a-z0-9_]+)\.sql")
 
 CREATE_TABLE = """
@@ -165,8 +169,9 @@ async def migrate(dsn: str, source: Traversable | None = None) -> int:
         if (newest := max(applied, default=0)) > (mine := max((m.version for m in known), default=0)):
             log.warning("the database was migrated by a newer version", database=newest, known=mine)
         await conn.execute(CREATE_TABLE)
+        await conn.execute(_SESSION)
         for migration in pending:
-            await apply(conn, migration)
+            await _apply_when_free(conn, migration)
             if applied:
                 log.info("migration applied", migration=migration.label)
         if not applied:
@@ -217,6 +222,18 @@ async def oldest_program(conn: "Connection[Record]") -> int | None:
     if await conn.fetchval("SELECT to_regclass('oldest_program')") is None:
         return None
     return await conn.fetchval("SELECT level FROM oldest_program")  # type: ignore[no-any-return]
+
+
+async def _apply_when_free(conn: "Connection[Record]", migration: Migration) -> None:
+    """Run one migration when nobody holds a lock that it needs."""
+    while True:
+        try:
+            return await apply(conn, migration)
+        except MigrationFailed as error:
+            if not isinstance(error.__cause__, asyncpg.LockNotAvailableError):
+                raise
+            log.warning("migration waits for a lock", migration=migration.label, reason=str(error.__cause__))
+        await asyncio.sleep(LOCKED_PAUSE)
 
 
 async def apply(conn: "Connection[Record]", migration: Migration) -> None:

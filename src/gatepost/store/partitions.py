@@ -6,16 +6,23 @@ deliveries          by event id    ├ kept `events_days`
 delivery_attempts   by event id    ┘
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
+import asyncpg
+
 from gatepost.model import ids
+from gatepost.model.errors import Unavailable
 from gatepost.store.pool import Connection, Database
 
 _LOCK = 7_305_201  # any number, the same on every node
 DROP_LOCK = 7_305_202  # shared by backups: a partition that is dropped waits for them, and everybody else for it
+# To create or drop a partition, nobody else may use its table. All others wait behind us for as long as we wait for
+# somebody who reads it, such as a dump of the database, which takes hours.
+_WAIT_SHORTLY = "SET LOCAL lock_timeout = '500ms'"
 _AHEAD = 2
 _MOST_AT_ONCE = 60  # partitions that are created for a time in which no gateway ran: each takes a lock
 _LONGEST_WAIT = timedelta(days=61)  # of a message: at most 30 days until its `send_at`, and 30 more in the queue
@@ -33,14 +40,32 @@ _WHOLE = ("contacts", "conversations", "idempotency_keys", "delivery_retries", "
 
 async def make_partitions(db: Database, now: datetime, days: int) -> list[str]:
     """Create the missing partitions of now and of the near future. Return their names."""
-    made: list[str] = []
-    async with db.transaction() as conn:
+    async with _unless_locked(), db.transaction() as conn:
         await conn.execute("SELECT pg_advisory_xact_lock($1)", _LOCK)
+        spans = {table: await _read_spans(conn, table) for table in TABLES}
+        if all(_has(found, now) for found in spans.values()):  # there is time; otherwise nothing can be stored
+            await conn.execute(_WAIT_SHORTLY)
+        made: list[str] = []
         for table in TABLES:
-            spans = await _read_spans(conn, table)
-            start = _first_needed(spans, now, days)
-            made += await _fill(conn, table, spans, start, now + timedelta(days=days * _AHEAD, microseconds=1), days)
-    return made
+            start = _first_needed(spans[table], now, days)
+            until = now + timedelta(days=days * _AHEAD, microseconds=1)
+            made += await _fill(conn, table, spans[table], start, until, days)
+        return made
+    return []
+
+
+@asynccontextmanager
+async def _unless_locked() -> AsyncIterator[None]:
+    """Leave it for the next time if somebody has read a table for so long that `_WAIT_SHORTLY` was not enough."""
+    try:
+        yield
+    except Unavailable as error:
+        if not isinstance(error.__cause__, asyncpg.LockNotAvailableError):
+            raise
+
+
+def _has(spans: Sequence[Span], now: datetime) -> bool:
+    return any(start <= now < end for start, end in spans)
 
 
 def _first_needed(spans: Sequence[Span], now: datetime, days: int) -> datetime:
@@ -107,20 +132,28 @@ async def drop_old_partitions(db: Database, now: datetime, messages_days: int, e
 
     One with messages that still wait to be sent is kept until they are sent or expired.
     """
-    dropped: list[str] = []
-    async with db.transaction() as conn:
+    async with _unless_locked(), db.transaction() as conn:
         if not await conn.fetchval("SELECT pg_try_advisory_xact_lock($1)", DROP_LOCK):
-            return dropped
+            return []
         await conn.execute("SELECT pg_advisory_xact_lock($1)", _LOCK)
-        for table in TABLES:
-            oldest = now - timedelta(days=messages_days if table == "messages" else events_days)
-            for name in await _names(conn, table):
-                end = _span(name)[1]
-                waits = table == "messages" and now - _LONGEST_WAIT < end <= oldest and await _has_waiting(conn, name)
-                if end <= oldest and not waits:
-                    await conn.execute(f"DROP TABLE {name}")
-                    dropped.append(name)
-    return dropped
+        old = await _too_old(conn, now, messages_days, events_days)
+        await conn.execute(_WAIT_SHORTLY)
+        if old:
+            await conn.execute(f"DROP TABLE {', '.join(old)}")
+        return old
+    return []
+
+
+async def _too_old(conn: "Connection[Any]", now: datetime, messages_days: int, events_days: int) -> list[str]:
+    found = []
+    for table in TABLES:
+        oldest = now - timedelta(days=messages_days if table == "messages" else events_days)
+        for name in await _names(conn, table):
+            end = _span(name)[1]
+            waits = table == "messages" and now - _LONGEST_WAIT < end <= oldest and await _has_waiting(conn, name)
+            if end <= oldest and not waits:
+                found.append(name)
+    return found
 
 
 async def _has_waiting(conn: "Connection[Any]", name: str) -> bool:
