@@ -3,14 +3,18 @@
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from urllib.parse import parse_qs, quote, urlsplit
 from uuid import UUID
 
 import msgspec
 import pytest
 
+from faults.proxy import running_proxy
 from gatepost.background import run_loop
 from gatepost.model import ids
 from gatepost.model.errors import Unavailable
+from gatepost.store import channel_notifier
 from gatepost.store.account_changes import AccountChange
 from gatepost.store.channel_notifier import ChannelNotifier
 from gatepost.store.checks import ping
@@ -23,6 +27,7 @@ from tests.patience import PATIENCE
 
 NOW = datetime(2026, 11, 15, 10, 0, tzinfo=UTC)
 CHANNEL = UUID(int=5)
+SOCKET = ".s.PGSQL.5432"
 
 
 @pytest.fixture
@@ -73,9 +78,10 @@ class Heard(msgspec.Struct):
     """What a node heard."""
 
     channels: list[UUID]
+    listening: bool = False
 
     def on_listening(self) -> None:
-        """Nothing was lost."""
+        self.listening = True
 
     def on_channel(self, channel_id: UUID) -> None:
         self.channels.append(channel_id)
@@ -118,3 +124,21 @@ async def test_a_notification_reaches_every_node_once_for_many(db: Database, dat
             task.cancel()
         await asyncio.gather(*listening, return_exceptions=True)
     assert [len(known) for known in received] == [300, 300]
+
+
+async def test_a_connection_that_was_lost_silently_is_noticed(
+    db: Database, database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A firewall that drops an idle connection tells neither side; then no notification would come any more."""
+    monkeypatch.setattr(channel_notifier, "CHECK_EVERY", 0.05)
+    monkeypatch.setattr(channel_notifier, "CHECK_WITHIN", 0.5)
+    folder = parse_qs(urlsplit(database_url).query)["host"][0]
+    async with running_proxy(Path(folder) / SOCKET, at=tmp_path / SOCKET) as proxy, asyncio.timeout(PATIENCE):
+        heard = Heard([])
+        through = database_url.replace(quote(folder), quote(str(tmp_path)))
+        listening = asyncio.create_task(ChannelNotifier(db, through, heard).listen())
+        while not heard.listening:
+            await asyncio.sleep(0.01)
+        proxy.go_silent()
+        with pytest.raises(Unavailable):
+            await listening

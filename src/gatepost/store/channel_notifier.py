@@ -27,6 +27,9 @@ _RELEASES = "gatepost_releases"
 _REQUESTS = "gatepost_release_requests"
 _GATHER = 0.02
 _MAX = 200  # ids in one notification: its payload may have 8,000 bytes
+# Seconds between checks of the connection: a firewall may drop it without a word, and nothing else is sent over it.
+CHECK_EVERY = 15.0
+CHECK_WITHIN = 5.0
 
 
 class NotificationListener(Protocol):
@@ -108,7 +111,10 @@ class ChannelNotifier:
                 await conn.add_listener(account_changes.NOTIFICATION, self._read_account_change)
                 await conn.add_listener(limit_counts.NOTIFICATION, self._read_limit_counts)
                 self._listener.on_listening()
-                await lost.wait()
+                while not lost.is_set():
+                    with contextlib.suppress(TimeoutError):
+                        await asyncio.wait_for(lost.wait(), CHECK_EVERY)
+                    await conn.execute("SELECT", timeout=CHECK_WITHIN)
             finally:
                 conn.terminate()
         except (OSError, *DRIVER_ERRORS) as error:
