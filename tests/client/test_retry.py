@@ -47,7 +47,7 @@ def test_a_success_is_one_try() -> None:
 
 
 def test_the_gateway_says_how_long_to_wait() -> None:
-    tries, waits, result = run(POST, [refusal(429, "rate_limited", after=3), refusal(503, "overloaded", after=1), DONE])
+    tries, waits, result = run(GET, [refusal(429, "rate_limited", after=3), refusal(503, "overloaded", after=1), DONE])
     assert (tries, waits, result) == (3, [3, 1], DONE)
 
 
@@ -109,10 +109,14 @@ def test_a_used_up_plan_is_an_error_at_once() -> None:
         (GET, refusal(409, "wrong_state", retryable=False), False),
         (GET, refusal(500, "internal_error", retryable=False), False),
         (GET, refusal(503, "network_unavailable"), True),
+        (POST, refusal(429, "rate_limited"), True),
         (POST, refusal(503, "network_unavailable"), False),  # the network may have taken it
+        (POST, refusal(503, "overloaded"), False),  # it may have been done when the gateway stopped
+        (POST, refusal(503, "database_unavailable"), False),
         (GET, Answer(502, {}, b"<html>"), True),
         (POST, Answer(504, {}, b"<html>"), False),
-        (POST, Answer(503, {}, b"<html>"), True),
+        (GET, Answer(503, {}, b"<html>"), True),
+        (POST, Answer(503, {}, b"<html>"), False),  # the proxy may have passed it on
         (GET, Answer(301, {}, b""), False),
     ],
 )

@@ -2,8 +2,8 @@
 
         ┌──────────── Wait ◄── room left? ◄──┐
         ▼                                    │ no answer and repeatable, or nothing was sent
- Request ─► Answer │ Lost ───────────────────┤ 502, 504 and repeatable
-                │                            │ the gateway says: retryable (429, 503, …)
+ Request ─► Answer │ Lost ───────────────────┤ 502, 503, 504 and repeatable
+                │                            │ the gateway says: retryable (429, …)
                 ▼                            └─ otherwise, or no room left ─► error
              success
 
@@ -20,7 +20,7 @@ from gatepost_client.errors import GatepostError, NoAnswer, error_of
 from gatepost_client.wire import Answer, Call, Lost, Outcome, Plan, Request, Step, Wait
 
 T = TypeVar("T")
-_PROXY_GAVE_UP = (502, 504)
+_PROXY_GAVE_UP = (502, 503, 504)
 
 
 class Retry(msgspec.Struct, frozen=True):
@@ -64,12 +64,9 @@ def judge(request: Request, outcome: Answer | Lost) -> tuple[GatepostError, bool
     if isinstance(outcome, Lost):
         return NoAnswer(outcome.reason, sent=outcome.sent), request.repeatable or not outcome.sent, 0.0
     error = error_of(outcome)
-    # The network may have taken what it did not answer to.
-    again = error.retryable and (request.repeatable or error.code != "network_unavailable")
-    again = again or (outcome.status in _PROXY_GAVE_UP and request.repeatable)
-    # A 503 of a proxy in front of the gateway has no code of ours, and has not passed the request on.
-    again = again or (outcome.status == 503 and error.code == "http_503")
-    return error, again, error.retry_after or 0.0
+    again = error.retryable or (outcome.status in _PROXY_GAVE_UP and error.code == f"http_{outcome.status}")
+    # What was answered with 5xx may have been carried out: by the network, or before the gateway lost its database.
+    return error, again and (request.repeatable or outcome.status < 500), error.retry_after or 0.0
 
 
 def back_off(retry: Retry, attempt: int, jitter: float) -> float:
