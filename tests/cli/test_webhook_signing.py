@@ -128,8 +128,9 @@ def test_a_test_event_is_posted_and_shown(run: Run, channel: str, receiver: Rece
     event = verify_webhook(made["secret"], headers, body)
     assert (event.type, event.sequence, headers["x-shop"]) == ("order_notifications", 0, "7")
     assert tried["body"] == body.decode()
-    closed = run("webhook", "test", made["id"], "--json").json()
-    assert closed["delivered"] is False
+    refused = run("webhook", "test", made["id"], "--json")
+    closed = json.loads(refused.out)
+    assert (refused.code, closed["delivered"]) == (1, False)
     assert "loopback" in closed["error"]
     wrong = run("webhook", "test", made["id"], "--type", "smoke", *opened).error()
     assert wrong["fields"][0]["field"] == "type"

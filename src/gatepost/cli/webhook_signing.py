@@ -80,8 +80,12 @@ async def try_(
         str | None, typer.Option("--type", help="Event type.", show_default="the first that the webhook gets")
     ] = None,
 ) -> CommandResult:
-    """Send a signed test event now, whatever the webhook's state, and show the response."""
-    return CommandResult(TestedEndpoint.with_parts(await _try(session, webhook, type_)), _COLUMNS)
+    """Send a signed test event now, whatever the webhook's state, and show the response.
+
+    The exit code is 1 if the endpoint did not accept it.
+    """
+    tested = TestedEndpoint.with_parts(await _try(session, webhook, type_))
+    return CommandResult(tested, _COLUMNS, failed=not tested.delivered)
 
 
 async def _try(session: CommandSession, endpoint: Endpoint, type_: str | None) -> EndpointTest:
