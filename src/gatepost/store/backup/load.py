@@ -43,6 +43,9 @@ _OTHERS = """
 SELECT count(*) FROM pg_stat_activity
 WHERE datname = current_database() AND pid <> pg_backend_pid() AND application_name = 'gatepost'"""
 _HEADS = "UPDATE channel_heads SET owner = NULL, expires_at = NULL, epoch = epoch + 1, work_at = now()"
+# The numbers of the events that are lost are not given again: receivers order and compare events by them.
+LOST_EVENTS = 1_000_000_000  # at most, of one channel
+_SKIP = f"UPDATE channel_heads SET seq = seq + {LOST_EVENTS}"
 # As if an owner had ended while it sent them: the network's status decides and, without one, the message's policy.
 _WAITING = """
 UPDATE messages SET state = 1, attempt = greatest(attempt, 1), sending_at = now(), next_at = NULL,
@@ -116,6 +119,7 @@ class DatabaseLoad:
             await self._conn.execute("DELETE FROM sessions")
             await self._conn.execute("DELETE FROM one_time_links")
             if waiting != "send":
+                await self._conn.execute(_SKIP)
                 unknown = len(await self._conn.fetch(_WAITING, waiting == "fail"))
         return LoadedDatabase(len(pending), unknown, moved)
 

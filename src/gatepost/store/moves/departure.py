@@ -16,6 +16,7 @@ import asyncpg
 import msgspec
 
 from gatepost.model.errors import Conflict, NotFound
+from gatepost.store.backup.load import LOST_EVENTS
 from gatepost.store.backup.snapshot import begin_reading
 from gatepost.store.backup.table_data import connect_for_copy
 from gatepost.store.moves.account_rows import RawConnection, columns_of
@@ -223,8 +224,9 @@ async def _copy(conn: RawConnection, table: str, condition: str, wanted: Any, wr
 async def estimate(conn: RawConnection, move: OutgoingMove) -> int:
     """Return about how many rows an account has, for a progress bar: its messages and events."""
     return await conn.fetchval(  # type: ignore[no-any-return]
-        "SELECT coalesce(sum(seq), 0)::bigint * 3 FROM channel_heads WHERE channel_id = ANY ($1::uuid[])",
+        "SELECT coalesce(sum(seq % $2), 0)::bigint * 3 FROM channel_heads WHERE channel_id = ANY ($1::uuid[])",
         list(move.channels),
+        LOST_EVENTS,
     )
 
 
