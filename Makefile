@@ -25,7 +25,7 @@ test: .venv/dev $(DASHBOARD) $(PHONE)
 	@$(BIN)/python -m scripts.dashboard test
 	@$(BIN)/python -m pytest -n 4 --dist worksteal
 
-# All tests, with all rows of the matrices of which `make test` runs a sample: kills, faults, views of the dashboard.
+# All tests, with those of which `make test` runs a sample of the day: in a browser, of faults, of whole programs.
 test-all: export GATEPOST_TESTS_THOROUGH := 1
 test-all: test
 

@@ -40,12 +40,13 @@ from gatepost.store.migrate import migrate
 from gatepost.store.partitions import make_partitions
 from gatepost.store.pool import Database
 from tests.authority import trust_only_one
+from tests.daily_sample import keep_sample
 from tests.patience import PATIENCE, patience
 from tests.shared_compilation import pytest_collection
-from tests.slow_first import pytest_collection_modifyitems
+from tests.slow_first import put_slow_first
 from tests.thorough import DAY, THOROUGH
 
-__all__ = ["pytest_collection", "pytest_collection_modifyitems"]
+__all__ = ["pytest_collection"]
 
 T = TypeVar("T")
 REAL_HASHER = passwords._hasher  # tests use a quick one
@@ -65,6 +66,12 @@ collect_ignore += [] if CAN_MOUNT else ["faults/test_full_disk.py"]
 collect_ignore += [] if OTHERS_CAN_RUN else ["deploy/test_container.py"]
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Choose the tests of this run, and their order."""
+    keep_sample(config, items)
+    put_slow_first(items)
+
+
 def pytest_collection_finish() -> None:
     """Leave what was imported and collected out of garbage collections: on a busy machine one took six seconds."""
     gc.collect()
@@ -74,7 +81,7 @@ def pytest_collection_finish() -> None:
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Print how to repeat the sample of this run."""
     if not THOROUGH:
-        terminalreporter.write_line(f"Sample of the long matrices: GATEPOST_TESTS_DAY={DAY}. All rows: make test-all")
+        terminalreporter.write_line(f"Sample of the long tests: GATEPOST_TESTS_DAY={DAY}. All of them: make test-all")
 
 
 def run_apart(work: Coroutine[Any, Any, T]) -> T:

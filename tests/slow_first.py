@@ -69,7 +69,7 @@ SLOWEST = (
 _RANKS = {f"tests/{path}": rank for rank, path in enumerate(SLOWEST)}
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def put_slow_first(items: list[pytest.Item]) -> None:
     """Move the tests of the slowest files to the front of each process's share; the order within a file stays."""
     items[:] = slow_first(items, int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")))
 

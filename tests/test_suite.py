@@ -8,6 +8,7 @@ for is still under way when the other is done.
 import ast
 import inspect
 import re
+from collections import Counter
 from collections.abc import Awaitable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,6 +17,7 @@ from typing import cast
 import pytest
 
 from tests import thorough
+from tests.daily_sample import SAMPLED, part_of, sample
 from tests.for_each import for_each
 from tests.patience import PATIENCE
 from tests.shared_compilation import share
@@ -225,6 +227,30 @@ def test_a_sample_has_each_kind_and_all_rows_within_some_days(monkeypatch: pytes
     monkeypatch.setattr(thorough, "THOROUGH", True)
     assert thorough.rotated(rows, 3) == rows
     assert all(thorough.is_due(row, 3) for row in rows)
+
+
+def test_a_daily_sample_has_every_test_within_its_days(monkeypatch: pytest.MonkeyPatch) -> None:
+    files = ["model/test_ids.py", "faults/test_own_database.py", "cells/test_move.py"]
+    tests = [SimpleNamespace(nodeid=f"tests/{path}::{number}") for path in files for number in range(7)]
+    seen: Counter[str] = Counter()
+    for day in range(100, 115):
+        monkeypatch.setattr(thorough, "DAY", day)
+        seen.update(test.nodeid for test in sample(tests))
+    assert {nodeid.split("::")[0].removeprefix("tests/"): count for nodeid, count in seen.items()} == {
+        "model/test_ids.py": 15,
+        "faults/test_own_database.py": 15 // SAMPLED["faults/test_own_database.py"],
+        "cells/test_move.py": 15 // SAMPLED["cells/test_move.py"],
+    }
+    assert len(seen) == len(tests)
+
+
+def test_every_line_of_the_daily_sample_has_tests() -> None:
+    names = [
+        f"{path.relative_to(TESTS)}::{name}"
+        for path in FILES
+        for name in re.findall(r"^(?:async )?def (test_\w+)", path.read_text(), re.MULTILINE)
+    ]
+    assert {part for name in names if (part := part_of(name))} == set(SAMPLED)
 
 
 def test_no_test_describes_the_page_while_it_waits() -> None:
