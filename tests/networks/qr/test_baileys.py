@@ -522,3 +522,16 @@ async def test_groups_are_marked_as_groups(link: Link, network: Network) -> None
     await network.say("GRP1", e2e.Message(conversation="All"), group="120363000000000000")
     told = await until(link, of(Incoming))
     assert told.context == {"chat": {"kind": "group", "id": "120363000000000000@g.us"}}
+
+
+async def test_a_message_to_a_broadcast_list_is_in_the_conversation_with_its_sender(
+    link: Link, network: Network
+) -> None:
+    await network.say("LIST1", e2e.Message(conversation="Open today"), group="1763200000@broadcast")
+    told = await until(link, of(Incoming))
+    assert (told.context, told.from_me, told.person.lid) == (None, False, ADA["lid"])
+    said = b64encode(e2e.Message(conversation="Hi").SerializeToString()).decode()
+    await network.do("say_as_owner", to=ADA["phone"], id="LIST2", message=said, list="1763200000@broadcast")
+    own = await until(link, of(Incoming))
+    assert own.from_me
+    assert own.context == {"chat": {"kind": "status", "id": "1763200000@broadcast"}}

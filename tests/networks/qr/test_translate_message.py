@@ -349,6 +349,15 @@ def test_what_is_no_conversation_with_one_person_says_so(chat: Any, kind: str) -
     assert update.person.phone == "15550003333"
 
 
+def test_a_message_to_a_broadcast_list_belongs_to_the_conversation_with_its_sender() -> None:
+    people = jid("1763200000", "broadcast")
+    (frame,) = translate(message(said(conversation="Open today!"), Chat=people, IsGroup=True), lib.AT)
+    update = as_update(frame)
+    assert (update.person.phone, update.context, update.from_me) == ("15550003333", None, False)
+    (own,) = translate(message(said(conversation="Hi"), Chat=people, Sender=SHOP, IsFromMe=True), lib.AT)
+    assert own["chat"] == {"kind": "status", "id": "1763200000@broadcast"}
+
+
 def test_votes_are_reported_by_the_hashes_of_their_options() -> None:
     vote = said(pollUpdateMessage=e2e.PollUpdateMessage(pollCreationMessageKey=KEY))
     red = hashlib.sha256(b"Red").digest()

@@ -38,15 +38,17 @@ export const say = (world, { from, id, message, offline, at = now(), addressing 
   return write(world.device(account), person, attrs, plain, offline)
 }
 
-/** The owner writes on the phone; the device gets a copy. */
-export const sayAsOwner = (world, { to, id, message, offline, at = now(), addressing = 'lid', account }) => {
+/** The owner writes on the phone, to a person or to a list; the device gets a copy. */
+export const sayAsOwner = (world, { to, id, message, offline, at = now(), addressing = 'lid', list, account }) => {
   const device = world.device(account)
   const person = world.person(to)
   const plain = bytesFrom(message)
   const sent = { destinationJid: person.jid(addressing), message: proto.Message.decode(plain) }
   const inLid = addressing !== 'pn'
   const other = inLid ? { peer_recipient_pn: person.jid('pn') } : { peer_recipient_lid: person.jid('lid') }
-  const attrs = { from: device.phone.jid(addressing), recipient: person.jid(addressing), ...other, id, t: String(at) }
+  const own = device.phone.jid(addressing)
+  const alone = { from: own, recipient: person.jid(addressing), ...other }
+  const attrs = { ...(list ? { from: list, participant: own } : alone), id, t: String(at) }
   const copy = proto.Message.encode({ deviceSentMessage: sent }).finish()
   return write(device, device.phone, { ...attrs, type: kindOf(plain), notify: device.phone.name }, copy, offline)
 }

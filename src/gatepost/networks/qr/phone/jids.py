@@ -3,6 +3,7 @@
 15550002222@s.whatsapp.net   a phone         123@lid        the same person, hidden
 15550002222:7@…              one device      123-456@g.us   a group
 status@broadcast             stories         123@newsletter a newsletter
+123@broadcast                a list of people
 """
 
 from typing import Any
@@ -35,14 +36,20 @@ def chat(jid: Any, name: str = "") -> dict[str, str] | None:
     return {"kind": kind, "id": format_jid(jid)} | ({"name": name} if name else {})
 
 
+def chat_of(source: Any) -> dict[str, str] | None:
+    """Return the chat of a message. What a person sends to a list of people is shown in the conversation with them."""
+    listed = source.Chat.Server == "broadcast" and source.Chat.User != "status"
+    return None if listed and not source.IsFromMe else chat(source.Chat)
+
+
 def other_side(source: Any, name: str = "") -> Person:
     """Return the other person of a message: its sender, or the recipient if our own phone sent it.
 
-    For a message of our own to a group it is our own account.
+    For a message of our own to a group or a list it is our own account.
     """
     if not source.IsFromMe:
         return person(source.Sender, source.SenderAlt, name=name)
-    if chat(source.Chat):
+    if chat_of(source):
         return person(source.Sender, source.SenderAlt)
     return person(source.Chat, source.RecipientAlt)
 

@@ -6,7 +6,7 @@ ephemeral, view-once, captioned, … ─► unwrapped ─► message_parts.py �
 
 from typing import Any
 
-from gatepost.networks.qr.phone.jids import chat, other_side, parse_jid
+from gatepost.networks.qr.phone.jids import chat_of, other_side, parse_jid
 from gatepost.networks.qr.phone.message_parts import KINDS, MessagePart
 from gatepost.networks.qr.phone.protos import e2e
 from gatepost.networks.qr.phone.translate_update import seconds
@@ -113,7 +113,7 @@ def _frame(info: Any, part: MessagePart) -> Frame:
     source = info.MessageSource
     frame: Frame = {"event": "message", "id": info.ID, "from": other_side(source, info.Pushname)}
     frame |= {"from_me": source.IsFromMe, "type": part.type, "content": part.content, "at": seconds(info.Timestamp)}
-    extra = {"media": part.media, "target": part.target, "chat": chat(source.Chat)}
+    extra = {"media": part.media, "target": part.target, "chat": chat_of(source)}
     return frame | {key: value for key, value in extra.items() if value}
 
 

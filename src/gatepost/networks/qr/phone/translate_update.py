@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from gatepost.networks.qr.phone.jids import chat, other_side, parse_jid, person
+from gatepost.networks.qr.phone.jids import chat, chat_of, other_side, parse_jid, person
 from gatepost.networks.qr.phone.protos import neo
 
 Frame = dict[str, Any]
@@ -61,7 +61,7 @@ def identity_change(event: Any, _now: int) -> list[Frame]:
 def undecryptable(event: Any, _now: int) -> list[Frame]:
     """Return a message that this device will never receive. One that failed to decrypt is sent again under its id."""
     info = event.Info
-    if not event.IsUnavailable or chat(info.MessageSource.Chat):
+    if not event.IsUnavailable or chat_of(info.MessageSource):
         return []
     unsupported = {"title": "Only on the phone", "details": "The network does not show this message to linked devices."}
     return [

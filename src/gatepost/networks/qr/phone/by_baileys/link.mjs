@@ -5,6 +5,7 @@
 // An incoming message is stored by the parent process before the library acknowledges it to the network, and before the
 // key that decrypted it is deleted. After a crash in between, the network sends it again and it can be decrypted again.
 import {
+  areJidsSameUser,
   Browsers,
   decodeMessageNode,
   decryptPollVote,
@@ -189,10 +190,12 @@ export class Link {
   async #arrived(stanza, plain) {
     if (!stanza) return
     const { me } = this.#keys.creds
-    const { fullMessage } = decodeMessageNode(stanza, me.id, me.lid ?? '')
-    this.#reported.add(fullMessage.key.id)
+    const { key } = decodeMessageNode(stanza, me.id, me.lid ?? '').fullMessage
+    // The library compares the sender of a message to a list with our phone number only.
+    if (me.lid && areJidsSameUser(stanza.attrs.participant, me.lid)) key.fromMe = true
+    this.#reported.add(key.id)
     if (this.#reported.size > LATEST) this.#reported.delete(this.#reported.values().next().value)
-    await this.#ask('message', events.fromStanza(stanza, fullMessage.key, plain))
+    await this.#ask('message', events.fromStanza(stanza, key, plain))
   }
 
   #upserted(message) {
