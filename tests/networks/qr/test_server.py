@@ -3,6 +3,7 @@
 import asyncio
 import hashlib
 import socket
+import threading
 from collections.abc import AsyncIterator
 from enum import Enum
 from functools import partial
@@ -63,6 +64,8 @@ class Library:
         self.to: dict[str, EngineListener] = {}
         self.devices: set[str] = set()
         self.failure: Exception | None = None
+        self.answers = threading.Event()  # cleared: the network does not answer that somebody types
+        self.answers.set()
         self.last_event: Any = None  # reported when a connection is stopped, before it has ended
         self._ends: dict[str, asyncio.Event] = {}
         self._sent = 0
@@ -130,6 +133,7 @@ class Library:
 
     def send_chat_presence(self, to: Any, state: Enum, media: Enum) -> None:
         self.calls.append(("typing", (format_jid(to), state.name)))
+        self.answers.wait(PATIENCE)
 
     def PairPhone(self, phone: str, _show: bool, client_type: Enum) -> str:
         return "ABCD-EFGH"
@@ -266,6 +270,23 @@ async def test_a_message_and_its_resend(link: Link, library: Library) -> None:
     assert [name for name, _ in library.calls].count("check") == 1
     assert await link.send(ID[:-1] + "D", Person(lid="77"), "text", {"body": "Hi"}) == SendAccepted("3EB03")
     assert library.calls[-1][1][0] == "77@lid"
+
+
+async def test_a_link_whose_calls_get_no_answer_does_not_block_another(
+    link: Link, driver: Driver, library: Library
+) -> None:
+    other = driver.link("ch_2")
+    await other.open("15550004444")
+    library.to["ch_2"].event(neo.Connected(status=True))
+    await until(other, "connected")
+    library.answers.clear()
+    waiting = asyncio.gather(*(link.typing(ANA, True) for _ in range(300)))
+    try:
+        assert await other.send(ID, ANA, "text", {"body": "Hi"}) == SendAccepted("3EB01")
+        assert not waiting.done()
+    finally:
+        library.answers.set()
+    await waiting
 
 
 async def test_refusals_can_be_tried_again(link: Link, library: Library) -> None:

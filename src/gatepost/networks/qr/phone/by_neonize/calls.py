@@ -2,6 +2,8 @@
 
 import asyncio
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 from gatepost.networks.qr.phone.by_neonize.files import fetch_file
@@ -10,6 +12,9 @@ from gatepost.networks.qr.phone.handles import FIELDS
 
 _KINDS = {"image": "MediaImage", "video": "MediaVideo", "audio": "MediaAudio", "document": "MediaDocument"}
 _COMPOSING, _PAUSED, _TEXT = 0, 1, 0
+# A call waits for the network for a minute or more. Without these limits, a few links that get no answer block all.
+_THREADS = ThreadPoolExecutor(512, "calls")
+_AT_ONCE = 8  # calls of one link
 
 
 class NeonizePhone:
@@ -19,18 +24,19 @@ class NeonizePhone:
         self._client = client
         self._words = words
         self._files = files
+        self._free = asyncio.Semaphore(_AT_ONCE)
 
     async def me(self) -> Any:
-        return await asyncio.to_thread(self._client.get_me)
+        return await self._call(self._client.get_me)
 
     async def send(self, to: Any, said: Any, id_: str | None) -> EngineSent:
         """Send a message. The library chooses its id."""
-        sent = await asyncio.to_thread(self._client.send_message, to, said)
+        sent = await self._call(self._client.send_message, to, said)
         return EngineSent(sent.ID, sent.Timestamp)
 
     async def known(self, phones: list[str]) -> list[tuple[str, Any]]:
         try:
-            rows = await asyncio.to_thread(self._client.is_on_whatsapp, *(f"+{phone}" for phone in phones))
+            rows = await self._call(self._client.is_on_whatsapp, *(f"+{phone}" for phone in phones))
         except Exception as error:
             if "returned nothing" in str(error):
                 return []
@@ -39,18 +45,18 @@ class NeonizePhone:
 
     async def read(self, chat: Any, ids: list[str]) -> None:
         word = self._words.ReceiptType.READ
-        await _named(self._client.mark_read, *ids, chat=chat, sender=chat, receipt=word)
+        await self._call(self._client.mark_read, *ids, chat=chat, sender=chat, receipt=word)
 
     async def typing(self, chat: Any, on: bool) -> None:
         state = self._words.ChatPresence(_COMPOSING if on else _PAUSED)
-        await asyncio.to_thread(self._client.send_chat_presence, chat, state, self._words.ChatPresenceMedia(_TEXT))
+        await self._call(self._client.send_chat_presence, chat, state, self._words.ChatPresenceMedia(_TEXT))
 
     async def pair(self, phone: str) -> str:
-        code = await _named(self._client.PairPhone, phone, True, client_type=self._words.ClientType.CHROME)
+        code = await self._call(self._client.PairPhone, phone, True, client_type=self._words.ClientType.CHROME)
         return str(code)
 
     async def upload(self, kind: str, content: bytes) -> Uploaded:
-        done = await asyncio.to_thread(self._client.upload, content, self._words.MediaType[_KINDS[kind]])
+        done = await self._call(self._client.upload, content, self._words.MediaType[_KINDS[kind]])
         keys = (done.MediaKey, done.FileSHA256, done.FileEncSHA256)
         return Uploaded(done.url, done.DirectPath, *keys, size=done.FileLength)
 
@@ -58,12 +64,12 @@ class NeonizePhone:
         return await fetch_file(kind, getattr(said, FIELDS[kind]), self._files)
 
     async def vote(self, event: Any) -> PollVote:
-        opened = await asyncio.to_thread(self._client.decrypt_poll_vote, event)
+        opened = await self._call(self._client.decrypt_poll_vote, event)
         return PollVote(list(opened.selectedOptions))
 
     async def logout(self) -> None:
-        await asyncio.to_thread(self._client.logout)
+        await self._call(self._client.logout)
 
-
-async def _named(call: Callable[..., Any], *arguments: Any, **names: Any) -> Any:
-    return await asyncio.to_thread(lambda: call(*arguments, **names))
+    async def _call(self, call: Callable[..., Any], *arguments: Any, **names: Any) -> Any:
+        async with self._free:
+            return await asyncio.get_running_loop().run_in_executor(_THREADS, partial(call, *arguments, **names))
