@@ -123,6 +123,7 @@ async def test_every_event_is_a_value_and_only_its_last_one_has_the_number(link:
 async def test_what_cannot_be_read_is_counted_and_passed_over(link: Link, driver: Driver, script: Scripted) -> None:
     for junk in (b"{", b'{"event":"qr","session":"ch_1"}', b'{"event":"novelty","session":"ch_1"}', b'{"re":"x"}'):
         await script.say(junk)
+    await script.say({"event": "qr", "session": "ch_1", "code": "x" * MAX_FRAME})  # which a person can cause
     await script.say({"event": "qr", "session": "ch_2", "code": "not ours"})
     await script.say({"event": "qr", "session": "ch_1", "code": "2@x"})
     ((_, update),) = await taken(link, 1)

@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator
 from typing import Any
 
+import structlog
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidURI
 from websockets.protocol import State
@@ -11,7 +12,10 @@ from gatepost.networks.qr.driver import Driver
 from gatepost.networks.qr.driver_connection import ConnectionLost
 from gatepost.networks.qr.frames import MAX_FRAME
 
+log = structlog.get_logger()
+
 CONNECT_WITHIN = 10.0
+_LARGEST = 16 * MAX_FRAME  # ends the connection, and the driver would send the frame again after each new one
 
 
 class WebSocketTransport:
@@ -31,7 +35,10 @@ class WebSocketTransport:
     async def frames(self) -> AsyncIterator[bytes | str]:
         try:
             async for message in self._socket:
-                yield message
+                if len(message) > MAX_FRAME:
+                    log.warning("frame skipped", error="too large")
+                else:
+                    yield message
         except ConnectionClosed:
             return
 
@@ -43,7 +50,7 @@ async def dial(url: str) -> WebSocketTransport:
     """Open a WebSocket without a proxy."""
     try:
         socket = await connect(
-            url, proxy=None, compression=None, max_size=MAX_FRAME, open_timeout=CONNECT_WITHIN, close_timeout=1
+            url, proxy=None, compression=None, max_size=_LARGEST, open_timeout=CONNECT_WITHIN, close_timeout=1
         )
     except (InvalidHandshake, InvalidURI) as error:
         raise ConnectionLost(str(error)) from error
