@@ -323,6 +323,23 @@ async def test_a_phone_that_is_linked_when_its_codes_have_expired_is_known(linke
     assert (await phone.asked("open", 2))["device"] == DEVICE
 
 
+async def test_the_state_says_that_a_phone_with_another_number_was_linked(linked: Linked) -> None:
+    opened, linked_phone = linked.phone.open, "15550009999"
+    linked.phone.replies["open"] = lambda frame: [opened(frame)[0], whose(), linked.phone.event("connected", "linked")]
+
+    def whose() -> Frame:
+        return linked.phone.frame("linked", phone=linked_phone, device=DEVICE)
+
+    await linked.connect()
+    said = f"The linked phone has the number {linked_phone}, not that of the channel, {linked.stage.ref.phone}."
+    assert await linked.until("connected") == ("connected", f"{reason_of('linked').text} {said}")
+    linked_phone = linked.stage.ref.phone
+    await linked.phone.say(whose())
+    async with patience(lambda: "the phone of the channel is linked"):
+        while await linked.until("connected") != ("connected", reason_of("linked").text):
+            await asyncio.sleep(0.005)
+
+
 async def test_the_owner_is_killed_between_the_logout_and_its_report(linked: Linked) -> None:
     """The row and the state are one commit: the request is not done before it is reported."""
     await linked.connect()

@@ -23,6 +23,7 @@ from gatepost.channel_task import ChannelContext, ChannelTask
 from gatepost.inbound.groups import apply_group_setting
 from gatepost.inbound.receive import UpdateReceiver
 from gatepost.model.errors import GatepostError
+from gatepost.model.number_forms import forms_of
 from gatepost.networks.base import CallFailed, ConnectionUpdate, Update
 from gatepost.networks.qr.driver import Driver
 from gatepost.networks.qr.link import Link
@@ -232,10 +233,17 @@ class LinkKeeper(ChannelTask):
             return NextStep.GO_ON  # the code itself is reported
         if update.state in _UP:
             limited = _text_of(update, update.reason) if update.state == "limited" else None
-            await self._connected(link, update, limited or reason_of("linked").text)
+            await self._connected(link, update, (limited or reason_of("linked").text) + self._other_number(link))
             return NextStep.GO_ON
         self._set_network(None)
         return await self._ended(link, update)
+
+    def _other_number(self, link: Link) -> str:
+        """Return a warning if another phone than the channel's was linked: messages are sent from its number."""
+        own = self._channel.phone
+        if link.phone is None or link.phone in forms_of(own):
+            return ""
+        return f" The linked phone has the number {link.phone}, not that of the channel, {own}."
 
     async def _show_code(self, code: str, seconds: float) -> None:
         """Save a code to scan, unless a logout is requested: a code says that no phone is linked."""

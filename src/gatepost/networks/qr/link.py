@@ -54,6 +54,7 @@ class Link:
         self.session = session
         self.state = "disconnected"
         self.device: str | None = None  # once a phone is linked; to be passed to the next `open`
+        self.phone: str | None = None  # the number of the linked phone
         self.own_ids = True  # whether the network recognises a resend with the same id
         self._find_connection = find_connection
         self._deadlines = deadlines
@@ -116,8 +117,8 @@ class Link:
         if self._waiting.qsize() >= MAX_WAITING:
             self._disconnect("More updates arrived than were read; those not acknowledged are sent again.")
             return
-        if isinstance(event, frames.LinkedFrame) and event.device:
-            self.device = event.device
+        if isinstance(event, frames.LinkedFrame):
+            self.device, self.phone = event.device or self.device, event.phone or self.phone
         for numbered in updates_of(event, self.state):
             if isinstance(numbered[1], ConnectionUpdate):
                 self._set_state(numbered[1].state)
