@@ -13,6 +13,7 @@ import pytest
 
 from gatepost.channel_task import ChannelContext
 from gatepost.inbound.link_keeper import LinkKeeper
+from gatepost.model.errors import Conflict
 from gatepost.networks.qr.driver import Driver
 from gatepost.networks.qr.reasons import reason_of
 from gatepost.services import link as service
@@ -338,6 +339,25 @@ async def test_the_state_says_that_a_phone_with_another_number_was_linked(linked
     async with patience(lambda: "the phone of the channel is linked"):
         while await linked.until("connected") != ("connected", reason_of("linked").text):
             await asyncio.sleep(0.005)
+
+
+async def test_a_pairing_code_that_the_network_rejects_is_not_requested_again(linked: Linked) -> None:
+    phone = linked.phone
+    phone.replies["pair"] = lambda _: [{"error": {"code": 429, "title": "Rate limit", "details": "Too many codes"}}]
+    await linked.connect(scanned=False)
+    config = await linked.config()
+    await service.want_pairing_code(linked.db, config, None, NOW)
+    linked.keeper.wake()
+    with pytest.raises(Conflict, match="The network gave no pairing code: Rate limit: Too many codes"):
+        await service.pairing_code(linked.db, linked.stage.clock, config, 60)
+    asked = len(phone.requests)
+    await phone.say(phone.frame("qr", code="2@y", seconds=20))  # which wakes the keeper
+    async with patience(lambda: "the next code is shown"):
+        while (await linked.row()).qr != "2@y":
+            await asyncio.sleep(0.005)
+    await linked.log_out()  # a later request
+    await linked.check_unlinked()
+    assert "pair" not in [frame["op"] for frame in phone.requests[asked:]]
 
 
 async def test_the_owner_is_killed_between_the_logout_and_its_report(linked: Linked) -> None:

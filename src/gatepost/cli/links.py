@@ -25,6 +25,7 @@ from gatepost.cli.records import CHANNEL, ChannelArgument
 from gatepost.model import ids, times
 from gatepost.model.errors import Conflict, invalid_field
 from gatepost.model.phone import check_phone
+from gatepost.networks.qr.reasons import reason_of
 from gatepost.services import link as link_service
 from gatepost.store.channel_notifier import notify_now
 from gatepost.store.channels import ChannelConfig
@@ -100,6 +101,8 @@ async def _watch(
             return
         if not row.wanted:
             raise Conflict(f"The phone was not linked. {config.reason or 'The link was given up.'}")
+        if not codes and link_service.is_pairing_rejected(row, config):
+            raise Conflict(f"The phone was not linked. {config.reason or ''}".rstrip())
         if now - began >= seconds:
             raise Conflict(_too_late(config))
         if not warned and config.connection == channel.connection and now - began >= _PATIENCE:
@@ -113,8 +116,8 @@ def _line(config: ChannelConfig, row: LinkRow, now: datetime, *, codes: bool) ->
     """Return the line to print, or None; an unchanged state gives the same text."""
     state = LinkProgress("connection", state=config.connection, reason=config.reason)
     if config.connection in _UP:
-        more = f" {cell(config.reason)}" if config.reason and config.connection == "limited" else ""
-        return OutputLine(state, f"The phone is linked: {config.phone} is {config.connection}.{more}")
+        more = (config.reason or "").removeprefix(reason_of("linked").text).strip()
+        return OutputLine(state, f"The phone is linked: {config.phone} is {config.connection}. {cell(more)}".rstrip())
     if not codes and row.pairing_code:
         progress = LinkProgress("pairing_code", code=row.pairing_code)
         return OutputLine(progress, f"{_HOW}\nChoose to link with the phone number, and type: {cell(row.pairing_code)}")

@@ -347,8 +347,20 @@ class LinkKeeper(ChannelTask):
         elif not row.wanted:
             await link.close()
         elif row.pair_phone and not row.pairing_code and link.state == "waiting_for_scan":
-            code = await link.pair(row.pair_phone)
-            await update_link(self._db, self._lease, pairing_code=code, pair_phone=None)
+            await self._pair(link, row.pair_phone)
+
+    async def _pair(self, link: Link, phone: str) -> None:
+        """Request a code to type. A request that the network rejected is not repeated: the network limits them."""
+        try:
+            code = await link.pair(phone)
+        except CallFailed as failed:
+            if failed.status == 0:  # it was not the network that rejected it
+                raise
+            because = ": ".join(text for text in (failed.error.title, failed.error.details) if text)
+            text = f"The network gave no pairing code: {because}"
+            await self._save_state("waiting_for_scan", text, pair_phone=None)
+            return
+        await update_link(self._db, self._lease, pairing_code=code, pair_phone=None)
 
     async def _log_out(self, link: Link) -> None:
         """Unlink the phone. While the link is being opened, it is not known yet whether there is one to unlink."""

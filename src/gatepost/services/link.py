@@ -71,17 +71,25 @@ async def pairing_code(db: Database, clock: Clock, channel: ChannelConfig, wait:
         row = await get_link(db, channel.id)
         if row.pairing_code:
             return row.pairing_code
-        await _check_may_come(db, channel.id, row)
+        config = await _check_may_come(db, channel.id, row)
+        if config is not None and is_pairing_rejected(row, config):
+            raise Conflict(config.reason or "The network gave no pairing code.")
         await asyncio.sleep(_LOOK_EVERY)
     raise Conflict("The network has given no pairing code yet. Ask again in a moment.", retry_after=2)
 
 
-async def _check_may_come(db: Database, channel_id: UUID, row: LinkRow) -> None:
+def is_pairing_rejected(row: LinkRow, channel: ChannelConfig) -> bool:
+    """Return whether the network rejected a request for a pairing code; the channel's `reason` says why."""
+    return row.pair_phone is None and row.pairing_code is None and channel.connection == "waiting_for_scan"
+
+
+async def _check_may_come(db: Database, channel_id: UUID, row: LinkRow) -> ChannelConfig | None:
     config = await get_config(db, channel_id)
     if config is not None and config.connection in _UP and not row.logout:
         raise Conflict("The phone is linked already: there is nothing to scan. Log out first to link another one.")
     if not row.wanted:
         raise Conflict(f"Nobody asked to link a phone. POST /api/v1/channel/connect first.{_because(config)}")
+    return config
 
 
 def _because(config: ChannelConfig | None) -> str:
