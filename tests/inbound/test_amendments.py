@@ -169,6 +169,21 @@ async def test_nobody_edits_or_deletes_what_another_wrote(stage: Stage, type_: s
     assert await read_events(stage, action="updated") == []
 
 
+@pytest.mark.parametrize("early", [True, False])
+async def test_in_a_group_only_the_author_edits_a_message(stage: Stage, early: bool) -> None:
+    """All messages of a group belong to one contact, the group."""
+    group = Person(user_id="120363000000000000@g.us", name="Team")
+    ana, bob = ({"chat": {"kind": "group"}, "author": {"phone": one.phone, "lid": "1"}} for one in (ANA, BOB))
+    bob["author"] = {"phone": BOB.phone}
+    target = message_from(stage, group, age=30, context=ana)
+    wrong = touch(stage, group, "edit", target.network_id, "I quit", context=bob)
+    right = touch(stage, group, "edit", target.network_id, "Olá", age=10, context={"author": {"lid": "1"}})
+    for update in [wrong, right, target] if early else [target, right, wrong]:
+        await receive(stage, update)
+    assert await content_of(stage, target) == {"body": "Olá"}
+    assert len(await read_events(stage, action="updated")) == 1
+
+
 @pytest.mark.parametrize("type_", NAMES)
 async def test_the_business_changes_its_own_from_its_own_phone(stage: Stage, type_: str) -> None:
     await stage.take_over()

@@ -1,5 +1,6 @@
 """Messages that change earlier messages: reactions, edits and revokes."""
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
@@ -16,6 +17,7 @@ from gatepost.store.pool import Connection, Database
 from gatepost.store.statement import json_text
 
 EVENTS_MAX = 1_000  # that a message remembers: a person can react any number of times, and each time writes all of them
+_IDENTITIES = ("phone", "lid", "user_id")
 CHANGES = {"reaction": "reaction", "edit": "edited", "revoke": "deleted"}
 
 
@@ -47,6 +49,7 @@ class Amendment(msgspec.Struct, frozen=True):
     contact: KnownContact
     from_me: bool
     at: datetime
+    author: Mapping[str, Any] = {}  # the member of a group, whose messages belong to one contact
 
 
 _KNOWN = ", ".join(AmendTarget.__struct_fields__)
@@ -93,7 +96,18 @@ def may_amend(amendment: Amendment, target: AmendTarget) -> bool:
     if amendment.type == "reaction":
         return amendment.at >= _reacted_at(amendment, target)
     own = target.contact_id == amendment.contact.id and target.incoming is not amendment.from_me
+    if amendment.type == "edit" and not _same_member(amendment, target):  # deleted by others: they may manage the group
+        return False
     return own and target.deleted_at is None and (target.edited_at is None or amendment.at >= target.edited_at)
+
+
+def _same_member(amendment: Amendment, target: AmendTarget) -> bool:
+    author = json_object(msgspec.json.decode(target.context), "author") if target.context else {}
+    return (
+        amendment.from_me
+        or not author
+        or any(author.get(name) and author[name] == amendment.author.get(name) for name in _IDENTITIES)
+    )
 
 
 async def apply_amendment(

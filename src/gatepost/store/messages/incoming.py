@@ -201,7 +201,8 @@ def _amendment(message: IncomingMessage, contact: KnownContact, target: AmendTar
     """Return how a message changes an earlier one; None if it does not."""
     if target is None or message.type not in CHANGES:
         return None
-    amendment = Amendment(message.type, msgspec.json.decode(message.content), contact, message.from_me, message.at)
+    content, author = msgspec.json.decode(message.content), json_object(message.context, "author")
+    amendment = Amendment(message.type, content, contact, message.from_me, message.at, author)
     return amendment if may_amend(amendment, target) else None
 
 

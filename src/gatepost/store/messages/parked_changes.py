@@ -59,7 +59,7 @@ async def _apply(transaction: ChannelTransaction, message_id: UUID, change_id: U
     conn, channel_id = transaction.conn, transaction.channel_id
     target = await get_target(conn, channel_id, message_id)
     row = await conn.fetchrow(
-        """SELECT m.type, m.content, m.sent_at, m.incoming, m.contact_id AS id, m.phone, c.*
+        """SELECT m.type, m.content, m.sent_at, m.incoming, m.context, m.contact_id AS id, m.phone, c.*
            FROM messages m LEFT JOIN LATERAL (
                SELECT name, username, given_name FROM contacts
                WHERE channel_id = $1 AND id = m.contact_id LIMIT 1) c ON true
@@ -71,7 +71,8 @@ async def _apply(transaction: ChannelTransaction, message_id: UUID, change_id: U
         return
     content: dict[str, Any] = msgspec.json.decode(row["content"])
     contact = KnownContact(*(row[name] for name in KnownContact.__struct_fields__))
-    amendment = Amendment(row["type"], content, contact, not row["incoming"], row["sent_at"])
+    author = json_object(msgspec.json.decode(row["context"] or "{}"), "author")
+    amendment = Amendment(row["type"], content, contact, not row["incoming"], row["sent_at"], author)
     if not may_amend(amendment, target):
         return
     await apply_amendment(transaction, amendment, target)
