@@ -217,9 +217,13 @@ def test_a_changed_user_id_is_an_update_of_the_same_person() -> None:
 
 
 @pytest.mark.parametrize("kind", ["customer_identity_changed", "something_new"])
-def test_other_system_messages_change_no_names(kind: str) -> None:
-    system = {"type": kind, "body": "x", "wa_id": "5511777776666", "identity": {"hash": "h"}}
-    (found,), _ = read(value(messages=[message(type="system", system=system)]))
+@pytest.mark.parametrize("identity", [{"hash": "h"}, "h"])
+@pytest.mark.parametrize("beside", [True, False])
+def test_other_system_messages_change_no_names(kind: str, identity: Any, beside: bool) -> None:
+    """The new identity is beside the system object, or in it; older versions of the API have only its hash."""
+    system = {"type": kind, "body": "x", "wa_id": "5511777776666"}
+    where = {"identity": identity, "system": system} if beside else {"system": {**system, "identity": identity}}
+    (found,), _ = read(value(messages=[message(type="system", **where)]))
     assert isinstance(found, Incoming)
     assert said(found)["system"]["identity"] == {"hash": "h"}
 

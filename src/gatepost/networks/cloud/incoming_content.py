@@ -52,6 +52,8 @@ def parse_content(message: dict[str, Any], raw: bytes = b"") -> IncomingContent:
     found = message.get(type_)
     if type_ == "order" and raw:
         found = as_dict(json_values.parse_exactly(raw)).get("order")
+    if type_ == "system" and "identity" in message:
+        found = {"identity": message["identity"], **as_dict(found)}
     if type_ in ("unsupported", "unknown") or (found is None and message.get("errors")):
         return _unsupported(type_, message)
     reader = _READERS.get(type_)
@@ -238,9 +240,15 @@ def _system(type_: str, found: Any) -> IncomingContent | None:
         body=as_str(system.get("body")) or "",
         phone=as_phone(system.get("wa_id")) or as_phone(system.get("new_wa_id")),
         user_id=as_id(system.get("user_id")),
-        identity=limit_depth(as_dict(system.get("identity"))) or None,
+        identity=_identity(system.get("identity")),
     )
     return IncomingContent(type_, {"system": about})
+
+
+def _identity(found: Any) -> dict[str, Any] | None:
+    """Return a person's new identity; older versions of the API have only its hash."""
+    given = {"hash": as_str(found, 256)} if isinstance(found, str) and found else as_dict(found)
+    return limit_depth(given) or None
 
 
 def _edit(type_: str, found: Any) -> IncomingContent | None:
