@@ -1,11 +1,15 @@
 """Each fault, and what a rule strikes."""
 
 import asyncio
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 from pyreqwest.exceptions import PyreqwestError
 
+from gatepost_sandbox import errors
+from gatepost_sandbox.errors import TABLE, Refusal, http_status
 from gatepost_sandbox.faults import Rule, check_rule, concerns, strikes
 from tests.for_each import for_each
 
@@ -263,3 +267,11 @@ async def test_updates_that_a_rule_held_are_released_at_its_end(sandbox: Driver,
     assert receiver.updates() == []
     await sandbox.advance(1)
     assert [update["status"] for update in receiver.updates()] == ["read", "delivered", "sent"]
+
+
+def test_every_code_that_the_sandbox_refuses_with_has_its_own_title() -> None:
+    source = Path(errors.__file__).parent
+    used = {int(code) for file in source.rglob("*.py") for code in re.findall(r"Refusal\((\d+)", file.read_text())}
+    assert used
+    assert used <= TABLE.keys()
+    assert [http_status(Refusal(code), 429) for code in (104, 133000, 133005)] == [401, 500, 400]

@@ -161,4 +161,6 @@ async def test_the_same_seed_gives_the_same_bytes(sandbox: Driver, receiver: Rec
     assert any(b"business_capability_update" in body for body in first)
     assert first == again
     assert first != other
-    assert (await sandbox.control("GET", f"numbers/{NUMBER}"))["limits"]["tier"] == 1000
+    assert (await sandbox.control("GET", f"numbers/{NUMBER}"))["limits"][
+        "tier"
+    ] == 2000  # there is no tier of 1,000 any more

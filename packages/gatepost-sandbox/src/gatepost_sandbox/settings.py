@@ -37,7 +37,7 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     window: bool | Literal["async", "sync"] = False
     tier: Count | None = None  # people to whom conversations may be opened in 24 hours; 0 is unlimited
     tier_code: int = 131048  # the network documents no separate code for the tier
-    ladder: tuple[Count, ...] = (1000, 10_000, 100_000, 0)  # the tiers a number rises through
+    ladder: tuple[Count, ...] = (2000, 10_000, 100_000, 0)  # the tiers a number rises through
     rise_after: Seconds = 6 * 3600.0  # from the use of half a tier to the next tier
     upgrade_users: Positive = 100_000  # opened in 24 hours, at the unlimited tier, for a higher throughput
     upgrade_seconds: Seconds = 60.0  # of maintenance while the throughput is raised
