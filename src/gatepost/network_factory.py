@@ -12,7 +12,7 @@ from gatepost.api.contract.channel import ChannelLimits
 from gatepost.background import Loop
 from gatepost.model import ids
 from gatepost.networks.base import BusinessAccount, CallbackReader, CredentialReport, Network
-from gatepost.networks.kind import Connector, NetworkChannel, NetworkParts
+from gatepost.networks.kind import NetworkChannel, NetworkParts
 from gatepost.networks.kinds import NETWORK_KINDS
 from gatepost.networks.qr.driver import Driver
 from gatepost.outbound import pace
@@ -26,7 +26,11 @@ from gatepost.webhooks.link_fetch import open_network_file
 
 
 class NetworkFactory:
-    """Opens the networks of a process. Each network is connected when its first channel needs it."""
+    """Opens the networks of a process.
+
+    Their HTTP clients are made at the start: if the first one of a process cannot be made, for example because too many
+    files are open, the library keeps this error until the process ends.
+    """
 
     def __init__(
         self,
@@ -41,21 +45,21 @@ class NetworkFactory:
         self._database_url = database_url
         guarded_client = partial(open_network_file, guard, settings.cloud.connect_timeout)
         self._parts = NetworkParts(settings, guarded_client, self._device_store, vault.derived, start_loop)
-        self._connectors: dict[str, Connector] = {}
+        self._connectors = {name: kind.connect(self._parts) for name, kind in NETWORK_KINDS.items()}
 
     def open(self, config: ChannelConfig) -> Network | None:
         """Return a channel's network; None if it is only reached through the link that the channel's owner holds."""
-        connect = self._connector(config.kind).open
+        connect = self._connectors[config.kind].open
         return connect(self._channel(config)) if connect else None
 
     def business(self, config: ChannelConfig) -> BusinessAccount | None:
         """Return the business account of a channel; None if its network has none."""
-        connect = self._connector(config.kind).business
+        connect = self._connectors[config.kind].business
         return connect(self._channel(config)) if connect else None
 
     async def check_credentials(self, kind: str, address: Mapping[str, Any], secrets: bytes) -> CredentialReport:
         """Test credentials that are not those of a channel yet."""
-        check = self._connector(kind).test
+        check = self._connectors[kind].test
         assert check is not None  # its kind has credentials
         return await check(NetworkChannel(ids.ZERO, "", address, secrets))
 
@@ -66,15 +70,9 @@ class NetworkFactory:
 
     async def driver(self, config: ChannelConfig) -> Driver:
         """Return the driver that holds the link of a linked channel."""
-        connect = self._connector(config.kind).driver
+        connect = self._connectors[config.kind].driver
         assert connect is not None  # its kind is linked
         return await connect(self._channel(config))
-
-    def _connector(self, kind: str) -> Connector:
-        connector = self._connectors.get(kind)
-        if connector is None:
-            connector = self._connectors[kind] = NETWORK_KINDS[kind].connect(self._parts)
-        return connector
 
     def _channel(self, config: ChannelConfig) -> NetworkChannel:
         secrets = self._vault.open(config.secrets, channel_context(config.id)) if config.secrets else b""
