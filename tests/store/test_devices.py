@@ -66,12 +66,23 @@ async def check_limits(url: str) -> None:
             await run(url, statement)
 
 
+async def check_half_of_the_connections(url: str) -> None:
+    """Links that cannot reach their network open many, and must leave some for the gateway."""
+    conn = await asyncpg.connect(url)
+    try:
+        limit = await conn.fetchval("SELECT rolconnlimit FROM pg_roles WHERE rolname = current_user")
+        assert limit == int(await conn.fetchval("SHOW max_connections")) // 2
+    finally:
+        await conn.close()
+
+
 async def test_the_embedded_role_has_its_schema_only(database_url: str) -> None:
     await run(database_url, "CREATE TABLE qr_devices.older (x int)")
     address = await device_address(database_url, b"x" * 32)
     assert address == device_dsn(database_url)
     await run(address, "ALTER TABLE qr_devices.older ADD COLUMN y int")
     await check_limits(address)
+    await check_half_of_the_connections(address)
     await run(database_url, "DELETE FROM qr_devices.mine")  # the gateway reaches both
 
 
@@ -81,6 +92,7 @@ async def test_a_role_is_made_where_the_gateway_may_make_roles(foreign: str) -> 
     address = await device_address(url, b"x" * 32)
     assert urlsplit(address).username == "shop_qr"
     await check_limits(address)
+    await check_half_of_the_connections(address)
     await run(url, "DELETE FROM qr_devices.mine")
     assert await device_address(url, b"x" * 32) == address  # another node with the same key
     with pytest.raises(asyncpg.InvalidPasswordError):

@@ -169,7 +169,7 @@ async def test_it_has_the_settings_we_rely_on(data: Path) -> None:
             "data_checksums": "on",
             "jit": "off",
             "server_encoding": "UTF8",
-            "max_connections": "100",
+            "max_connections": "300",
             "shared_buffers": "128MB",
             "max_wal_size": "2GB",
             "checkpoint_timeout": "15min",

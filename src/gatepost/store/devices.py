@@ -150,10 +150,15 @@ async def _prepared(conn: "asyncpg.Connection[Any]", dsn: str, secret: bytes) ->
 
 
 async def _make_role(conn: "asyncpg.Connection[Any]", role: str, verifier: str) -> None:
-    """Create the role, or set the password that all nodes with this key know."""
+    """Create the role, or set the password that all nodes with this key know. Half of the connections are for others.
+
+    Links take several connections each while their network cannot be reached.
+    """
     known = await conn.fetchval("SELECT 1 FROM pg_roles WHERE rolname = $1", role)
+    limit = await conn.fetchval("SELECT current_setting('max_connections')::int / 2")
     name = '"' + role.replace('"', '""') + '"'
-    await conn.execute(f"{'ALTER' if known else 'CREATE'} ROLE {name} LOGIN PASSWORD '{verifier}'")
+    word = "ALTER" if known else "CREATE"
+    await conn.execute(f"{word} ROLE {name} LOGIN PASSWORD '{verifier}' CONNECTION LIMIT {limit}")
     await conn.execute(f"GRANT {name} TO CURRENT_USER")
 
 

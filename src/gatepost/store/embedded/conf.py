@@ -23,7 +23,7 @@ SETTINGS = """
 listen_addresses = ''
 port = 5432
 unix_socket_permissions = 0700
-max_connections = 100
+max_connections = 300
 
 # an accepted message is on disk
 fsync = on

@@ -55,6 +55,7 @@ async def _make_roles(conn: "Connection[Record]") -> None:
         if role not in found:
             await conn.execute(f"CREATE ROLE {role} LOGIN")
     await _settle_replication(conn)
+    await _limit_devices(conn)
     if not await conn.fetchval("SELECT pg_has_role($1, $2, 'USAGE')", GATEWAY_ROLE, DEVICE_ROLE):
         await conn.execute(f"GRANT {DEVICE_ROLE} TO {GATEWAY_ROLE}")
 
@@ -65,6 +66,13 @@ async def _settle_replication(conn: "Connection[Record]") -> None:
     has = await conn.fetchval("SELECT rolreplication FROM pg_roles WHERE rolname = $1", GATEWAY_ROLE)
     if wanted != has:
         await conn.execute(f"ALTER ROLE {GATEWAY_ROLE} {'' if wanted else 'NO'}REPLICATION")
+
+
+async def _limit_devices(conn: "Connection[Record]") -> None:
+    """Leave half of the connections to the gateway: links take several each while their network cannot be reached."""
+    most = int(await conn.fetchval("SHOW max_connections")) // 2
+    if await conn.fetchval("SELECT rolconnlimit FROM pg_roles WHERE rolname = $1", DEVICE_ROLE) != most:
+        await conn.execute(f"ALTER ROLE {DEVICE_ROLE} CONNECTION LIMIT {most}")
 
 
 async def _hand_over_database(conn: "Connection[Record]") -> None:

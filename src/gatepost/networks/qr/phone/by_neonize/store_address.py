@@ -18,6 +18,12 @@ def store_address(url: str) -> str:
     if parts.scheme not in ("postgres", "postgresql"):
         return url
     asked = {key: value for key, value in parse_qsl(parts.query) if key not in _NOT_KNOWN}
+    user, at, hosts = parts.netloc.rpartition("@")
+    if "," in hosts:  # several servers; the library reads them only as options
+        pairs = [host.partition(":") if "]" not in host else host.partition("]:") for host in hosts.split(",")]
+        asked["host"] = ",".join(host.strip("[]") for host, _, _ in pairs)
+        asked["port"] = ",".join(port or "5432" for _, _, port in pairs)
+        parts = parts._replace(netloc=user + at)
     asked["search_path"] = SCHEMA
     asked.setdefault("idle_session_timeout", str(IDLE_MILLISECONDS))
     # The default of the library's driver requires TLS; other clients use it only if the server offers it.
