@@ -97,6 +97,12 @@ async def test_a_running_gateway_is_backed_up_and_what_waited_is_not_sent_again(
         assert await fetch(empty_database_url, unsent) == [each] * len(waiting)
         # Events that happened since have these numbers; unless there are none.
         assert await fetch(empty_database_url, number) == last + (0 if rule == "send" else 1_000_000_000)
+    page = (Path(__file__).parents[2] / "docs" / "how-to" / "back-up.md").read_text()
+    conn = await asyncpg.connect(parted_database_url)
+    await conn.execute(page.split("```sql")[1].split("```")[0])  # after a restore with other tools
+    await conn.close()
+    assert await fetch(parted_database_url, unsent) == ["(1,t)"] * len(waiting)
+    assert await fetch(parted_database_url, number) == await fetch(empty_database_url, number)
     after = await contents(empty_database_url)
     assert {name for name in before if before[name] != after.get(name)} <= {"write_check", "api_keys"}
     async with running_gateway(empty_database_url, data=str(other)) as gateway:

@@ -42,7 +42,7 @@ class Chart:
         release = {"Name": name, "Namespace": "default", "Service": "Helm"}
         context = {"Values": values, "Chart": self.about, "Release": release}
         texts = [
-            _Rendering(self._definitions).text(nodes, context, {})
+            _Rendering(self._definitions).text(nodes, context, {"$": context})
             for file, nodes in self._templates.items()
             if file.endswith(".yaml")
         ]
@@ -157,9 +157,9 @@ class _Rendering:
             return value
         if token[0] == '"' or token.isdigit():
             return json.loads(token)
-        if token[0] == "$":
-            return names[token]
-        for name in token.split(".")[1:]:
+        first, *path = token.split(".")
+        dot = names[first] if first else dot
+        for name in path:
             dot = dot[name] if name else dot
         return dot
 

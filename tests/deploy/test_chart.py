@@ -23,6 +23,8 @@ EVERYTHING: dict[str, Any] = {
     "tolerations": [{"key": "dedicated", "operator": "Exists"}],
     "affinity": {"nodeAffinity": {}},
     "role": "worker",
+    "secretSettings": {"AWS_SECRET_ACCESS_KEY": "s3-key", "GATEPOST_CELLS__WEST": "west-url"},
+    "serviceAccountName": "files",
 }
 VARIANTS: dict[str, dict[str, Any]] = {
     "default": {},
@@ -111,6 +113,12 @@ def test_secrets_are_read_from_the_secret_only() -> None:
     }
     given = dict.fromkeys(read, "text") | {"GATEPOST_DATABASE__URL": "postgresql://db/gatepost"}
     assert load(environ=given).metrics.token == "text"
+    more = [one for one in container_of("everything")["env"] if one["name"] in EVERYTHING["secretSettings"]]
+    assert [one["valueFrom"]["secretKeyRef"] for one in more] == [
+        {"name": "gatepost", "key": key} for key in ("s3-key", "west-url")
+    ]
+    assert pod_of("everything")["serviceAccountName"] == "files"
+    assert "serviceAccountName" not in pod_of("default")
 
 
 def test_the_pod_has_the_user_the_folders_and_the_port_of_the_image() -> None:
