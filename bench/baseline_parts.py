@@ -14,6 +14,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
+from functools import partial
 from itertools import count, cycle
 from typing import Any
 from uuid import UUID
@@ -29,8 +30,9 @@ from gatepost.model.event import ChannelRef
 from gatepost.model.message import check_send
 from gatepost.model.send_request import SendRequest
 from gatepost.outbound.send_answer import send_answer
-from gatepost.store.messages.accept import Submission, accept_messages
+from gatepost.store.messages.accept import accept_messages
 from gatepost.store.messages.accept_plain import NotPlain, accept_plain
+from gatepost.store.messages.submission import Submission
 from gatepost.store.pool import Database
 from gatepost.webhooks.guard import Guard
 from gatepost.webhooks.http_post import Poster, header_lines
@@ -71,9 +73,7 @@ async def direct(options: argparse.Namespace) -> Turn:
 
     def submission(now: datetime) -> Submission:
         message = check_send(SendRequest(str(next(phones)), "Hello"), now)
-        return Submission(
-            message, ref, account_id, None, None, lambda id_, at: send_answer("official", message, id_, at)
-        )
+        return Submission(message, ref, account_id, None, None, partial(send_answer, "official"))
 
     async def turn() -> int:
         now = datetime.now(UTC)

@@ -27,6 +27,8 @@ def test_a_text_and_any_other_type(run: Run, channel: str) -> None:
     shown = run("send", channel, PERSON, "Hello").out
     assert "--wait" in shown
     assert "body: Hello" in shown
+    by_contact = run("send", channel, sent["contact"]["id"], "Hello", "--json").json()
+    assert by_contact["contact"]["id"] == sent["contact"]["id"]
 
 
 @for_each(
@@ -34,6 +36,7 @@ def test_a_text_and_any_other_type(run: Run, channel: str) -> None:
     [
         (("+55", "Hello"), "invalid_phone", "digits only"),
         ((PERSON,), "invalid_field", "body"),
+        (("ct_" + "0" * 32, "Hello"), "invalid_field", "names no contact"),
         ((PERSON, "Hello", "--fields", "[]"), "invalid_field", "must be a JSON object"),
         ((PERSON, "Hello", "--fields", "{"), "invalid_field", "is not JSON"),
         ((PERSON, "Hello", "--fields", '{"colour": 1}'), "invalid_field", "colour"),

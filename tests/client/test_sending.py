@@ -49,6 +49,8 @@ async def test_a_text_goes_out_and_can_be_looked_at(gp: Driver, gateway: Gateway
     assert [step.step for step in trace.steps][:2] == ["accepted", "sending"]
     assert trace.message.id == sent.id
     assert trace.waiting is None
+    answer = await gp.do("send_text", message.contact.id, "Hello again")
+    assert (await gp.do("message", answer.id)).contact.id == message.contact.id
 
 
 async def test_every_type_has_a_function(gp: Driver, gateway: Gateway) -> None:

@@ -95,6 +95,10 @@ class CloudLine(Line):
     async def say_from_phone(self, person: str, body: str) -> str:
         return await self._arrive({"from": person, "type": "echo", "echo": {"type": "text", "text": {"body": body}}})
 
+    async def say_hidden(self, person: str, body: str, name: str | None = None) -> str:
+        hidden = {"user_id": f"BR.{person}", "phone_hidden": True} | ({"name": name} if name else {})
+        return await self._arrive({"from": person, "type": "text", "text": {"body": body}, **hidden})
+
     async def _said(self, network_id: str | None) -> dict[str, Any]:
         rows = (await self.control("GET", f"/ledger?kind=incoming&phone_number_id={self.number_id}"))["entries"]
         content: dict[str, Any] = next(row["content"] for row in rows if row["wamid"] == network_id)

@@ -95,7 +95,7 @@ class Line(ABC):
     async def capabilities(self) -> Any:
         return (await self.get("/channel"))["capabilities"]
 
-    async def send(self, phone: str, **fields: Any) -> str:
+    async def send(self, phone: str | None = None, **fields: Any) -> str:
         """Sends a message that must be accepted; returns its id."""
         answer = await self.call("POST", "/message/send", {"phone": phone, **fields})
         assert answer.status == 200, answer.body
@@ -239,6 +239,10 @@ class Line(ABC):
     @abstractmethod
     async def say_from_phone(self, person: str, body: str) -> str:
         """The owner of the number writes to somebody on the phone itself."""
+
+    @abstractmethod
+    async def say_hidden(self, person: str, body: str, name: str | None = None) -> str:
+        """A person whose number the network hides sends a text."""
 
     @abstractmethod
     async def taken(self) -> list[Taken]:

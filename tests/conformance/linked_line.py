@@ -34,10 +34,6 @@ class LinkedLine(Line):
         """How much the network would tell again."""
 
     @abstractmethod
-    async def say_hidden(self, person: str, body: str, name: str | None = None) -> str:
-        """Somebody writes whose number the network does not tell."""
-
-    @abstractmethod
     async def reveal(self, person: str, name: str) -> None:
         """Their number becomes known."""
 

@@ -76,8 +76,9 @@ class PhoneLine(LinkedLine):
 
     # -- people -------------------------------------------------------------------------------------------------------
 
-    async def send(self, phone: str, **fields: Any) -> str:
-        await self.people.meet(phone)
+    async def send(self, phone: str | None = None, **fields: Any) -> str:
+        if phone is not None:
+            await self.people.meet(phone)
         return await super().send(phone, **fields)
 
     async def introduce(self, person: str, **traits: Any) -> None:

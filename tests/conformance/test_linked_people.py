@@ -47,7 +47,10 @@ async def test_groups_and_broadcasts_are_kept_where_somebody_wants_them(postgres
         copied_database(postgres_server, "gatepost") as url,
         running_gateway(url, sandbox=quick_network(), qr__groups=True) as gateway,
     ):
-        kept = await hear_a_group(await new_qr_line(gateway), person)
+        line = await new_qr_line(gateway)
+        kept = await hear_a_group(line, person)
+        refused = await line.call("POST", "/message/send", {"contact": kept[0]["contact"]["id"], "body": "Hello, all"})
+    assert (refused.status, refused.json()["error"]["code"]) == (422, "unsupported_on_channel")
     assert [data["contact"]["name"] for data in kept[:2]] == ["Family", "Family"]
     assert kept[0]["conversation"] == kept[1]["conversation"] != kept[2]["conversation"]
     assert all(data["contact"]["phone"] is None for data in kept)

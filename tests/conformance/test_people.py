@@ -20,6 +20,53 @@ async def until_contact(line: Line, person: str, field: str) -> Any:
     return (await until(look))[-1]
 
 
+async def write_hidden(line: Line, person: str, body: str) -> Any:
+    """Let a person with a hidden number write; return the event's data."""
+    await line.say_hidden(person, body, "Eva")
+
+    async def look() -> Any:
+        events = [event["data"] for event in await line.events() if event["type"] == "message_notification"]
+        return [data for data in events if data["content"] == {"body": body}]
+
+    (data,) = await until(look)
+    return data
+
+
+async def test_a_person_whose_number_is_hidden_gets_messages(line: Line) -> None:
+    person = new_person()
+    written = await write_hidden(line, person, f"Where is my order {person}?")
+    contact = written["contact"]["id"]
+    assert written["contact"]["phone"] is None
+    first = await line.send(contact=contact, body="On its way", reply_to=written["key"]["id"])
+    second = await line.send(contact=contact, type="location", location={"latitude": 1.5, "longitude": 2.5})
+    reaction = {"message_id": written["key"]["id"], "emoji": "👍"}
+    third = await line.send(contact=contact, type="reaction", reaction=reaction)
+    for message_id in (first, second):
+        message = await line.until_status(message_id, "READ")
+        assert (message["conversation"], message["contact"]["id"]) == (written["conversation"], contact)
+        assert message["contact"]["phone"] is None
+        assert message["key"]["remoteJid"] == written["key"]["remoteJid"]
+        assert (await line.taken_once(message_id)).to == person
+
+    async def reacted() -> Any:
+        return [taken for taken in await line.taken() if taken.id == third]
+
+    (reaction_sent,) = await until(reacted)
+    assert (reaction_sent.to, reaction_sent.type) == (person, "reaction")
+    events = [event["data"] for event in await line.events() if event["type"] == "message_notification"]
+    (shown,) = [data for data in events if data["key"]["id"] == first]
+    assert shown["contact"] == {"id": contact, "phone": None, "name": "Eva"}
+
+
+async def test_a_contact_with_a_number_gets_messages_by_its_id(line: Line) -> None:
+    person = new_person()
+    await line.say(person, "text", {"body": "Hello"})
+    (event,) = await line.received(person, 1)
+    sent = await line.send(contact=event["data"]["contact"]["id"], body="Welcome")
+    message = await line.until_status(sent, "READ")
+    assert (message["contact"]["phone"], (await line.taken_once(sent)).to) == (person, person)
+
+
 async def test_a_new_name(line: Line) -> None:
     person = new_person()
     for number, name in enumerate(("Ana", "Ana Maria"), 1):

@@ -6,9 +6,10 @@ from copy import copy
 
 from playwright.async_api import Locator, Page, Route, expect
 
-from tests.console.test_inbox_page import PICTURE, message_of, open_first, say, write
+from tests.console.test_inbox_page import PICTURE, incoming, message_of, open_first, say, write
 from tests.console.visitor import Visitor, visiting
 from tests.console.watched_page import watching
+from tests.gateway.checks import PERSON, until
 from tests.running_gateway import Gateway
 
 MB = 1_048_576
@@ -82,6 +83,25 @@ async def test_files_are_dropped_refused_and_sent(gateway: Gateway) -> None:
         await expect(form.get_by_text("menu.png")).to_have_count(0)
         (entry,) = (await gateway.sandbox("GET", "/control/ledger?kind=accepted"))["entries"]
         assert (entry["type"], entry["content"]["caption"]) == ("image", "Here it is")
+
+
+async def test_a_person_whose_number_is_hidden_gets_messages(gateway: Gateway) -> None:
+    await incoming(gateway, "text", {"body": "Who am I?"}, user_id="BR.1349", phone_hidden=True, name="Eva")
+    async with visiting(gateway) as visitor:
+        await visitor.sign_in("/inbox")
+        messages = await open_first(visitor)
+        await write(visitor, "You are Eva.")
+        await message_of(messages, "You are Eva.").get_by_role("img", name="Read").wait_for()
+        question = message_of(messages, "Who am I?")
+        await question.hover()
+        await question.get_by_role("button", name="Actions").click()
+        await visitor.page.get_by_role("menuitem", name="React 👍").click()
+
+        async def reacted() -> list[str]:
+            entries = (await gateway.sandbox("GET", "/control/ledger?kind=accepted"))["entries"]
+            return [entry["to"] for entry in entries if entry["type"] == "reaction"]
+
+        assert await until(reacted) == [PERSON]
 
 
 async def test_what_is_typed_while_a_message_is_sent_stays(gateway: Gateway) -> None:

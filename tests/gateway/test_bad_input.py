@@ -41,7 +41,6 @@ async def test_wrong_types_and_names(gateway: Gateway) -> None:
     cases = [
         ([], "invalid_field", "body"),
         ("text", "invalid_field", "body"),
-        ({}, "invalid_field", "phone"),
         ({"phone": PERSON}, "invalid_field", "body"),
         ({"body": "Hello"}, "invalid_field", "phone"),
         ({"phone": 5511999998888, "body": "Hello"}, "invalid_field", "phone"),

@@ -194,7 +194,7 @@ async def test_created_once_per_key(gateway: Gateway) -> None:
     ("body", "code", "field"),
     [
         ({}, "invalid_field", "message"),
-        ({"message": {}}, "invalid_field", "message.phone"),
+        ({"message": {"body": "x"}}, "invalid_field", "phone"),
         ({"message": {"phone": PERSON}}, "invalid_field", "body"),
         ({"message": {"phone": "+55", "body": "x"}}, "invalid_phone", "phone"),
         ({"message": HELLO | {"type": "fax"}}, "invalid_field", "message.type"),

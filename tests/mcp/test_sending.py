@@ -9,6 +9,7 @@ import pytest
 from gatepost.model.mcp_policy import Policy, Recipients
 from gatepost.store.mcp.calls import list_calls
 from tests.gateway.checks import until
+from tests.gateway.test_contact_recipients import hidden_contact
 from tests.mcp.assistant import ERAS, PERSON, assistant, channel_of, mcp_key, set_policy, write
 from tests.running_gateway import Gateway
 
@@ -35,6 +36,15 @@ async def test_a_new_key_makes_drafts(gateway: Gateway, era: str) -> None:
         assert listed["conversation"] == conversation
         assert (await mine.ask("get_channel"))["sends_left"] == Policy().sends_per_hour - 1
     assert await left(gateway) == []
+
+
+async def test_a_person_whose_number_is_hidden_gets_a_text(gateway: Gateway) -> None:
+    contact, key = await hidden_contact(gateway), await mcp_key(gateway)
+    await set_policy(gateway, key, SEND)
+    async with assistant(gateway, key) as mine:
+        sent = await mine.ask("send_text", conversation=contact.replace("ct_", "cv_"), text="It is ready.")
+        assert sent["outcome"] == "sent"
+    await until(lambda: _accepted(gateway, 1))
 
 
 @pytest.mark.parametrize("era", ERAS)

@@ -19,7 +19,7 @@ from tests.for_each import for_each
 
 from .sends import CARD, FULLEST, LINK, MEDIA, NOW, PHONE, ROW, SMALLEST, TEXT_HEADER, USE, check, content, refusal
 
-COMMON = ("phone", "type", "reply_to", "client_ref", "send_at", "ttl", "priority", "on_unknown")
+COMMON = ("phone", "type", "reply_to", "client_ref", "send_at", "ttl", "priority", "on_unknown", "contact")
 OWN = [field for field in SendRequest.__struct_fields__ if field not in COMMON]
 Path = tuple[str | int, ...]
 

@@ -3,9 +3,9 @@
 import pytest
 
 from gatepost.model.errors import NetworkAway, NetworkProblem, NetworkRefused
+from gatepost.model.person import person_at
 from gatepost.networks.base import CallFailed, NetworkError, Person
 from gatepost.services.network_errors import network_call
-from gatepost.services.read_receipts import person_at
 
 
 def test_a_no_about_the_request_carries_the_networks_words() -> None:

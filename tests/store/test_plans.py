@@ -22,7 +22,6 @@ from gatepost.store.deliveries.queue import next_retry, read_retries
 from gatepost.store.deliveries.record import record_attempts
 from gatepost.store.embedded import admin_dsn
 from gatepost.store.events import read_feed_page
-from gatepost.store.messages.accept import Submission
 from gatepost.store.messages.accept_plain import accept_plain
 from gatepost.store.messages.cancel import CancelCursor, CancelSelection, cancel_message, cancel_messages, find_waiting
 from gatepost.store.messages.history import get_message, read_trace
@@ -37,6 +36,7 @@ from gatepost.store.messages.send import (
     read_scheduled,
     read_states,
 )
+from gatepost.store.messages.submission import Submission
 from gatepost.store.paces import save_pace, save_paces
 from gatepost.store.partitions import make_partitions
 from gatepost.store.pool import Database

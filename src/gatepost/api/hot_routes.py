@@ -26,8 +26,9 @@ from gatepost.model.send_request import SendRequest
 from gatepost.model.session import AccessRule
 from gatepost.outbound.accept import ROUTE
 from gatepost.store.idempotency import idempotency_key
-from gatepost.store.messages.accept import AcceptResult, Submission
+from gatepost.store.messages.accept import AcceptResult
 from gatepost.store.messages.accept_plain import NotPlain
+from gatepost.store.messages.submission import Submission
 from gatepost.store.pool import UNFIT
 
 SEND = "/api/v1/message/send"

@@ -36,7 +36,9 @@ _COLUMNS = ("id", "phone", "status", "type", "content", "error", "created_at", "
 async def send(
     session: CommandSession,
     channel: ChannelArgument,
-    phone: Annotated[str, typer.Argument(help="The recipient's number in digits, with its country code.")],
+    recipient: Annotated[
+        str, typer.Argument(help="The recipient's number in digits with its country code, or the id of a contact.")
+    ],
     body: Annotated[str | None, typer.Argument(help="The text.", show_default="none")] = None,
     *,
     fields: Annotated[
@@ -46,7 +48,7 @@ async def send(
 ) -> CommandResult:
     """Send a message: a text, or any other type with --fields."""
     seconds = read_duration(wait, "wait").total_seconds() if wait else 0.0
-    message_id = await _accept(session, channel.id, _request(phone, body, fields))
+    message_id = await _accept(session, channel.id, _request(recipient, body, fields))
     try:
         message = await _until_delivered(session, channel.id, message_id, seconds)
     except asyncio.CancelledError:  # Ctrl-C ends the wait only: somebody who sees no message sends it again
@@ -55,14 +57,15 @@ async def send(
     return CommandResult(message, _COLUMNS, note=note)
 
 
-def _request(phone: str, body: str | None, fields: str | None) -> SendRequest:
+def _request(recipient: str, body: str | None, fields: str | None) -> SendRequest:
     try:
         more = msgspec.json.decode(fields) if fields else {}
         if not isinstance(more, dict):
             raise invalid_field(
                 "fields", 'must be a JSON object, e.g. {"type": "image", "media": {"link": "https://…"}}'
             )
-        return msgspec.convert({**more, "phone": phone, **given(body=body)}, SendRequest)
+        named = "contact" if recipient.startswith("ct_") else "phone"
+        return msgspec.convert({**more, named: recipient, **given(body=body)}, SendRequest)
     except msgspec.ValidationError as error:
         raise invalid_field("fields", str(error)) from None
     except msgspec.DecodeError as error:

@@ -19,7 +19,8 @@ class Recipient(Struct, frozen=True):
     """The recipient, as requested and as the network names them."""
 
     input: str
-    wa_id: str
+    wa_id: Annotated[str, Meta(description="Empty if the number is not known.")]
+    user_id: Annotated[str | UnsetType, Meta(description="Of a person whose number is not known.")] = UNSET
 
 
 class AcceptedId(Struct, frozen=True):

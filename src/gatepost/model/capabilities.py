@@ -12,4 +12,5 @@ class Capabilities(msgspec.Struct, frozen=True):
     window: bool = False  # free text only within 24 hours of the person's last message
     edit: bool = False
     delete: bool = False
+    hidden_people: str | None = None  # people without a known number can be written to: the prefix of their addresses
     any_document: bool = False  # a file of any MIME type can be sent as a document

@@ -73,10 +73,8 @@ def contact_exists(shown_id: str) -> Conflict:
     )
 
 
-def opted_out(phone: str) -> Invalid:
-    """Return the error of a bulk message to a contact who opted out of marketing."""
-    return invalid_field(
-        "phone",
-        f"{phone} has opted out of marketing: a message with priority 'bulk' cannot be sent to it",
-        "opted_out",
-    )
+def opted_out(phone: str | None) -> Invalid:
+    """Return the error of a bulk message to a person who opted out of marketing; `phone` if the request names it."""
+    who, field = (phone, "phone") if phone else ("this contact", "contact")
+    why = f"{who} has opted out of marketing: a message with priority 'bulk' cannot be sent to it"
+    return invalid_field(field, why, "opted_out")

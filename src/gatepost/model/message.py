@@ -88,7 +88,7 @@ def status_of(state: State, send_at: datetime | None, now: datetime) -> str:
 class CheckedMessage(msgspec.Struct, frozen=True, gc=False):
     """A checked send request: the values to store, and the references to look up first."""
 
-    phone: str
+    phone: str  # the recipient's address; empty until the contact is found
     type: str
     content: str
     bulk: bool
@@ -102,6 +102,7 @@ class CheckedMessage(msgspec.Struct, frozen=True, gc=False):
     target: UUID | None = None  # the message that a reaction refers to
     template: TemplateUse | None = None
     freeform: bool = True  # everything but templates: official channels accept it only in the 24-hour window
+    contact: UUID | None = None  # the recipient, if the request names no number
 
     def expires_at(self, now: datetime) -> datetime:
         start = now if self.send_at is None else max(now, self.send_at)
@@ -128,7 +129,7 @@ def check_send(
 
 def _checked(request: SendRequest, now: datetime, can: Capabilities | None) -> CheckedMessage:
     """Return the checked message, or raise the first violation."""
-    check_phone(request.phone)
+    phone = check_recipient(request)
     found = None if request.type == "text" else MessageReferences()
     content = _content(request, found, can)
     if request.client_ref is not None:
@@ -136,7 +137,7 @@ def _checked(request: SendRequest, now: datetime, can: Capabilities | None) -> C
     if not 1 <= request.ttl <= TTL_MAX:
         raise _wrong_ttl()
     message = CheckedMessage(
-        request.phone,
+        phone,
         request.type,
         content,
         request.priority == "bulk",
@@ -146,14 +147,35 @@ def _checked(request: SendRequest, now: datetime, can: Capabilities | None) -> C
         None if request.send_at is None else _send_at(request.send_at, now),
         request.ttl,
     )
-    return message if found is None else _with_found(message, found)
+    if found is not None:
+        message = _with_found(message, found)
+    return message if request.contact is None else msgspec.structs.replace(message, contact=_contact(request.contact))
+
+
+def check_recipient(request: SendRequest) -> str:
+    """Return the phone number of the recipient; nothing if the request names a contact."""
+    if request.contact is None:
+        if request.phone is None:
+            raise invalid_field("phone", "is required, unless contact is set")
+        return check_phone(request.phone)
+    if request.phone is not None:
+        raise invalid_field("contact", "must not be set together with phone; give one of them")
+    _contact(request.contact)
+    return ""
+
+
+def _contact(text: str) -> UUID:
+    id_ = ids.parse_id("ct", text)
+    if id_ is None:
+        raise invalid_field("contact", "is not the id of a contact; it begins with ct_")
+    return id_
 
 
 def _all_problems(request: SendRequest, now: datetime, can: Capabilities | None) -> Invalid | None:
     """Return the error that names every violation: each field is checked alone, in an otherwise valid request."""
     problems = ProblemCollector()
     sound = SendRequest("10000000", "text")
-    problems.read(check_phone, request.phone)
+    problems.read(check_recipient, request)
     problems.read(_content, request, None if request.type == "text" else MessageReferences(), can)
     for name in ("client_ref", "ttl", "reply_to", "send_at"):
         alone = msgspec.structs.replace(sound, **{name: getattr(request, name)})

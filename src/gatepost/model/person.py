@@ -86,6 +86,15 @@ def is_phone(address: str) -> bool:
     return not address.startswith((LID, USER))
 
 
+def person_at(address: str) -> Person:
+    """Return the person with an address."""
+    if address.startswith(LID):
+        return Person(lid=address.removeprefix(LID))
+    if address.startswith(USER):
+        return Person(user_id=address.removeprefix(USER))
+    return Person(phone=address)
+
+
 def shown_phone(address: str) -> str | None:
     """Return the phone number of an address, or None."""
     return address if is_phone(address) else None

@@ -51,15 +51,21 @@ JsonObject = dict[str, Any]
 
 
 class SendRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
-    """A message to send. `type` decides which of the fields from `media` on it has. A null counts as not set."""
+    """A message to send, to a `phone` or to a `contact`. `type` decides which of the fields from `media` on it has.
 
-    phone: Annotated[
-        str,
-        Meta(
-            description="The recipient: digits with the country code.",
-            extra_json_schema={"pattern": "^[1-9][0-9]{6,14}$"},
-        ),
-    ]
+    A null counts as not set.
+    """
+
+    phone: (
+        Annotated[
+            str,
+            Meta(
+                description="The recipient: digits with the country code.",
+                extra_json_schema={"pattern": "^[1-9][0-9]{6,14}$"},
+            ),
+        ]
+        | None
+    ) = None
     body: Annotated[str, text("text.body", "The text.")] | None = None
     type: Literal[TYPES] = "text"  # type: ignore[valid-type]
     preview_url: Annotated[bool, _PREVIEW] | None = None
@@ -89,6 +95,16 @@ class SendRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=Fa
         Literal["retry", "fail"],
         Meta(description="What to do if it is unknown whether the network accepted the message."),
     ] = "retry"
+    contact: (
+        Annotated[
+            str,
+            Meta(
+                description="The recipient instead of `phone`: a contact, also one without a known number.",
+                extra_json_schema={"pattern": "^ct_[0-9a-f]{32}$"},
+            ),
+        ]
+        | None
+    ) = None
     # The fields of types other than text. Objects and lists are decoded as they are, and read by `read_content`.
     media: Annotated[JsonObject, described(File)] | None = None
     caption: files.Caption | None = None
@@ -140,6 +156,7 @@ class SendRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=Fa
 
 _FIELDS = SendRequest.__struct_fields__
 _CONTENT = (*_TEXT.fields, *_FIELDS[_FIELDS.index("media") :])
+COMMON_FIELDS = tuple(name for name in _FIELDS if name not in _CONTENT)  # of every type
 _READERS: dict[str, dict[str, Reader]] = {type_: kind.readers() for type_, kind in MESSAGE_TYPES.items()}
 _HINTS = {
     "body": "give the text of the message",

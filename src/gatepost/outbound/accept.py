@@ -5,6 +5,7 @@ import hashlib
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 from uuid import UUID
 from weakref import WeakValueDictionary
@@ -25,9 +26,10 @@ from gatepost.store.batch import Batch, NoteCommit, note_nothing
 from gatepost.store.idempotency import IdempotencyKey, check_items, nth
 from gatepost.store.mcp.calls import CallRecord, insert_calls
 from gatepost.store.mcp.judge import AssistantPart, AssistantSend, AssistantSends, LinksUnchecked, sent_answer
-from gatepost.store.messages.accept import AcceptResult, Outcome, Submission, accept_messages, accept_together
+from gatepost.store.messages.accept import AcceptResult, Outcome, accept_messages, accept_together
 from gatepost.store.messages.accept_plain import NotPlain, PlainOutcome, accept_plain, is_plain
 from gatepost.store.messages.approve import ApprovedDraft
+from gatepost.store.messages.submission import Submission
 from gatepost.store.pool import Database
 from gatepost.tracing import ACCEPT, SERVER, Tracer, parse_traceparent
 
@@ -229,10 +231,11 @@ class Acceptor:
             account_id=caller.account_id,
             monthly_limit=self._plans[caller.plan].messages_per_month,
             key=key,
-            answer=lambda id_, now: send_answer(caller.kind, message, id_, now),
+            answer=partial(send_answer, caller.kind),
             sent_by=caller.principal.sender_text,
             window=can.window and caller.window and message.freeform,
             any_document=can.any_document,
+            hidden_people=can.hidden_people,
         )
 
     async def drain(self) -> None:
@@ -292,7 +295,7 @@ class Acceptor:
         """Count accepted messages. The recipients of new ones are known from now on."""
         self._count(sum(isinstance(one, AcceptResult) and not one.replayed for one in outcomes))
         for submission, outcome in zip(new, outcomes, strict=False):
-            if isinstance(outcome, AcceptResult):
+            if isinstance(outcome, AcceptResult) and submission.message.phone:
                 self._recent.add(channel_id, submission.message.phone)
 
     def trace(

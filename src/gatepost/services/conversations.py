@@ -12,9 +12,10 @@ from gatepost.model.account import Caller
 from gatepost.model.dates import IdRange
 from gatepost.model.errors import GatepostError, invalid_field
 from gatepost.model.field_readers import check_storable, read_choice
+from gatepost.model.person import person_at
 from gatepost.services.lookup import existing, missing, read_id
 from gatepost.services.network_errors import network_call
-from gatepost.services.read_receipts import MEMORY, Speak, person_at
+from gatepost.services.read_receipts import MEMORY, Speak
 from gatepost.store.channel_head import channel_transaction
 from gatepost.store.channels import ChannelConfig
 from gatepost.store.conversations import changes as store

@@ -1,7 +1,7 @@
 """Drafts: create, read, edit, approve and refuse them."""
 
 from datetime import datetime, timedelta
-from typing import Protocol
+from typing import Any, Protocol
 from uuid import UUID
 
 import msgspec
@@ -20,7 +20,8 @@ from gatepost.model.draft import (
 )
 from gatepost.model.errors import invalid_field
 from gatepost.model.field_readers import check_storable, read_choice
-from gatepost.model.message import check_send
+from gatepost.model.message import CheckedMessage, check_send
+from gatepost.model.person import is_phone
 from gatepost.model.send_request import SendRequest
 from gatepost.networks.kinds import NETWORK_KINDS
 from gatepost.services.lookup import existing, missing, read_id
@@ -30,7 +31,8 @@ from gatepost.store.contacts.rows import find_contacts
 from gatepost.store.drafts import DraftDecision, DraftEdit, DraftFilter, DraftRow, NewDraft
 from gatepost.store.idempotency import NEVER, IdempotentRequest
 from gatepost.store.messages.history import has_conversation
-from gatepost.store.pool import Database
+from gatepost.store.messages.recipients import find_recipients, recipient_problem
+from gatepost.store.pool import Connection, Database
 from gatepost.store.statement import json_text
 
 
@@ -51,18 +53,18 @@ async def create_draft(
     once: IdempotentRequest[DraftRow] = NEVER,
 ) -> DraftRow:
     """Create a draft. What depends on the moment, such as the window, is checked when it is approved."""
-    check_send(request, now, NETWORK_KINDS[caller.kind].capabilities)
+    message = check_send(request, now, NETWORK_KINDS[caller.kind].capabilities)
     _check_words("comment", reason)
     async with channel_transaction(db, caller.ref, caller.channel_id, now, sending=False) as change:
         conn, channel_id = change.conn, caller.channel_id
         await once.check(conn, now)
         if await store.count_waiting(conn, channel_id, now) >= WAITING_MAX:
             raise too_many_drafts()
-        person = (await find_contacts(conn, channel_id, {request.phone})).get(request.phone)
+        phone, contact_id = await _recipient(conn, caller, message)
         new = NewDraft(
             id=ids.new_id(now),
-            contact_id=person.id if person else None,
-            phone=request.phone,
+            contact_id=contact_id,
+            phone=phone,
             body=json_text(request),
             created_by=caller.principal.sender_text,
             key_id=None if caller.principal.user_id or caller.principal.kind == "operator" else caller.principal.id,
@@ -76,6 +78,19 @@ async def create_draft(
         made = existing("drf", await store.get_draft(conn, channel_id, new.id, now))
         await once.keep(conn, made, now)
     return made
+
+
+async def _recipient(conn: "Connection[Any]", caller: Caller, message: CheckedMessage) -> tuple[str, UUID | None]:
+    """Return the address of a draft's recipient, and the contact, if there is one."""
+    channel_id = caller.channel_id
+    if message.contact is None:
+        person = (await find_contacts(conn, channel_id, {message.phone})).get(message.phone)
+        return message.phone, person.id if person else None
+    found = (await find_recipients(conn, [(channel_id, message.contact)])).get((channel_id, message.contact))
+    address = found.contact.phone if found else ""
+    if problem := recipient_problem(address, NETWORK_KINDS[caller.kind].capabilities.hidden_people):
+        raise problem
+    return address, message.contact
 
 
 async def access_draft(db: Database, channel_id: UUID, text: str, now: datetime) -> DraftRow:
@@ -107,16 +122,24 @@ async def edit_draft(
 ) -> DraftRow:
     """Replace the message of a draft. Its recipient stays."""
     draft_id = read_id("drf", text)
-    check_send(request, now, NETWORK_KINDS[caller.kind].capabilities)
+    message = check_send(request, now, NETWORK_KINDS[caller.kind].capabilities)
     async with channel_transaction(db, caller.ref, caller.channel_id, now, sending=False) as change:
         draft = existing("drf", await store.get_draft(change.conn, caller.channel_id, draft_id, now))
         check_waiting(draft.state)
         check_revision(draft.revision, revision)
-        if request.phone != draft.phone:
-            raise invalid_field("message.phone", f"must be {draft.phone}: the recipient of a draft cannot be changed")
+        _check_same_recipient(draft, message)
         edit = DraftEdit(json_text(request), caller.principal.sender_text, now, change.head.last_event_id)
         await store.edit_draft(change.conn, caller.channel_id, draft_id, edit)
         return existing("drf", await store.get_draft(change.conn, caller.channel_id, draft_id, now))
+
+
+def _check_same_recipient(draft: DraftRow, message: CheckedMessage) -> None:
+    if message.contact is not None:
+        if message.contact != draft.contact_id:
+            raise invalid_field("message.contact", "must stay the same: the recipient of a draft cannot be changed")
+    elif message.phone != draft.phone:
+        must = f"must be {draft.phone}" if is_phone(draft.phone) else "must not be set"
+        raise invalid_field("message.phone", f"{must}: the recipient of a draft cannot be changed")
 
 
 async def approve_draft(
@@ -134,6 +157,8 @@ async def approve_draft(
     check_waiting(draft.state)
     check_revision(draft.revision, revision)
     request = msgspec.json.decode(draft.body, type=SendRequest)
+    if request.contact is not None and draft.contact is not None:  # which may have been merged meanwhile
+        request = msgspec.structs.replace(request, contact=ids.format_id("ct", draft.contact.id))
     await approve(caller, request, DraftApproval(draft.id, draft.revision, anyway))
     return await access_draft(db, caller.channel_id, text, now)
 

@@ -8,10 +8,11 @@ import msgspec
 from gatepost.model.errors import Conflict, Invalid
 from gatepost.model.field_readers import read_text
 from gatepost.model.message import State
+from gatepost.model.person import person_at
 from gatepost.networks.base import MessageEditor
 from gatepost.networks.kinds import NETWORK_KINDS
 from gatepost.services.network_errors import network_call
-from gatepost.services.read_receipts import Speak, connected, person_at
+from gatepost.services.read_receipts import Speak, connected
 from gatepost.store.channels import ChannelConfig
 from gatepost.store.messages.amend import amend_own
 from gatepost.store.messages.history import StoredMessage

@@ -4,8 +4,8 @@ from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
 
 from gatepost.model.errors import Conflict
-from gatepost.model.person import LID, USER
-from gatepost.networks.base import Network, Person
+from gatepost.model.person import person_at
+from gatepost.networks.base import Network
 from gatepost.services.lookup import existing, read_id
 from gatepost.services.network_errors import network_call
 from gatepost.store.channels import ChannelConfig
@@ -37,15 +37,6 @@ async def show_typing(db: Database, speak: Speak, channel: ChannelConfig, conver
     network = await connected(speak, channel)
     with network_call():
         await network.mark_read(incoming.network_id, person_at(incoming.address), typing=True)
-
-
-def person_at(address: str) -> Person:
-    """Return the person with an address: a phone number, or another id of the network."""
-    if address.startswith(LID):
-        return Person(lid=address.removeprefix(LID))
-    if address.startswith(USER):
-        return Person(user_id=address.removeprefix(USER))
-    return Person(phone=address)
 
 
 async def connected(speak: Speak, channel: ChannelConfig) -> Network:

@@ -15,6 +15,7 @@ from gatepost.model.send_request import SendRequest
 from gatepost.model.template.values import Template
 from gatepost.networks.base import Person
 from gatepost.outbound.accept import ROUTE, Acceptor
+from gatepost.store.contacts.rows import find_contacts
 from gatepost.store.idempotency import idempotency_key
 from gatepost.store.messages.accept import AcceptResult
 from gatepost.store.quota import used_in_month
@@ -82,6 +83,20 @@ async def test_the_window_is_the_persons_whatever_they_are_called(stage: Stage) 
     assert await send(stage, body="Hi") == "accepted"
 
 
+async def contact_of(stage: Stage, address: str) -> str:
+    """The id of the contact with an address."""
+    async with stage.db.connection() as conn:
+        return ids.format_id("ct", (await find_contacts(conn, stage.channel_id, {address}))[address].id)
+
+
+@pytest.mark.parametrize(("age", "outcome"), [(DAY - 1, "accepted"), (DAY, "window_closed")])
+async def test_the_window_of_a_contact_without_a_number(stage: Stage, age: int, outcome: str) -> None:
+    await receive(stage, message_from(stage, Person(user_id="BR.7"), age=age))
+    contact = await contact_of(stage, "user:BR.7")
+    assert await send(stage, phone=None, contact=contact, body="Hi") == outcome
+    assert await used(stage) == (outcome == "accepted")
+
+
 @pytest.mark.parametrize("type_", ["system", "call"])
 async def test_what_a_person_did_not_write_opens_no_window(stage: Stage, type_: str) -> None:
     await receive(
@@ -97,10 +112,24 @@ async def test_a_channel_without_windows_asks_for_none(stage: Stage) -> None:
 # -- templates --------------------------------------------------------------------------------------------------------
 
 
-async def add_template(stage: Stage, name: str, status: str = "APPROVED", body: str = "Hello {{1}}") -> None:
+async def add_template(
+    stage: Stage, name: str, status: str = "APPROVED", body: str = "Hello {{1}}", category: str = "UTILITY"
+) -> None:
     parts = [{"type": "BODY", "text": body, "example": {"body_text": [["Ana"]]}}]
-    template = Template(name, "en_US", "UTILITY", parts, status=status, network_id=name)
+    template = Template(name, "en_US", category, parts, status=status, network_id=name)
     await put_template(stage.db, stage.ref, stage.channel_id, template, stage.clock.now(), stage.clock.now())
+
+
+async def test_an_authentication_template_needs_a_number(stage: Stage) -> None:
+    await add_template(stage, "code", category="AUTHENTICATION")
+    await receive(stage, message_from(stage, Person(user_id="BR.7")), message_from(stage, Person(PHONE)))
+    use: Any = {
+        "type": "template",
+        "template": {"name": "code", "language": "en_US", "variables": ["1"]},
+        "phone": None,
+    }
+    assert await send(stage, **use, contact=await contact_of(stage, PHONE)) == "accepted"
+    assert await send(stage, **use, contact=await contact_of(stage, "user:BR.7")) == "invalid_field"
 
 
 async def test_a_template_must_be_there_be_approved_and_fit(stage: Stage) -> None:

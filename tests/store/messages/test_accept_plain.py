@@ -16,8 +16,9 @@ from gatepost.model.person import Person
 from gatepost.model.send_request import SendRequest
 from gatepost.outbound.accept import Acceptor, RecentRecipients
 from gatepost.store.contacts.changes import ContactFields, change_contact
-from gatepost.store.messages.accept import AcceptResult, Submission, accept_messages
+from gatepost.store.messages.accept import AcceptResult, accept_messages
 from gatepost.store.messages.accept_plain import NotPlain, accept_plain, is_plain
+from gatepost.store.messages.submission import Submission
 from gatepost.store.pool import Database
 from gatepost.store.quota import used_in_month
 from tests.inbound.incoming_messages import contact_of, message_from, receive

@@ -2,18 +2,18 @@ import { Modal, TextInput } from "@mantine/core";
 import { useState } from "react";
 import { ChoicesForm } from "./ChoicesForm";
 
-type Props = { opened: boolean; onClose: () => void; phone: string };
+type Props = { opened: boolean; onClose: () => void; contact: string };
 
 /** A message with up to three buttons to answer with. */
-export function ButtonsDialog({ opened, onClose, phone }: Props) {
+export function ButtonsDialog({ opened, onClose, contact }: Props) {
   return (
     <Modal opened={opened} onClose={onClose} title="Message with buttons">
-      <Form phone={phone} onSent={onClose} />
+      <Form contact={contact} onSent={onClose} />
     </Modal>
   );
 }
 
-function Form({ phone, onSent }: { phone: string; onSent: () => void }) {
+function Form({ contact, onSent }: { contact: string; onSent: () => void }) {
   const [titles, setTitles] = useState(["", ""]);
   const filled = titles.map((title) => title.trim()).filter(Boolean);
   const twice = new Set(filled).size < filled.length;
@@ -37,7 +37,7 @@ function Form({ phone, onSent }: { phone: string; onSent: () => void }) {
       )}
       toRequest={(body) => {
         const buttons = filled.map((title, index) => ({ id: `button_${index + 1}`, title }));
-        return { phone, type: "buttons", body, buttons };
+        return { contact, type: "buttons", body, buttons };
       }}
       onChange={setTitles}
       onSent={onSent}

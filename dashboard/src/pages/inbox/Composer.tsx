@@ -8,6 +8,7 @@ import { type Conversation, type Message, useChannelInfo } from "./queries";
 import { TemplateDialog } from "./TemplateDialog";
 import { useNow } from "./useNow";
 import { readWindow, SOON, timeLeft } from "./window";
+import { isOfGroup } from "./words";
 
 const TICK_MS = 15_000;
 
@@ -18,12 +19,12 @@ export function Composer({ conversation, replyTo, onReplied }: Props) {
   const maySend = useSession().scopes.includes("send");
   const { data: info } = useChannelInfo();
   const now = useNow(TICK_MS);
-  const { phone } = conversation.contact;
+  const contact = conversation.contact.id;
   if (!maySend) return <Note>Your role allows you to read, but not to send.</Note>;
   if (!info) return <Skeleton height={88} m="md" />;
-  if (!phone) return <Note>This person hides the phone number, so that nothing can be sent from here.</Note>;
+  if (isOfGroup(conversation.last_message)) return <Note>Messages to groups cannot be sent from here.</Note>;
   const window = readWindow(info.capabilities.window, conversation.window_ends_at, now);
-  if (!window.open) return <Closed ever={window.ever} phone={phone} templates={info.capabilities.templates} />;
+  if (!window.open) return <Closed ever={window.ever} contact={contact} templates={info.capabilities.templates} />;
   return (
     <div className={classes.composer}>
       {info.connection.state !== "connected" && (
@@ -33,7 +34,7 @@ export function Composer({ conversation, replyTo, onReplied }: Props) {
       )}
       <MessageForm
         conversation={conversation}
-        phone={phone}
+        contact={contact}
         capabilities={info.capabilities}
         replyTo={replyTo}
         onReplied={onReplied}
@@ -58,7 +59,7 @@ function Note({ children }: { children: string }) {
   );
 }
 
-function Closed({ ever, phone, templates }: { ever: boolean; phone: string; templates: boolean }) {
+function Closed({ ever, contact, templates }: { ever: boolean; contact: string; templates: boolean }) {
   const [opened, dialog] = useDisclosure();
   return (
     <div className={classes.composer}>
@@ -80,7 +81,7 @@ function Closed({ ever, phone, templates }: { ever: boolean; phone: string; temp
           </Button>
         )}
       </Group>
-      {templates && <TemplateDialog opened={opened} onClose={dialog.close} phone={phone} />}
+      {templates && <TemplateDialog opened={opened} onClose={dialog.close} contact={contact} />}
     </div>
   );
 }

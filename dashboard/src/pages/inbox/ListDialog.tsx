@@ -5,18 +5,18 @@ import type { SendRequest } from "./queries";
 
 const EMPTY = { title: "", description: "" };
 
-type Props = { opened: boolean; onClose: () => void; phone: string };
+type Props = { opened: boolean; onClose: () => void; contact: string };
 
 /** A message with a list to choose from. */
-export function ListDialog({ opened, onClose, phone }: Props) {
+export function ListDialog({ opened, onClose, contact }: Props) {
   return (
     <Modal opened={opened} onClose={onClose} title="Message with a list">
-      <Form phone={phone} onSent={onClose} />
+      <Form contact={contact} onSent={onClose} />
     </Modal>
   );
 }
 
-function Form({ phone, onSent }: { phone: string; onSent: () => void }) {
+function Form({ contact, onSent }: { contact: string; onSent: () => void }) {
   const [button, setButton] = useState("Choose");
   const [rows, setRows] = useState([EMPTY, EMPTY]);
   const filled = rows.filter(({ title }) => title.trim());
@@ -26,7 +26,7 @@ function Form({ phone, onSent }: { phone: string; onSent: () => void }) {
       title: title.trim(),
       description: description.trim() || null,
     }));
-    return { phone, type: "list", body, button: button.trim(), sections: [{ rows: sent }] };
+    return { contact, type: "list", body, button: button.trim(), sections: [{ rows: sent }] };
   };
   return (
     <ChoicesForm

@@ -26,17 +26,17 @@ const LONGEST = 4096;
 
 type Props = {
   conversation: Conversation;
-  phone: string;
+  contact: string;
   capabilities: ChannelInfo["capabilities"];
   replyTo: Message | null;
   onReplied: () => void;
 };
 
 /** The field for a message with its files, and the ways to send something else. */
-export function MessageForm({ conversation, phone, capabilities, replyTo, onReplied }: Props) {
+export function MessageForm({ conversation, contact, capabilities, replyTo, onReplied }: Props) {
   const { text, write, files, attach, detach, problem, busy, submit } = useComposer(
     conversation.id,
-    phone,
+    contact,
     replyTo,
     onReplied,
   );
@@ -123,7 +123,7 @@ export function MessageForm({ conversation, phone, capabilities, replyTo, onRepl
               </Tooltip>
             )}
           </FileButton>
-          <MoreToSend phone={phone} capabilities={capabilities} />
+          <MoreToSend contact={contact} capabilities={capabilities} />
           <Textarea
             ref={field}
             id={COMPOSER_FIELD}
@@ -158,7 +158,7 @@ export function MessageForm({ conversation, phone, capabilities, replyTo, onRepl
 }
 
 /** Templates, buttons and lists, as far as the channel can send them. */
-function MoreToSend({ phone, capabilities }: Pick<Props, "phone" | "capabilities">) {
+function MoreToSend({ contact, capabilities }: Pick<Props, "contact" | "capabilities">) {
   const [template, templateDialog] = useDisclosure();
   const [buttons, buttonsDialog] = useDisclosure();
   const [list, listDialog] = useDisclosure();
@@ -190,9 +190,9 @@ function MoreToSend({ phone, capabilities }: Pick<Props, "phone" | "capabilities
           )}
         </Menu.Dropdown>
       </Menu>
-      <TemplateDialog opened={template} onClose={templateDialog.close} phone={phone} />
-      <ButtonsDialog opened={buttons} onClose={buttonsDialog.close} phone={phone} />
-      <ListDialog opened={list} onClose={listDialog.close} phone={phone} />
+      <TemplateDialog opened={template} onClose={templateDialog.close} contact={contact} />
+      <ButtonsDialog opened={buttons} onClose={buttonsDialog.close} contact={contact} />
+      <ListDialog opened={list} onClose={listDialog.close} contact={contact} />
     </>
   );
 }

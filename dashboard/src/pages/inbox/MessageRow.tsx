@@ -21,7 +21,7 @@ import { MessageBody } from "./MessageBody";
 import { type Message, useCancelMessage, useChannelInfo, useDeleteMessage, useSend } from "./queries";
 import classes from "./Thread.module.css";
 import { Ticks } from "./Ticks";
-import { failureWords, senderWords, timeOfDay } from "./words";
+import { failureWords, isOfGroup, senderWords, timeOfDay } from "./words";
 
 const EMOJIS = ["👍", "❤️", "😂", "😮", "🙏"];
 
@@ -151,10 +151,9 @@ function Actions({ message, body, onReply, onEdit, onTrace }: Props & { body: Bo
   const remove = useDeleteMessage();
   const cancel = useCancelMessage();
   const text = body.kind === "text" ? body.text : body.kind === "file" ? body.caption : null;
-  const mayReact = maySend && message.contact.phone && info?.capabilities.types.includes("reaction");
+  const mayReact = maySend && !isOfGroup(message) && info?.capabilities.types.includes("reaction");
   const react = (emoji: string) => {
-    if (!message.contact.phone) return;
-    const request = { phone: message.contact.phone, type: "reaction" as const };
+    const request = { contact: message.contact.id, type: "reaction" as const };
     const mine = message.reactions.some((one) => one.from === "me" && one.emoji === emoji);
     perform(
       send,

@@ -7,18 +7,18 @@ import { Loaded } from "../../shared/ui/Loaded";
 import { useTemplates } from "./queries";
 import { TemplateForm } from "./TemplateForm";
 
-type Props = { opened: boolean; onClose: () => void; phone: string };
+type Props = { opened: boolean; onClose: () => void; contact: string };
 
 /** Chooses an approved template, fills in its values and sends it. */
-export function TemplateDialog({ opened, onClose, phone }: Props) {
+export function TemplateDialog({ opened, onClose, contact }: Props) {
   return (
     <Modal opened={opened} onClose={onClose} title="Send a template" size="lg">
-      {opened && <Choose phone={phone} onSent={onClose} />}
+      {opened && <Choose contact={contact} onSent={onClose} />}
     </Modal>
   );
 }
 
-function Choose({ phone, onSent }: { phone: string; onSent: () => void }) {
+function Choose({ contact, onSent }: { contact: string; onSent: () => void }) {
   const [chosen, setChosen] = useState<string | null>(null);
   return (
     <Loaded query={useTemplates(true)} loading={<Skeleton height={160} aria-label="Loading templates" />}>
@@ -37,7 +37,7 @@ function Choose({ phone, onSent }: { phone: string; onSent: () => void }) {
               value={chosen}
               onChange={setChosen}
             />
-            {template && <TemplateForm key={template.id} template={template} phone={phone} onSent={onSent} />}
+            {template && <TemplateForm key={template.id} template={template} contact={contact} onSent={onSent} />}
           </Stack>
         );
       }}

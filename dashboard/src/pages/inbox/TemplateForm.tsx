@@ -11,10 +11,10 @@ import { toContent } from "./templateRequest";
 import { filesOf, isComplete, NO_INPUT, readTemplate } from "./templates";
 import { useSendOnce } from "./useSendOnce";
 
-type Props = { template: Template; phone: string; onSent: () => void };
+type Props = { template: Template; contact: string; onSent: () => void };
 
 /** The values of a template, with a preview of what the person will see. */
-export function TemplateForm({ template, phone, onSent }: Props) {
+export function TemplateForm({ template, contact, onSent }: Props) {
   const shape = readTemplate(template);
   const [input, setInput] = useState(() => ({ ...NO_INPUT, cards: shape.cards.map(() => NO_INPUT) }));
   const { upload, uploading, uploadError } = useUploads();
@@ -22,7 +22,7 @@ export function TemplateForm({ template, phone, onSent }: Props) {
   const files = filesOf(input);
   const onSubmit = async () => {
     const uploaded = await upload(files);
-    if (uploaded) submit({ phone, type: "template", template: toContent(template, shape, input, uploaded) });
+    if (uploaded) submit({ contact, type: "template", template: toContent(template, shape, input, uploaded) });
   };
   const failure = error ?? uploadError;
   return (

@@ -14,7 +14,7 @@ const TYPING_MS = 15_000;
  * A message that is being written: its text, which is kept in the browser, and its files. Nothing is cleared before the
  * gateway has taken it. What failed can be sent again, with the same keys, so that nothing is sent twice.
  */
-export function useComposer(conversation: string, phone: string, replyTo: Message | null, onReplied: () => void) {
+export function useComposer(conversation: string, contact: string, replyTo: Message | null, onReplied: () => void) {
   const owner = useSession().user.id;
   const textId = `${owner}.${conversation}`; // people may share a browser
   const unsent = useRef<UnsentText>({ text: "" });
@@ -55,7 +55,7 @@ export function useComposer(conversation: string, phone: string, replyTo: Messag
   const sendText = async (words: string, reply: Partial<SendRequest>) => {
     const key = keyFor(unsent.current, words, randomKey);
     keep({ ...unsent.current, key, sent: words });
-    await send.mutateAsync({ body: { phone, body: words, ...reply }, key });
+    await send.mutateAsync({ body: { contact, body: words, ...reply }, key });
     clear(words);
   };
   const sendFiles = async (caption: string, reply: Partial<SendRequest>) => {
@@ -63,7 +63,7 @@ export function useComposer(conversation: string, phone: string, replyTo: Messag
     for (const one of files) {
       const type = lookOfFile(one.file.type);
       const media = await upload.mutateAsync(one);
-      const body: SendRequest = { phone, type, media: { id: media.id }, ...reply };
+      const body: SendRequest = { contact, type, media: { id: media.id }, ...reply };
       if (type === "document") body.filename = one.file.name;
       const captioned = words !== "" && type !== "audio";
       if (captioned) body.caption = words;

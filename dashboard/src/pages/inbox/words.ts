@@ -5,6 +5,11 @@ export function personName({ contact }: Pick<Conversation, "contact">): string {
   return contact.name || (contact.phone ? `+${contact.phone}` : "Hidden number");
 }
 
+/** Whether a message belongs to a group or a broadcast, which a linked phone may keep, too. */
+export function isOfGroup(message: Pick<Message, "context"> | null): boolean {
+  return Boolean((message?.context as { chat?: object } | null | undefined)?.chat);
+}
+
 /** Who sent a message, if that is not the viewer: a colleague, a program, or the phone of the channel. */
 export function senderWords({ sent_by: sender }: Pick<Message, "sent_by">, viewer: string): string | null {
   if (!sender || sender.id === viewer) return null;

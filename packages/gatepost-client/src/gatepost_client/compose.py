@@ -2,6 +2,8 @@
 
 gp.send_text("5511999998888", "Hello")                     composes and sends
 gp.batch([compose.text("5511999998888", "Hello"), …])      sends many at once
+
+`phone` may also be the id of a contact (ct_…), for people whose number is not known.
 """
 
 from collections.abc import Mapping, Sequence
@@ -220,7 +222,8 @@ def poll(
 
 
 def _made(phone: str, kind: str, content: dict[str, Any], options: Options) -> Outgoing:
-    fields: dict[str, Any] = {"phone": phone, "type": kind} | content | dict(options)
+    recipient = "contact" if phone.startswith("ct_") else "phone"
+    fields: dict[str, Any] = {recipient: phone, "type": kind} | content | dict(options)
     key = fields.pop("idempotency_key", None)
     if isinstance(fields.get("send_at"), datetime):
         fields["send_at"] = show_time(fields["send_at"])

@@ -27,6 +27,7 @@ class Recipient(Result, frozen=True, kw_only=True):
 
     input: str
     wa_id: str
+    user_id: str | None = None
 
 
 class AcceptedId(Result, frozen=True, kw_only=True):

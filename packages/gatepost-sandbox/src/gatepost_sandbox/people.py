@@ -149,6 +149,22 @@ class People:
         if person.user_id is not None:
             self._phones[person.user_id] = person.phone
 
+    def identify(self, phone: str, user_id: str | None, *, hidden: bool | None) -> None:
+        """Keep the user id of a person, and whether the number is hidden from businesses. None is as before."""
+        person = self.find(phone)
+        kept = msgspec.structs.replace(
+            person,
+            user_id=user_id or person.user_id,
+            phone_hidden=person.phone_hidden if hidden is None else hidden,
+        )
+        if kept == person:
+            return
+        self._known[kept.phone] = kept
+        if person.user_id is not None:
+            self._phones.pop(person.user_id, None)
+        if kept.user_id is not None:
+            self._phones[kept.user_id] = kept.phone
+
     def remove(self, phone: str) -> bool:
         """Delete a person's profile."""
         phone = network_form(phone)
@@ -178,8 +194,11 @@ class People:
         return self._known.values()
 
     def introduced(self, phone: str) -> Person | None:
-        """Return the person with this number if they have a profile, or if every person has a user id."""
-        return self.find(phone) if self.user_ids else self._known.get(phone)
+        """Return the person with this number if they have a profile, or if every person has a user id.
+
+        Nobody has an unknown user id, which a message may be sent to instead.
+        """
+        return self.find(phone) if self.user_ids and phone.isdigit() else self._known.get(phone)
 
     def find(self, phone: str) -> Person:
         """Return the person with this number, with the default profile if they have none."""

@@ -129,7 +129,7 @@ class SentMessage(Message, frozen=True, kw_only=True):
     """A message with its id and the recipient's number at its top."""
 
     id: MessageId
-    phone: Phone
+    phone: Phone | None
 
     @classmethod
     def with_id(cls, row: StoredMessage, now: datetime) -> "SentMessage":

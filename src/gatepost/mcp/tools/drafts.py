@@ -13,11 +13,10 @@ from gatepost.mcp.tool_call import Call
 from gatepost.model import ids, times
 from gatepost.model.draft import DraftState
 from gatepost.model.person import shown_phone
+from gatepost.model.send_request import COMMON_FIELDS
 from gatepost.services.lookup import read_id
 from gatepost.store import drafts as store
 from gatepost.store.drafts import DraftFilter, DraftRow
-
-_COMMON = ("phone", "type", "reply_to", "client_ref", "send_at", "ttl", "priority", "on_unknown")
 
 
 class ListDrafts(Arguments, frozen=True):
@@ -49,7 +48,7 @@ class DraftView(Answer, frozen=True):
     def of(cls, row: DraftRow) -> "DraftView":
         """Return a draft with the words of its message."""
         body: dict[str, Any] = msgspec.json.decode(row.body)
-        content = {name: value for name, value in body.items() if name not in _COMMON}
+        content = {name: value for name, value in body.items() if name not in COMMON_FIELDS}
         return cls(
             id=ids.format_id("drf", row.id),
             state=row.state,

@@ -8,8 +8,8 @@ from gatepost.mcp.answers import Answer, Arguments, ConversationId, MessageId
 from gatepost.mcp.registry import SENDING, tool
 from gatepost.mcp.tool_call import Call
 from gatepost.mcp.tools.templates import TemplateId, TextHeader, Variables
-from gatepost.model.errors import Invalid, invalid_field
-from gatepost.model.person import shown_phone
+from gatepost.model import ids
+from gatepost.model.errors import invalid_field
 from gatepost.model.send_request import SendRequest
 from gatepost.outbound.assistant_send import send_for_assistant
 from gatepost.services.conversations import access_conversation
@@ -96,7 +96,7 @@ async def send_media(given: SendMedia, call: Call) -> SentMessage:
 
 
 async def _send(given: SendArguments, call: Call, **content: Any) -> SentMessage:
-    request = SendRequest(phone=await _phone(given, call), reply_to=given.reply_to, **content)
+    request = SendRequest(**await _recipient(given, call), reply_to=given.reply_to, **content)
     assert call.record is not None
     call.recorded = True  # from here on, whatever becomes of it
     done = await send_for_assistant(call.context.acceptor, call.caller, request, call.record, draft=given.draft)
@@ -106,14 +106,12 @@ async def _send(given: SendArguments, call: Call, **content: Any) -> SentMessage
     )
 
 
-async def _phone(given: SendArguments, call: Call) -> str:
+async def _recipient(given: SendArguments, call: Call) -> dict[str, Any]:
+    """Return the field of the request that names the recipient."""
     if (given.conversation is None) == (given.phone is None):
         raise invalid_field("conversation", "give either conversation or phone")
     if given.conversation is None:
         assert given.phone is not None
-        return given.phone
+        return {"phone": given.phone}
     found = await access_conversation(call.db, call.channel_id, given.conversation)
-    phone = shown_phone(found.conversation.phone)
-    if phone is None:
-        raise Invalid("The phone number of this person is not known, so nothing can be sent.", "unsupported_on_channel")
-    return phone
+    return {"contact": ids.format_id("ct", found.conversation.contact_id)}

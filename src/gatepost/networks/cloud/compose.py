@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from gatepost.model.accepted import AcceptedId, Recipient
-from gatepost.model.person import USER
+from gatepost.model.person import USER, is_phone
 from gatepost.networks.base import AcceptedMessage, CannotCompose, Outgoing
 from gatepost.networks.cloud import compose_template
 from gatepost.networks.cloud.callback_data import pack
@@ -41,9 +41,16 @@ def accepted_fields(message: AcceptedMessage) -> dict[str, Any]:
     """Return the fields that the Cloud API adds to the response to a send."""
     return {
         "messaging_product": "whatsapp",
-        "contacts": [Recipient(message.phone, message.phone)],
+        "contacts": [_recipient(message.phone)],
         "messages": [AcceptedId(message.id, "accepted")],
     }
+
+
+def _recipient(address: str) -> Recipient:
+    if is_phone(address):
+        return Recipient(address, address)
+    user_id = address.removeprefix(USER)
+    return Recipient(user_id, "", user_id)
 
 
 def _part(message: Outgoing) -> tuple[str, Any]:

@@ -6,6 +6,7 @@ from functools import partial
 import msgspec
 
 from gatepost.model.capabilities import Capabilities
+from gatepost.model.person import USER
 from gatepost.networks.base import CredentialReport
 from gatepost.networks.cloud.business_account import CloudAccount
 from gatepost.networks.cloud.callback_reader import CloudCallbackReader
@@ -52,6 +53,7 @@ CLOUD = NetworkKind(
         types=frozenset(("text", *WRITERS)),
         templates=True,
         window=True,
+        hidden_people=USER,
     ),
     pacing="tiers",
     connect=_connect,

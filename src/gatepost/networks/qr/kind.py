@@ -3,6 +3,7 @@
 import asyncio
 
 from gatepost.model.capabilities import Capabilities
+from gatepost.model.person import LID
 from gatepost.networks.kind import Connector, NetworkChannel, NetworkKind, NetworkParts
 from gatepost.networks.qr.child_driver import ChildDriver, Devices
 from gatepost.networks.qr.compose import CHOICES, LINK_TYPES, accepted_fields
@@ -51,6 +52,7 @@ QR = NetworkKind(
         as_text=CHOICES,
         edit=True,
         delete=True,
+        hidden_people=LID,
         any_document=True,
     ),
     pacing="warm_up",

@@ -5,6 +5,7 @@ from typing import Any
 import msgspec
 
 from gatepost.model.ids import message_id
+from gatepost.model.person import person_at
 from gatepost.networks.base import (
     CallFailed,
     CannotCompose,
@@ -38,7 +39,7 @@ class QrNetwork:
             return SendRefused(NetworkError(0, "Not supported on a linked phone", str(error)), ErrorReaction.FINAL)
         return await self._link.send(
             message_id(message.id),
-            Person(phone=message.phone),
+            person_at(message.phone),
             type_,
             content,
             quote=message.reply_to,

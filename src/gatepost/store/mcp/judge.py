@@ -18,6 +18,7 @@ from gatepost.model.errors import GatepostError
 from gatepost.model.mcp_call import CallResult, McpCall
 from gatepost.model.mcp_policy import Policy
 from gatepost.model.mcp_verdict import Decision, PolicyRefused, PolicyVerdict, ProposedSend, judge
+from gatepost.model.message import CheckedMessage
 from gatepost.model.number_forms import forms_of
 from gatepost.store.drafts import NewDraft, count_waiting, insert_drafts
 from gatepost.store.mcp.calls import CallRecord, find_answers_again, insert_calls
@@ -187,7 +188,7 @@ class AssistantSends:
             await insert_calls(conn, group.channel_id, records)
 
 
-def sent_answer(id_: UUID, _now: datetime) -> bytes:
+def sent_answer(_message: CheckedMessage, id_: UUID, _now: datetime) -> bytes:
     """Return the answer to a message that was accepted."""
     return json_text(AssistantSend("sent", message=ids.message_id(id_), status="PENDING")).encode()
 

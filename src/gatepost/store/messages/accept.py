@@ -1,6 +1,6 @@
 """The commit that accepts messages: idempotency, quota, contacts, rows and events, all or nothing."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from typing import Any, Protocol
@@ -10,48 +10,25 @@ import msgspec
 
 from gatepost.compute import in_parts
 from gatepost.model import ids, times
-from gatepost.model.contact import opted_out
-from gatepost.model.errors import GatepostError, LimitReached, LimitState, invalid_field, overloaded
-from gatepost.model.event import ChannelRef
+from gatepost.model.errors import LimitReached, LimitState, overloaded
 from gatepost.model.event.messages import MessageCreated
-from gatepost.model.limits import FILES
-from gatepost.model.media import check_media
-from gatepost.model.message import CheckedMessage
 from gatepost.model.quota import NO_LIMIT
-from gatepost.model.template import check_use
-from gatepost.model.window import check_window
 from gatepost.store.channel_head import EventBuffer, no_head
 from gatepost.store.contacts.rows import KnownContact, MissingContacts, add_missing
 from gatepost.store.conversations.changes import emit_created
-from gatepost.store.idempotency import IdempotencyKey, find_answers, store_answers
+from gatepost.store.idempotency import find_answers, store_answers
 from gatepost.store.messages.accept_rows import AcceptedRows, LockedChannel, add_batch, open_channels, write_accepted
-from gatepost.store.pool import Connection, Database, keys_and_range
+from gatepost.store.messages.recipients import (
+    ContactKey,
+    FoundRecipient,
+    find_recipients,
+    recipient_problem,
+)
+from gatepost.store.messages.submission import Submission, read_send_checks, refusal
+from gatepost.store.pool import Connection, Database
 from gatepost.store.quota import Quota, QuotaShort, covers, provide, refill, spend
-from gatepost.store.templates import find_templates
 
 _TRIES = 100  # each time, other batches have used up the slice that this one was granted
-
-
-class Submission(msgspec.Struct, frozen=True):
-    """One message to accept."""
-
-    message: CheckedMessage
-    channel: ChannelRef
-    account_id: UUID
-    monthly_limit: int | None
-    key: IdempotencyKey | None
-    answer: Callable[[UUID, datetime], bytes]
-    sent_by: str | None = None  # as `model/sender.py` writes it
-    window: bool = False  # whether free text needs an open customer-service window
-    any_document: bool = False  # whether a document may have any MIME type
-
-    @property
-    def needs_checks(self) -> bool:
-        """Whether rows of the database may rule the message out."""
-        message = self.message
-        return bool(
-            self.window or message.bulk or message.reply_to or message.target or message.media_ids or message.template
-        )
 
 
 class AcceptResult(msgspec.Struct, frozen=True):
@@ -173,16 +150,44 @@ async def _open(
     conn: "Connection[Any]", batches: Mapping[UUID, Sequence[Submission]], *, wait: bool
 ) -> list[ChannelGroup]:
     """Lock the channels and find the recipients of their batches."""
-    phones = {channel_id: list({s.message.phone for s in batch}) for channel_id, batch in batches.items()}
+    phones = {
+        channel_id: list({s.message.phone for s in batch if s.message.contact is None})
+        for channel_id, batch in batches.items()
+    }
     with_last_in = any(s.window for batch in batches.values() for s in batch)
     opened = await open_channels(conn, phones, with_last_in=with_last_in, wait=wait)
-    return [ChannelGroup(channel_id, batches[channel_id], one) for channel_id, one in opened.items()]
+    groups = [ChannelGroup(channel_id, batches[channel_id], one) for channel_id, one in opened.items()]
+    await _find_recipients(conn, groups)
+    return groups
+
+
+async def _find_recipients(conn: "Connection[Any]", groups: Sequence[ChannelGroup]) -> None:
+    """Find the addresses of recipients that are named as contacts."""
+    wanted = [(g.channel_id, s.message.contact) for g in groups for s in g.submissions if s.message.contact]
+    found = await find_recipients(conn, wanted) if wanted else {}
+    for (channel_id, _), recipient in found.items():
+        address = recipient.contact.phone
+        opened = next(group.opened for group in groups if group.channel_id == channel_id)
+        opened.people[address], opened.last_in[address] = recipient.contact, recipient.last_in_at
+    for group in groups if wanted else ():
+        group.submissions = [_addressed(group.channel_id, s, found) for s in group.submissions]
+
+
+def _addressed(channel_id: UUID, submission: Submission, found: Mapping[ContactKey, FoundRecipient]) -> Submission:
+    if submission.message.contact is None:
+        return submission
+    recipient = found.get((channel_id, submission.message.contact))
+    message = msgspec.structs.replace(submission.message, phone=recipient.contact.phone if recipient else "")
+    return msgspec.structs.replace(submission, message=message)
 
 
 async def _check(conn: "Connection[Any]", group: ChannelGroup, now: datetime) -> None:
     """Replay answers of known keys and refuse what fails a check; the rest is new."""
     known = await find_answers(conn, group.channel_id, [s.key for s in group.submissions])
     group.outcomes = [AcceptResult(one, replayed=True) if isinstance(one, bytes) else one for one in known]
+    for i, submission in enumerate(group.submissions):
+        if submission.message.contact and group.outcomes[i] is None:
+            group.outcomes[i] = recipient_problem(submission.message.phone, submission.hidden_people)
     checked = {i: s for i, s in enumerate(group.submissions) if s.needs_checks and group.outcomes[i] is None}
     if checked:
         grounds = await read_send_checks(conn, group.channel_id, list(checked.values()), group.opened.last_in)
@@ -211,7 +216,7 @@ async def _write(conn: "Connection[Any]", groups: Sequence[ChannelGroup], now: d
         await _schedule(conn, group.channel_id, group.chosen, rows.new_ids)
         if group.batch_id is not None:
             await add_batch(conn, group.channel_id, group.batch_id, rows.new_ids, now)
-        answers = await in_parts(lambda s, id_: s.answer(id_, now), group.chosen, rows.new_ids)
+        answers = await in_parts(lambda s, id_: s.answer(s.message, id_, now), group.chosen, rows.new_ids)
         keyed = [(s.key, answer) for s, answer in zip(group.chosen, answers, strict=True) if s.key]
         await store_answers(conn, group.channel_id, keyed, now)
         for i, answer in zip(group.fresh, answers, strict=True):
@@ -282,118 +287,3 @@ def _emit_message_created(
         scheduled=message.send_at is not None,
     )
     return event_buffer.add(data, contact.id, id_)
-
-
-# -- checks that need the database: each query runs once per batch, and only if a submission needs it ------------------
-
-
-class SendChecks(msgspec.Struct, frozen=True):
-    """The rows that a batch's items are checked against."""
-
-    messages: frozenset[UUID]
-    files: Mapping[str, Any]
-    templates: Mapping[tuple[str, str], Any]
-    last_in: Mapping[str, datetime | None]
-    opted_out: frozenset[str] = frozenset()  # among the recipients of bulk messages
-
-
-async def read_send_checks(
-    conn: "Connection[Any]", channel_id: UUID, submissions: Sequence[Submission], last_in: Mapping[str, datetime | None]
-) -> SendChecks:
-    """Read everything that the items refer to."""
-    messages = [submission.message for submission in submissions]
-    named = {id_ for d in messages for id_ in (d.reply_to, d.target) if id_}
-    files = {id_ for d in messages for id_ in d.media_ids}
-    keys = {(d.template.name, d.template.language) for d in messages if d.template}
-    bulk = {d.phone for d in messages if d.bulk}
-    return SendChecks(
-        await _known_messages(conn, channel_id, named) if named else frozenset(),
-        await _known_files(conn, channel_id, files) if files else {},
-        await find_templates(conn, channel_id, sorted(keys)) if keys else {},
-        last_in,
-        await _opted_out(conn, channel_id, bulk) if bulk else frozenset(),
-    )
-
-
-def refusal(submission: Submission, grounds: SendChecks, now: datetime) -> GatepostError | None:
-    """Return the error of an item, if there is one."""
-    try:
-        _check_submission(submission, grounds, now)
-    except GatepostError as error:
-        return error
-    return None
-
-
-def _check_submission(submission: Submission, grounds: SendChecks, now: datetime) -> None:
-    message = submission.message
-    if message.reply_to and message.reply_to not in grounds.messages:
-        raise invalid_field("reply_to", "names no message of this channel")
-    if message.target and message.target not in grounds.messages:
-        raise invalid_field("reaction.message_id", "names no message of this channel")
-    for media_id in message.media_ids:
-        _check_file(submission, media_id, grounds.files.get(media_id))
-    if message.template:
-        found = grounds.templates.get((message.template.name, message.template.language))
-        check_use(found.as_template() if found else None, message.template)
-    elif submission.window:
-        check_window(grounds.last_in.get(message.phone), message.send_at or now)
-    if message.phone in grounds.opted_out and message.bulk:
-        raise opted_out(message.phone)
-
-
-def _check_file(submission: Submission, media_id: str, row: Any) -> None:
-    field = "media.id" if submission.message.type in FILES else "header.media.id"
-    if row is None:
-        raise invalid_field(field, f"{media_id} is not a file of this channel; upload it with POST /api/v1/media")
-    if row["state"] != "ready":
-        raise invalid_field(field, f"{media_id} is not here yet: its state is {row['state']}")
-    type_ = _file_type(submission.message)
-    if type_ is not None:
-        check_media(type_, row["mime_type"], row["size"] or 0, any_document=submission.any_document, field=field)
-
-
-def _file_type(message: CheckedMessage) -> str | None:
-    """Return the type of a message's file: its own type, or that of its header."""
-    if message.type in FILES:
-        return message.type
-    content = msgspec.json.decode(message.content)
-    header = content.get("header") or (content.get("template") or {}).get("header")
-    type_ = header.get("type") if isinstance(header, dict) else None
-    return type_ if type_ in FILES else None
-
-
-async def _known_messages(conn: "Connection[Any]", channel_id: UUID, named: set[UUID]) -> frozenset[UUID]:
-    rows = await conn.fetch(
-        "SELECT id FROM messages WHERE channel_id = $1 AND id = ANY ($2::uuid[]) AND id BETWEEN $3 AND $4",
-        channel_id,
-        *keys_and_range(sorted(named)),
-    )
-    return frozenset(row["id"] for row in rows)
-
-
-async def _known_files(conn: "Connection[Any]", channel_id: UUID, named: set[str]) -> dict[str, Any]:
-    wanted = [id_ for text in named if (id_ := ids.parse_id("med", text))]
-    rows = await conn.fetch(
-        """SELECT m.* FROM unnest($2::uuid[]) AS wanted (id) CROSS JOIN LATERAL (
-               SELECT id, state, mime_type, size FROM media WHERE channel_id = $1 AND id = wanted.id LIMIT 1) m""",
-        channel_id,
-        sorted(wanted),
-    )
-    return {ids.format_id("med", row["id"]): row for row in rows}
-
-
-async def _opted_out(conn: "Connection[Any]", channel_id: UUID, phones: set[str]) -> frozenset[str]:
-    """Return which of these numbers or aliases opted out of marketing. The caller holds the channel's head."""
-    rows = await conn.fetch(
-        """SELECT wanted.phone FROM unnest($2::text[]) AS wanted (phone) CROSS JOIN LATERAL (
-               SELECT opted_out FROM contacts WHERE channel_id = $1 AND phone = wanted.phone
-               UNION ALL
-               SELECT p.* FROM contact_aliases a CROSS JOIN LATERAL (
-                   SELECT opted_out FROM contacts WHERE channel_id = $1 AND id = a.contact_id LIMIT 1) p
-               WHERE a.channel_id = $1 AND a.alias = wanted.phone
-               LIMIT 1) c
-           WHERE c.opted_out IS NOT NULL""",
-        channel_id,
-        sorted(phones),
-    )
-    return frozenset(row["phone"] for row in rows)

@@ -38,7 +38,8 @@ from gatepost.model.event import MESSAGE, ChannelRef, NewEvent, render
 from gatepost.model.event.messages import MessageCreated
 from gatepost.model.window import WINDOW
 from gatepost.store.channel_head import lock_head
-from gatepost.store.messages.accept import AcceptResult, Submission, quota_of
+from gatepost.store.messages.accept import AcceptResult, quota_of
+from gatepost.store.messages.submission import Submission
 from gatepost.store.pool import Database
 from gatepost.store.quota import Quota, QuotaSlice, covers, refill
 from gatepost.store.statement import SEPARATOR, next_id, statement
@@ -63,6 +64,7 @@ def is_plain(submission: Submission) -> bool:
         or message.media_ids
         or message.template
         or message.send_at
+        or message.contact
         or (message.client_ref and SEPARATOR in message.client_ref)
     )
 
@@ -127,7 +129,7 @@ async def _outcomes(batch: Sequence[Submission], head: _LockedHead, before: int,
     """Return the answers of the written messages. Their ids follow each other, in the order of the batch."""
     written = [s for place, s in enumerate(batch, 1) if place not in head.left_out] if head.left_out else batch
     new_ids = range(before + 1, before + 1 + len(written))
-    answers = iter(await in_parts(lambda s, id_: s.answer(UUID(int=id_), now), written, new_ids))
+    answers = iter(await in_parts(lambda s, id_: s.answer(s.message, UUID(int=id_), now), written, new_ids))
     return [NotPlain() if place in head.left_out else AcceptResult(next(answers)) for place, _ in enumerate(batch, 1)]
 
 

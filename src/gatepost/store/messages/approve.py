@@ -41,7 +41,7 @@ def _check(draft: DraftRow | None, approval: DraftApproval, group: ChannelGroup)
         raise NotFound("There is no such draft on this channel.")
     check_waiting(draft.state)
     check_revision(draft.revision, approval.revision)
-    recipient = group.opened.people.get(draft.phone)
+    recipient = group.opened.people.get(group.submissions[0].message.phone)
     if draft.contact is not None and (recipient is None or recipient.id != draft.contact.id):
         raise number_changed(draft.phone)
     if draft.written_since and not approval.anyway:

@@ -49,11 +49,10 @@ def _write(
     network: NetworkState, number: Number, incoming: Incoming, wamid: str, now: float
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the message and its sender as the network reports them."""
+    network.people.identify(incoming.person, incoming.user_id, hidden=incoming.phone_hidden)
     known = network.people.find(incoming.person)
-    name = incoming.name or known.name
-    user_id = incoming.user_id or known.user_id
-    hidden = known.phone_hidden if incoming.phone_hidden is None else incoming.phone_hidden
-    shown = "" if hidden and user_id else incoming.person
+    name, user_id = incoming.name or known.name, known.user_id
+    shown = "" if known.phone_hidden and user_id else incoming.person
     contact = _contact(name, incoming.username or known.username, shown, user_id)
     if incoming.identity_key_hash is not None:
         contact["identity_key_hash"] = incoming.identity_key_hash
