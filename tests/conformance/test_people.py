@@ -53,6 +53,11 @@ async def test_a_person_whose_number_is_hidden_gets_messages(line: Line) -> None
 
     (reaction_sent,) = await until(reacted)
     assert (reaction_sent.to, reaction_sent.type) == (person, "reaction")
+
+    async def shown_reactions() -> Any:
+        return (await line.message(written["key"]["id"]))["reactions"]
+
+    assert await until(shown_reactions) == [{"emoji": "👍", "from": "me"}]
     events = [event["data"] for event in await line.events() if event["type"] == "message_notification"]
     (shown,) = [data for data in events if data["key"]["id"] == first]
     assert shown["contact"] == {"id": contact, "phone": None, "name": "Eva"}

@@ -96,6 +96,7 @@ async def test_a_person_whose_number_is_hidden_gets_messages(gateway: Gateway) -
         await question.hover()
         await question.get_by_role("button", name="Actions").click()
         await visitor.page.get_by_role("menuitem", name="React 👍").click()
+        await expect(question).to_contain_text("👍")
 
         async def reacted() -> list[str]:
             entries = (await gateway.sandbox("GET", "/control/ledger?kind=accepted"))["entries"]

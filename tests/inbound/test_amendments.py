@@ -3,12 +3,23 @@
 import secrets
 from itertools import permutations
 from typing import Any
+from uuid import UUID
 
+import msgspec
 import pytest
 
 from gatepost.api.contract.messages import Message, Reaction
 from gatepost.model import ids, times
-from gatepost.networks.base import Incoming, Person, RemoteMedia
+from gatepost.model.send_request import SendRequest
+from gatepost.networks.base import (
+    Incoming,
+    NetworkError,
+    Outgoing,
+    Person,
+    RemoteMedia,
+    SendAccepted,
+    StatusUpdate,
+)
 from gatepost.store.messages.amend import EVENTS_MAX
 from gatepost.store.messages.parked_changes import APPLIED
 from tests.inbound.incoming_messages import (
@@ -224,6 +235,69 @@ async def test_one_reaction_per_person_stands_and_an_empty_one_takes_it_back(sta
     await receive(stage, touch(stage, ANA, "reaction", target.network_id, ""))
     assert [r.sender for r in await reactions(stage, target)] == ["me", bob]
     assert (await data(stage))[-1]["reaction"] == {"emoji": "", "from": ana}
+
+
+async def react(stage: Stage, target: Incoming, emoji: str) -> UUID:
+    """React to a message as the API does; return the id of the reaction."""
+    named = {"message_id": ids.message_id((await row_of(stage, target))["id"]), "emoji": emoji}
+    request = SendRequest(phone=ANA.phone, type="reaction", reaction=named)
+    accepted = await stage.acceptor.accept(stage.caller, request)
+    return UUID(hex=msgspec.json.decode(accepted.answer)["data"]["key"]["id"])
+
+
+@pytest.mark.parametrize("status_first", [False, True])
+async def test_our_own_reaction_is_shown_when_it_is_sent(stage: Stage, status_first: bool) -> None:
+    async def report_first(message: Outgoing) -> SendAccepted:
+        name = f"wamid.{message.id.hex}.1"
+        if status_first:
+            await receive(stage, StatusUpdate(name, "delivered", stage.clock.now(), message_id=message.id, attempt=1))
+        return SendAccepted(name)
+
+    stage.network.answer = report_first
+    target = message_from(stage, ANA)
+    await receive(stage, target)
+    for emoji in ("👍", "❤️", ""):
+        stage.clock.advance(10)
+        await react(stage, target, emoji)
+        before = await reactions(stage, target)
+        if not hasattr(stage, "lane"):
+            await stage.take_over()
+        await stage.settle()
+        assert await reactions(stage, target) == ([Reaction(emoji, "me")] if emoji else [])
+        assert await reactions(stage, target) != before
+        changed = [one for one in await data(stage) if one.get("change") == "reaction"]
+        assert changed[-1]["reaction"] == {"emoji": emoji, "from": "me"}
+    assert len(changed) == 3
+
+
+async def test_a_reaction_that_the_network_refuses_later_is_removed(stage: Stage) -> None:
+    await stage.take_over()
+    target = message_from(stage, ANA)
+    await receive(stage, target)
+    first = await react(stage, target, "👍")
+    await stage.settle()
+    stage.clock.advance(10)
+    failed = StatusUpdate(
+        f"wamid.{first.hex}.1",
+        "failed",
+        stage.clock.now(),
+        message_id=first,
+        attempt=1,
+        error=NetworkError(131047, "Re-engagement message"),
+    )
+    await receive(stage, failed)
+    assert await reactions(stage, target) == []
+    assert (await data(stage))[-1]["reaction"] == {"emoji": "", "from": "me"}
+    second = await react(stage, target, "👍")
+    await stage.settle()
+    stage.clock.advance(10)
+    await react(stage, target, "❤️")
+    await stage.settle()
+    await receive(
+        stage,
+        msgspec.structs.replace(failed, network_id=f"wamid.{second.hex}.1", message_id=second, at=stage.clock.now()),
+    )
+    assert await reactions(stage, target) == [Reaction("❤️", "me")]
 
 
 @pytest.mark.parametrize("together", [True, False])

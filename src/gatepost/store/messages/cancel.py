@@ -77,7 +77,7 @@ async def cancel_messages(
     """Cancel those that are not sent yet, in one commit. Return the state of each before."""
     async with channel_transaction(db, channel, channel_id, now) as transaction:
         rows = await transaction.conn.fetch(
-            """SELECT id, contact_id, state, attempt, phone, client_ref, network_id, send_at FROM messages
+            """SELECT id, contact_id, state, attempt, phone, client_ref, network_id, target_id, send_at FROM messages
                WHERE channel_id = $1 AND id = ANY ($2::uuid[]) AND id BETWEEN $3 AND $4 AND NOT incoming
                ORDER BY id FOR NO KEY UPDATE""",  # their owner may be sending them
             channel_id,

@@ -10,8 +10,8 @@ is left out as a whole, with nothing written, if
 
 - its head is locked (only where several channels are written: a transaction never waits for a second head),
 - its owner has changed, or a status waits for one of its messages to be known (`parked_statuses`),
-- one of the messages is not found, or a recipient's number, as the network writes it, is not an address of the
-  message's contact yet.
+- one of the messages is not found, or is a reaction that was not sent until now, or a recipient's number, as the
+  network writes it, is not an address of the message's contact yet.
 
 The heads are locked by a statement of their own, so that the other one sees everything that was committed before. A
 single statement would have to follow rows that changed while it waited for a lock, and that crashes PostgreSQL 18 if
@@ -223,7 +223,7 @@ _SQL = f"""WITH head AS MATERIALIZED (
                SELECT m.id, m.contact_id, m.phone, m.client_ref, m.state AS current, m.network_id IS NULL AS unnamed
                FROM messages m
                WHERE m.channel_id = head.channel_id AND m.id = i.id::uuid AND m.id BETWEEN :first AND :last
-                 AND NOT m.incoming
+                 AND NOT m.incoming AND (m.target_id IS NULL OR m.state >= {State.SENT.value})
                FOR NO KEY UPDATE) m
            WHERE length(i.id) = 32 AND (i.alias IS NULL OR m.contact_id = COALESCE(
                (SELECT id FROM contacts WHERE channel_id = head.channel_id AND phone = i.alias LIMIT 1),

@@ -149,7 +149,7 @@ async def _changes_by_id(
     if not message_ids:
         return {}
     rows = await conn.fetch(
-        """SELECT id, contact_id, state, attempt, phone, client_ref, network_id FROM messages
+        """SELECT id, contact_id, state, attempt, phone, client_ref, network_id, target_id FROM messages
            WHERE channel_id = $1 AND id = ANY ($2::uuid[]) AND id BETWEEN $3 AND $4 AND NOT incoming""",
         channel_id,
         *keys_and_range(message_ids),
@@ -170,7 +170,7 @@ async def _find_by_network_id(
     """Return messages by the network's ids."""
     rows: list[Any] = await conn.fetch(
         """SELECT m.* FROM unnest($2::text[]) AS wanted (network_id) CROSS JOIN LATERAL (
-               SELECT id, contact_id, state, attempt, phone, client_ref, network_id, incoming FROM messages
+               SELECT id, contact_id, state, attempt, phone, client_ref, network_id, target_id, incoming FROM messages
                WHERE channel_id = $1 AND network_id = wanted.network_id AND id > $3 LIMIT 1) m""",
         channel_id,
         sorted(network_ids),

@@ -297,7 +297,7 @@ async def _save_waits(conn: "Connection[Any]", channel_id: UUID, noted: Sequence
 
 async def _current(conn: "Connection[Any]", channel_id: UUID, results: Sequence[SendResult]) -> dict[UUID, Any]:
     rows = await conn.fetch(
-        """SELECT id, contact_id, state, attempt, phone, client_ref, network_id,
+        """SELECT id, contact_id, state, attempt, phone, client_ref, network_id, target_id,
                   EXISTS (SELECT 1 FROM parked_statuses WHERE channel_id = $1) AS some_parked
            FROM messages WHERE channel_id = $1 AND id = ANY ($2::uuid[]) AND id BETWEEN $3 AND $4""",
         channel_id,

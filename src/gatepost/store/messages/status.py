@@ -5,7 +5,7 @@ Results of our sends and reports of the network are both applied here; `may_foll
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, Literal
 from uuid import UUID
 
 import msgspec
@@ -14,9 +14,11 @@ from gatepost.model import ids
 from gatepost.model.event.acknowledgements import AckMessage
 from gatepost.model.message import STATUS, State, may_follow
 from gatepost.store.channel_head import ChannelTransaction, EventBuffer, with_events
+from gatepost.store.messages.amend import show_own_reaction
 from gatepost.store.pool import Connection, Database
 from gatepost.store.statement import columns_of, json_text
 
+_SENT = frozenset(STATUS[state] for state in (State.SENT, State.DELIVERED, State.READ, State.PLAYED))
 _ENDS = (State.FAILED, State.EXPIRED, State.CANCELED)
 
 
@@ -82,13 +84,15 @@ class StatusChange(msgspec.Struct):
     changed: bool = False
     scheduled: bool = False
     queued: bool = False  # before this batch
+    reacts: bool = False  # whether it is a reaction to another message
 
     @classmethod
     def of(cls, row: Any) -> "StatusChange":
-        """Begin from a row (id, contact_id, phone, client_ref, state, attempt, network_id)."""
+        """Begin from a row (id, contact_id, phone, client_ref, state, attempt, network_id, target_id)."""
         who = row["id"], row["contact_id"], row["phone"], row["client_ref"]
         state = State(row["state"])
-        return cls(*who, state, row["attempt"], row["network_id"], queued=state is State.QUEUED)
+        queued, reacts = state is State.QUEUED, row["target_id"] is not None
+        return cls(*who, state, row["attempt"], row["network_id"], queued=queued, reacts=reacts)
 
     def step(self, state: State, error: dict[str, Any] | None, details: dict[str, Any] | None = None) -> None:
         """Apply a report, if it is new."""
@@ -135,6 +139,16 @@ class StatusChange(msgspec.Struct):
             event_id = event_buffer.add(data, self.contact_id, self.id if failed else None)
             self.event_ids = [*self.event_ids, event_id]
 
+    @property
+    def reaction(self) -> Literal["appears", "disappears"] | None:
+        """What this batch changes on the message that this one reacts to. The network may still refuse a sent one."""
+        if not self.reacts or not self.steps:
+            return None
+        was_sent, is_sent = self.steps[0].previous in _SENT, STATUS[self.state] in _SENT
+        if was_sent == is_sent:
+            return None
+        return "appears" if is_sent else "disappears"
+
     def reached(self, state: State, now: datetime) -> datetime | None:
         """Return when this batch brought the message to a state; None if it did not."""
         return now if any(step.state is state for step in self.steps) else None
@@ -158,6 +172,9 @@ async def write_changes(
         )
     for change in changes:
         change.emit(transaction.event_buffer)
+    for change in changes:
+        if change.reaction is not None:
+            await show_own_reaction(transaction, change.id, removed=change.reaction == "disappears")
     await transaction.write(_UPDATE, **_columns(changes, transaction.now))
 
 
