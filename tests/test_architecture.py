@@ -91,8 +91,8 @@ LIBRARIES = {
         "app",
     },  # outgoing calls, and our own callers
 }
-# Runs in the process that holds links, which keeps its own table, as the other library in it does by itself.
-OWN_STORE = "gatepost.networks.qr.phone.by_baileys.devices"
+# They run in the process that holds links, which keeps its own tables.
+OWN_STORES = {f"gatepost.networks.qr.phone.{engine}.devices" for engine in ("by_baileys", "by_neonize")}
 SQL = re.compile(r"\b(SELECT|INSERT INTO|UPDATE \w+ SET|DELETE FROM)\b")
 NETWORKS = {"official", "qr"}
 ROUTES = {"get", "post", "put", "patch", "delete", "head", "route", "websocket", "asgi"}
@@ -170,7 +170,7 @@ def _ours(module: str, target: str) -> str | None:
 
 def _library(module: str, target: str) -> str | None:
     rooms = LIBRARIES.get(target.split(".")[0])
-    own = target == "asyncpg" and module == OWN_STORE
+    own = target == "asyncpg" and module in OWN_STORES
     return None if rooms is None or own or part_of(module) in rooms else f"belongs in {', '.join(sorted(rooms))}"
 
 
@@ -189,7 +189,7 @@ def sql_faults(sources: Sources) -> list[str]:
     """Text outside of the store that looks like SQL; docstrings may speak of it."""
     faults = []
     for module, text in sources.items():
-        if part_of(module) != "store" and module != OWN_STORE:
+        if part_of(module) != "store" and module not in OWN_STORES:
             faults += [f"{module}:{line}" for line in _sql_lines(parse(text))]
     return faults
 

@@ -19,7 +19,7 @@ from tests.store.sql.collect import Module, Source, Statement, read_modules
 from tests.store.sql.examples import EXAMPLES
 from tests.store.sql.schema import read_tables
 from tests.store.sql.scope import Table, unscoped_tables
-from tests.test_architecture import OWN_STORE, ROOT
+from tests.test_architecture import OWN_STORES, ROOT
 
 SRC = ROOT / "src"
 Tables = dict[str, Table]
@@ -41,8 +41,8 @@ async def _read_tables(server: PostgresServer) -> Tables:
 @pytest.fixture(scope="module")
 def source() -> Source:
     """Give all modules that have SQL."""
-    own = SRC / (OWN_STORE.replace(".", "/") + ".py")
-    paths = [*sorted((SRC / "gatepost/store").rglob("*.py")), own]
+    own = [SRC / (module.replace(".", "/") + ".py") for module in sorted(OWN_STORES)]
+    paths = [*sorted((SRC / "gatepost/store").rglob("*.py")), *own]
     return Source(read_modules(SRC, paths, "gatepost.store."), EXAMPLES)
 
 

@@ -107,6 +107,28 @@ async def test_a_device_of_the_store_is_dialled_and_an_unknown_one_is_logged_out
     assert (await news_until(known, "network_gone"))[-1].state == "disconnected"
 
 
+async def test_a_device_is_not_logged_out_while_its_store_cannot_be_read(driver: ChildDriver, store: str) -> None:
+    first = driver.link("ch_1")
+    await first.open("15550002222")
+    await news_until(first, "network_gone")
+    await put_device(store)
+    conn = await asyncpg.connect(store)
+    await conn.execute("REVOKE ALL ON qr_devices.whatsmeow_device FROM CURRENT_USER")
+    try:
+        link = driver.link("ch_2")
+        await link.open("15550002222", DEVICE)
+        last = (await news_until(link, "stream_error"))[-1]
+        assert (last.state, link.device) == ("disconnected", DEVICE)
+        assert "permission denied" in (last.details or "")
+    finally:
+        await conn.execute("GRANT ALL ON qr_devices.whatsmeow_device TO CURRENT_USER")
+        await conn.close()
+    await link.close()
+    again = driver.link("ch_2")
+    await again.open("15550002222", DEVICE)
+    assert (await news_until(again, "network_gone"))[-1].state == "disconnected"
+
+
 async def put_device(store: str, device: str = DEVICE) -> None:
     conn = await asyncpg.connect(store)
     await conn.execute(
@@ -211,6 +233,10 @@ async def test_a_store_that_cannot_be_reached_is_reported(tmp_path: Path) -> Non
     last = (await news_until(link, "stream_error"))[-1]
     assert last.state == "disconnected"
     assert str(tmp_path) in (last.details or "")
+    known = driver.link("ch_2")
+    await known.open("15550002222", DEVICE)
+    assert (await news_until(known, "stream_error"))[-1].state == "disconnected"
+    assert known.device == DEVICE  # the phone is still linked
     await driver.close()
 
 

@@ -17,12 +17,12 @@ from importlib import import_module
 from typing import Any
 
 from gatepost.networks.qr.phone.by_neonize.calls import NeonizePhone
+from gatepost.networks.qr.phone.by_neonize.devices import is_stored
 from gatepost.networks.qr.phone.engine import EngineListener
 from gatepost.networks.qr.phone.jids import parse_jid
 from gatepost.networks.qr.phone.protos import companion
 from gatepost.networks.qr.phone.translate_event import TRANSLATED
 
-_BETWEEN_DEVICES = "|\x01|"
 _LOG_LEVEL = b"WARN"
 _LATE = 1  # the event type of codes; a separate callback delivers each code earlier than the event
 
@@ -45,7 +45,7 @@ class Neonize:
 
     async def holds(self, device: str) -> bool:
         """Return whether the store holds a device."""
-        return await asyncio.to_thread(self._holds, device)
+        return await is_stored(self._store, device)
 
     def phone(self, life: str) -> NeonizePhone:
         """Return the phone of a connection, over the package's own client."""
@@ -79,10 +79,6 @@ class Neonize:
 
     async def stop_all(self) -> None:
         await asyncio.to_thread(self._stop_all)
-
-    def _holds(self, device: str) -> bool:
-        rows = self._binder.gocode.GetAllDevices(self._store.encode(), self._log).decode()
-        return device in {row.partition(",")[0] for row in rows.split(_BETWEEN_DEVICES)}
 
     def _block(self, life: str, device: str | None, to: EngineListener) -> str:
         kinds = (self._events.EVENT_TO_INT[kind] for kind in TRANSLATED)
