@@ -220,9 +220,14 @@ def test_a_restore_leaves_out_accounts_that_were_moved_since(
 ) -> None:
     monkeypatch.setattr(account_move, "_STRAGGLERS", 0.1)
     moved, stays = [run("account", "create", name, "--cell", "west", "--json").json()["id"] for name in "AB"]
+    channels = {}
     for account in (moved, stays):
         channel = run("channel", "create", account, "--kind", "qr", "--phone", "15550001111", "--json").json()["id"]
         run("send", channel, "5511999998888", "Hello", "--json").json()
+        channels[account] = UUID(channel[3:])
+    row = f"'{UUID(moved[4:])}', 'out', 'east', 'copying', '{{{channels[moved]}}}'"
+    begin = f"INSERT INTO account_moves (account_id, direction, cell, state, channels) VALUES ({row})"
+    run_apart(execute(urls["west"], begin))  # the backup is made while the account moves
     file = str(tmp_path / "west.backup")
     assert run("backup", file, "--cell", "west", "--json").code == 0
     assert run("cell", "move", moved, "--to", "east", "--json").code == 0
@@ -233,6 +238,10 @@ def test_a_restore_leaves_out_accounts_that_were_moved_since(
     assert run(*restore).json()["moved"] == 1
     shown = {one["id"]: one["cell"] for one in run("account", "list", "--json").json()}
     assert shown == {moved: "east", stays: "west"}
+    undo = ("cell", "move", moved, "--undo", "--json")
+    assert "not being moved" in run(*undo).error()["message"]
+    run_apart(execute(urls["west"], begin))  # as after a restore with other tools
+    assert "has this account" in run(*undo).error()["message"]
     assert [run_apart(count(urls[cell], "messages")) for cell in ("west", "east")] == [1, 1]
 
 

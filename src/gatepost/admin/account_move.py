@@ -112,6 +112,7 @@ class AccountMove:
                 raise Conflict(
                     f"The account is in {move.cell} already. Run the command without --undo to finish the move."
                 )
+            await arrival.check_absent(self._new, move)
             if move.state == "fenced":
                 await self._give_back(move)
             await departure.end_stream(self._old, move)

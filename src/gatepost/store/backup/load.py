@@ -132,6 +132,7 @@ class DatabaseLoad:
         )
         for row in rows:
             await self._conn.execute("DELETE FROM accounts WHERE id = $1", row["id"])
+            await self._conn.execute("DELETE FROM account_moves WHERE account_id = $1", row["id"])  # it has ended
             await delete_rows(self._conn, row["id"], row["channels"])
         return len(rows)
 

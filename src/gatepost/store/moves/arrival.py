@@ -51,8 +51,7 @@ async def find_incoming(conn: RawConnection, account_id: UUID) -> IncomingMove |
 async def begin_incoming(conn: RawConnection, move: OutgoingMove, source: str) -> None:
     """Begin to take an account. Raise Conflict if something of it is here already."""
     async with conn.transaction():
-        if await conn.fetchval("SELECT 1 FROM accounts WHERE id = $1", move.account_id):
-            raise Conflict(f"The cell {move.cell} has this account already.")
+        await check_absent(conn, move)
         await conn.execute(
             """INSERT INTO account_moves (account_id, direction, cell, state, channels)
                VALUES ($1, 'in', $2, 'copying', $3)
@@ -62,6 +61,12 @@ async def begin_incoming(conn: RawConnection, move: OutgoingMove, source: str) -
             source,
             list(move.channels),
         )
+
+
+async def check_absent(conn: RawConnection, move: OutgoingMove) -> None:
+    """Raise Conflict if the account is here: the row of the move may be older, from a backup of the other cell."""
+    if await conn.fetchval("SELECT 1 FROM accounts WHERE id = $1", move.account_id):
+        raise Conflict(f"The cell {move.cell} has this account already.")
 
 
 async def note_copied(conn: RawConnection, account_id: UUID, snapshot: str) -> None:
