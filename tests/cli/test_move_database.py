@@ -18,10 +18,14 @@ def test_a_database_is_moved_whole(
     run: Run, account: str, database_url: str, empty_database_url: str, tmp_path: Path
 ) -> None:
     create_official(run, account)
+    owner = tmp_path / "media" / "database.id"
+    owner.parent.mkdir()
+    owner.write_text("of the old one")
     assert "same database" in run("move-database", "--to", database_url, "--json").error()["message"]
     assert run("move-database", "--to", "mysql://here", "--json").error()["code"] == "invalid_field"
     moved = run("move-database", "--to", empty_database_url, "--json").json()
     assert moved["rows"] > 0
+    assert not owner.exists()
     assert run_apart(contents(empty_database_url)) == run_apart(contents(database_url))
     assert "--replace" in run("move-database", "--to", empty_database_url, "--json").error()["message"]
     assert run("move-database", "--to", empty_database_url, "--replace", "--json").json() == moved

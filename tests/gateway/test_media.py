@@ -53,7 +53,8 @@ async def download(gateway: Gateway, id_: str, **headers: str) -> Answer:
 
 
 def kept(gateway: Gateway) -> list[Path]:
-    return [path for path in (gateway.settings.data_folder / "media").rglob("*") if path.is_file()]
+    found = (gateway.settings.data_folder / "media").rglob("*")
+    return [path for path in found if path.is_file() and path.name != "database.id"]
 
 
 async def rows(gateway: Gateway) -> int:

@@ -179,8 +179,9 @@ class MediaStage:
         return [msgspec.json.decode(row["body"]) for row in rows]
 
     def bytes_kept(self) -> dict[str, bytes]:
-        """Return all files in the folder, complete or not."""
-        return {str(p.relative_to(self.folder)): p.read_bytes() for p in self.folder.rglob("*") if p.is_file()}
+        """Return all files in the folder, complete or not, except the name of the database."""
+        found = {str(p.relative_to(self.folder)): p.read_bytes() for p in self.folder.rglob("*") if p.is_file()}
+        return {name: content for name, content in found.items() if name != "database.id"}
 
 
 async def make_media_stage(db: Database, folder: Path, clock: MovableClock | None = None) -> MediaStage:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from structlog.testing import capture_logs
 
 from gatepost.admin import channels
 from gatepost.api.contract.media import Media
@@ -17,6 +18,7 @@ from gatepost.model.errors import BadRequest, Conflict, Invalid, NotFound, TooLa
 from gatepost.services.media import MediaService, check_ready, forget_old_media, sweep_orphans
 from gatepost.store.idempotency import IdempotencyKey
 from gatepost.store.media.objects import ObjectStorage
+from gatepost.store.migrate import migrate
 from gatepost.store.pool import Database
 from tests.patience import PATIENCE
 from tests.services.media_stage import MOST, NOW, MediaStage, body_of, make_media_stage
@@ -222,6 +224,22 @@ async def test_the_bytes_of_a_deleted_channel_are_swept(media_stage: MediaStage)
     await channels.delete_channel(media_stage.db, media_stage.account_id, media_stage.channel_id, now=NOW)
     assert await sweep_orphans(media_stage.db, media_stage.objects, datetime.now(UTC) + timedelta(hours=25)) == 1
     assert media_stage.bytes_kept() == {}
+
+
+async def test_the_files_of_another_database_are_kept(media_stage: MediaStage, empty_database_url: str) -> None:
+    """Such as those of the gateway from whose backup a copy was made, which has the same settings."""
+    later = datetime.now(UTC) + timedelta(hours=25)
+    kept = await media_stage.store(b"new since the backup")
+    await sweep_orphans(media_stage.db, media_stage.objects, later)
+    await migrate(empty_database_url)
+    copy = await Database.connect(empty_database_url, connections=1)
+    try:
+        with capture_logs() as logs:
+            assert await sweep_orphans(copy, media_stage.objects, later) == 0
+    finally:
+        await copy.close()
+    assert "belongs to another database" in logs[0]["event"]
+    assert media_stage.bytes_kept() == {kept.key: b"new since the backup"}
 
 
 async def test_bytes_without_a_row_are_swept_once_they_are_old(media_stage: MediaStage) -> None:

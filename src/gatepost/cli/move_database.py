@@ -1,6 +1,7 @@
 """`gatepost move-database`: from the embedded PostgreSQL to another server, by one command."""
 
 import asyncio
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Annotated
 from urllib.parse import urlsplit
@@ -9,12 +10,14 @@ import typer
 
 from gatepost.admin.database_move import MovedDatabase, move_database, note_move
 from gatepost.api.contract.operations import DatabaseMove
+from gatepost.cli.backup import media_of
 from gatepost.cli.command import check_database, command, new_group
 from gatepost.cli.output import CommandResult
 from gatepost.cli.progress_bar import progress_bar
 from gatepost.database_lifecycle import reserved
 from gatepost.model.database_url import database_url_fault
-from gatepost.model.errors import Conflict, invalid_field
+from gatepost.model.errors import Conflict, GatepostError, invalid_field
+from gatepost.services.media import OWNER
 from gatepost.settings import Settings
 from gatepost.store.embedded import DataFolderInUse
 
@@ -36,6 +39,8 @@ def move(
     moved = asyncio.run(_move(settings, to, replace=replace))
     if not settings.database.url:
         note_move(settings.data_folder, shown, datetime.now(UTC))
+    with suppress(GatepostError, OSError):  # the files belong to the new database now
+        asyncio.run(media_of(settings, None).delete([OWNER]))
     return CommandResult(DatabaseMove(shown, moved.tables, moved.rows, moved.migration), note=_note(settings, shown))
 
 

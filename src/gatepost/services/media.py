@@ -12,12 +12,14 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 import msgspec
+import structlog
 
 from gatepost.clock import Clock
 from gatepost.model import ids
 from gatepost.model.errors import BadRequest, Conflict, GatepostError, Invalid, NotFound, invalid_field
 from gatepost.model.file import too_large
 from gatepost.services.lookup import existing, read_id
+from gatepost.store.checks import identity
 from gatepost.store.idempotency import IdempotencyKey, IdempotentRequest, Replay, was_used
 from gatepost.store.media import files as store
 from gatepost.store.media.files import MediaRow, object_key
@@ -26,8 +28,10 @@ from gatepost.store.media.storage import StorageAllowance, StorageReservation, r
 from gatepost.store.messages.accept import AcceptResult
 from gatepost.store.pool import Database
 
+log = structlog.get_logger("gatepost.media")
 STORING = timedelta(minutes=10)  # how long a file keeps its reserved space after its last byte
 ORPHAN_AGE = timedelta(days=1)  # no upload takes that long
+OWNER = "database.id"  # the object that names the database whose files these are
 _encode = msgspec.json.Encoder().encode
 
 
@@ -196,6 +200,8 @@ async def forget_old_media(db: Database, objects: ObjectStorage, now: datetime, 
 
 async def sweep_orphans(db: Database, objects: ObjectStorage, now: datetime) -> int:
     """Delete bytes without a row, as a crash leaves them, if they are older than a day. Return how many."""
+    if not await _are_own(db, objects):
+        return 0
     total = await objects.forget_parts(now - ORPHAN_AGE)
     async for some in objects.listed():
         old = {
@@ -206,3 +212,21 @@ async def sweep_orphans(db: Database, objects: ObjectStorage, now: datetime) -> 
         await objects.delete(orphans)
         total += len(orphans)
     return total
+
+
+async def _are_own(db: Database, objects: ObjectStorage) -> bool:
+    """Return whether this database was the first one to look at these objects. Another one does not know them."""
+    own = await identity(db)
+    try:
+        first = (await objects.read_all(OWNER)).decode("utf-8", "replace")
+    except NotFound:
+        await objects.put(OWNER, _once(own.encode()))
+        return True
+    if first != own:
+        fix = f"If no other gateway uses this storage, delete the object {OWNER} in it."
+        log.error("orphaned files are kept: the storage belongs to another database", found=first, own=own, fix=fix)
+    return first == own
+
+
+async def _once(piece: bytes) -> AsyncIterator[bytes]:
+    yield piece

@@ -28,6 +28,14 @@ class FailingEndpoint(msgspec.Struct, frozen=True):
     reason: str | None
 
 
+async def identity(db: Database) -> str:
+    """Return what tells this database from a copy of it on another server, or under another name."""
+    return await db.fetchval(  # type: ignore[no-any-return]
+        """SELECT system_identifier || '/' || (SELECT oid FROM pg_database WHERE datname = current_database())
+           FROM pg_control_system()"""
+    )
+
+
 async def clock_offset(db: Database) -> float:
     """Return by how many seconds the database's clock is ahead of ours."""
     before, there, after = await read_time(db, lambda: datetime.now(UTC))
