@@ -305,6 +305,31 @@ async def test_a_logout_is_tried_rarely_where_the_link_cannot_be_opened(linked: 
     assert (await linked.row()).logout
 
 
+@pytest.mark.parametrize("reason", ["could_not_load", "outdated_client"])
+@pytest.mark.parametrize("was_linked", [True, False])
+async def test_a_linked_phone_connects_again_once_the_operator_has_solved_the_problem(
+    linked: Linked, reason: str, was_linked: bool
+) -> None:
+    phone, opened = linked.phone, linked.phone.open
+    if was_linked:
+        await linked.connect()
+    phone.linked = True
+    phone.replies["open"] = lambda frame: [opened(frame)[0], phone.event("disconnected", reason)]
+    await linked.start()  # after an update, for example
+    await service.connect(linked.db, await linked.config(), NOW)
+    linked.keeper.wake()
+    async with patience(lambda: f"the reason is {reason}"):
+        while (await linked.until("disconnected"))[1] != reason_of(reason).text:
+            await asyncio.sleep(0.005)
+    assert (await linked.row()).wanted is was_linked  # who waits for a code gets the reason instead
+    phone.replies["open"] = opened
+    await linked.start()
+    if not was_linked:
+        await service.connect(linked.db, await linked.config(), NOW)
+        linked.keeper.wake()
+    await linked.until("connected")
+
+
 async def test_a_phone_that_is_linked_when_its_codes_have_expired_is_known(linked: Linked) -> None:
     def close(_frame: Frame) -> list[Frame]:
         phone.replies["close"] = phone.close

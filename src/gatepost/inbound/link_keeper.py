@@ -36,7 +36,8 @@ from gatepost.store.links import LinkRow, get_link, save_link_state, update_link
 log = structlog.get_logger("gatepost.link")
 _UNACKED = 256  # updates that may be on their way into the database at once
 _FIRST_WAIT, _LONGEST_WAIT = 1.0, 60.0
-_LONGEST_WAIT_FOR_LOGOUT = 3600.0  # if the link cannot be opened until somebody acts: the number may be banned
+_LONGEST_WAIT_FOR_PEOPLE = 3600.0  # if the link cannot be opened until somebody acts: the number may be banned
+_OF_OPERATOR = ("could_not_load", "outdated_client")  # problems of the installation, not of a channel
 _HEALTHY = 60.0  # seconds of connection after which the wait starts from the shortest again
 _LOOK_EVERY = 5.0
 _GATHER = 0.1  # seconds: every event of a channel wakes this task, and few bring a request
@@ -264,7 +265,8 @@ class LinkKeeper(ChannelTask):
         own = update.reason == "logged_out" and row.logout
         name = "logged_out_here" if own else update.reason
         then = reason_of(name).then
-        waits = then is NextStep.STOP and not closed  # until the next request
+        installation = update.reason in _OF_OPERATOR and row.linked_at is not None
+        waits = then is NextStep.STOP and not closed and not installation  # until the next request
         values = _changes_of_end(link, update, self._clock.now())
         if own:
             values["logout"] = False  # `wanted` stays: it was requested after the logout
@@ -273,8 +275,8 @@ class LinkKeeper(ChannelTask):
         await self._save_state(update.state, _text_of(update, name), **values)
         if own:
             return NextStep.STOP if self.idle else NextStep.RECONNECT
-        if waits and row.logout:
-            self._longest_wait = _LONGEST_WAIT_FOR_LOGOUT
+        if installation or (waits and row.logout):
+            self._longest_wait = _LONGEST_WAIT_FOR_PEOPLE
             return NextStep.BACK_OFF
         return NextStep.BACK_OFF if closed else then
 
