@@ -197,6 +197,18 @@ async def test_a_child_that_does_not_leave_is_ended(tmp_path: Path, monkeypatch:
     assert not child_driver.is_running()
 
 
+async def test_a_child_that_does_not_read_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(child_driver, "END_WITHIN", 0.1)
+    script = tmp_path / "deaf.py"
+    script.write_text("import time\ntime.sleep(600)\n")
+    transport = await child_driver.spawn((sys.executable, str(script)), os.environ)
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(transport.send(b"x" * (4 << 20)), 0.1)  # as a part of a file does
+    async with asyncio.timeout(PATIENCE):
+        await transport.close()
+    assert not psutil.pid_exists(transport.pid)
+
+
 async def test_a_program_that_is_not_there_is_tried_again(tmp_path: Path) -> None:
     waits = Waits(2)
     driver = ChildDriver(Devices("postgresql://127.0.0.1:1/none"), program=(str(tmp_path / "none"),), sleep=waits)

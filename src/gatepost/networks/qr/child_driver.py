@@ -80,8 +80,6 @@ class ChildTransport:
     async def close(self) -> None:
         """Close the socket, which ends the child; kill it if it does not exit in time."""
         self._writer.close()
-        with suppress(OSError):
-            await self._writer.wait_closed()
         try:
             # Not asyncio.timeout: before Python 3.11.3 it raises CancelledError in a task that is being cancelled.
             await asyncio.wait_for(self._process.wait(), END_WITHIN)
@@ -89,6 +87,8 @@ class ChildTransport:
             with suppress(ProcessLookupError):
                 os.killpg(self._process.pid, signal.SIGKILL)
         code = await self._process.wait()
+        with suppress(OSError):  # not before its end: a child that does not read would keep us waiting
+            await self._writer.wait_closed()
         await asyncio.wait({self._logging})
         log.info("driver of links ended", pid=self.pid, code=code)
 
