@@ -34,7 +34,7 @@ class ChannelClaims:
         self._elsewhere: dict[UUID, float] = {}  # channels that had an owner, and until when this is believed
 
     def wake(self, channel_id: UUID) -> bool:
-        """Note news of a channel of others or of nobody. Return whether it may have no owner."""
+        """Note a change of a channel of others or of nobody. Return whether it may have no owner."""
         if asyncio.get_running_loop().time() < self._elsewhere.get(channel_id, 0.0):
             return False
         self._woken.add(channel_id)
@@ -55,7 +55,7 @@ class ChannelClaims:
         return found
 
     def _note_elsewhere(self, channels: Collection[UUID]) -> None:
-        """Remember channels that have an owner: their news need no claim. A release is notified."""
+        """Remember channels that have an owner: their changes need no claim. A release is notified."""
         if len(self._elsewhere) > _ELSEWHERE_MAX:
             self._elsewhere.clear()
         until = asyncio.get_running_loop().time() + _ELSEWHERE

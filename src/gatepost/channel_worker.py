@@ -48,7 +48,7 @@ from gatepost.store.deliveries.recover import open_recoveries
 from gatepost.store.endpoints import Endpoint
 from gatepost.store.media.files import next_waiting
 from gatepost.store.media.objects import ObjectStorage
-from gatepost.store.messages.queue import read_news
+from gatepost.store.messages.queue import read_new_messages
 from gatepost.store.pool import Database
 from gatepost.store.search.index import find_unindexed
 from gatepost.tracing import Tracer
@@ -84,7 +84,7 @@ class ChannelReads:
 
     def __init__(self, db: Database) -> None:
         self.config = GroupedLookup(partial(get_configs, db)).find
-        self.queue_news = GroupedLookup(partial(read_news, db), _QUEUES).find
+        self.queue_news = GroupedLookup(partial(read_new_messages, db), _QUEUES).find
         self.next_file = GroupedLookup(partial(next_waiting, db)).find
         self.unindexed = GroupedLookup(partial(find_unindexed, db)).find
         self.recoveries = GroupedLookup(partial(open_recoveries, db)).find
@@ -194,7 +194,7 @@ class ChannelWorker:
                 forget_media=self._forget_media,
                 metrics=parts.metrics,
                 tracer=parts.tracer,
-                read_news=shared.reads.queue_news,
+                read_new_messages=shared.reads.queue_news,
                 senders=shared.senders,
                 backoff=Backoff(limited=config.connection == "limited"),
             )

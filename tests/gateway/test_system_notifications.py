@@ -1,4 +1,4 @@
-"""News for operators: always in the feed and the streams, at endpoints only if asked for, each change once."""
+"""Notifications for operators: always in the feed and the streams, at endpoints only if asked for, each change once."""
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping

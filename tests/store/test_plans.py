@@ -26,7 +26,7 @@ from gatepost.store.messages.accept_plain import accept_plain
 from gatepost.store.messages.cancel import CancelCursor, CancelSelection, cancel_message, cancel_messages, find_waiting
 from gatepost.store.messages.history import get_message, read_trace
 from gatepost.store.messages.intents import Intent, mark_sending, mark_sending_together
-from gatepost.store.messages.queue import QueueRead, count_ahead, read_news, read_wait_facts, save_unknown_until
+from gatepost.store.messages.queue import QueueRead, count_ahead, read_new_messages, read_wait_facts, save_unknown_until
 from gatepost.store.messages.receive import ReportBatch, StatusReport, receive_together
 from gatepost.store.messages.send import (
     SendResult,
@@ -152,7 +152,7 @@ async def read_the_queue(s: Scene) -> None:
     for bulk in (False, True):
         found = await read_queue(s.stage.db, s.stage.channel_id, bulk=bulk, after=after, limit=500)
         assert len(found) == (0 if bulk else 10)
-    (news,) = (await read_news(s.stage.db, [QueueRead(s.stage.channel_id, after)], limit=500)).values()
+    (news,) = (await read_new_messages(s.stage.db, [QueueRead(s.stage.channel_id, after)], limit=500)).values()
     assert len(news.messages) == 10
 
 

@@ -5,10 +5,10 @@ import { useGatewayAnswers } from "../shared/session/queries";
 /** Says that the gateway does not answer, or that the live connection is lost. The page stays as it is. */
 export function GatewayBanner() {
   const answers = useGatewayAnswers();
-  const { told } = useLive();
+  const { lostLong } = useLive();
   return (
     <div role="status">
-      {(!answers || told) && (
+      {(!answers || lostLong) && (
         <Paper pos="fixed" bottom={16} left="50%" shadow="lg" radius="xl" px="lg" py="sm" className="banner">
           <Group gap="sm" wrap="nowrap">
             <Loader size="xs" color="white" />

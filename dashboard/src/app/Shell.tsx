@@ -10,7 +10,7 @@ import { ChannelSwitcher } from "./ChannelSwitcher";
 import { GettingStarted } from "./GettingStarted";
 import { Navigation } from "./Navigation";
 import classes from "./Shell.module.css";
-import { SystemNews } from "./SystemNews";
+import { SystemNotifications } from "./SystemNotifications";
 import { UserMenu } from "./UserMenu";
 
 /** The frame of every page: navigation at the side, or behind a button on a small screen. */
@@ -24,7 +24,7 @@ export function Shell() {
       navbar={{ width: 248, breakpoint: "sm", collapsed: { mobile: !opened } }}
       padding={wide ? 0 : { base: "md", sm: "xl" }}
     >
-      <SystemNews />
+      <SystemNotifications />
       <a href="#main" className="skip-link">
         Skip to the content
       </a>

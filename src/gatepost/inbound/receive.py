@@ -183,7 +183,7 @@ def _reports(batches: Sequence[_UpdateBatch], now: datetime) -> ReportBatch:
     return ReportBatch(
         statuses=statuses,
         messages=[_message(u, now, place) for place, u in enumerate(updates) if isinstance(u, Incoming)],
-        news=translate_update(updates, now),
+        network=translate_update(updates, now),
     )
 
 

@@ -11,7 +11,7 @@ from gatepost.outbound.attachments import link_failed_at
 from gatepost.outbound.queue import weight
 from gatepost.outbound.sender_state import SenderState
 from gatepost.store.channel_head import StaleOwner
-from gatepost.store.messages.queue import NEWS, QueueMarks, QueueRead, read_marks, read_news, read_queued_states
+from gatepost.store.messages.queue import PAGE, QueueMarks, QueueRead, read_marks, read_new_messages, read_queued_states
 from gatepost.store.messages.send import QueuedMessage, is_cut, read_queue, read_scheduled, read_start
 
 _PAGE = 500
@@ -29,7 +29,7 @@ class QueueReader:
 
     def __init__(self, state: SenderState) -> None:
         self._db = state.context.db
-        self._read_news = state.read_news or GroupedLookup(partial(read_news, self._db)).find
+        self._read_new_messages = state.read_new_messages or GroupedLookup(partial(read_new_messages, self._db)).find
         self._clock = state.context.clock
         self._channel_id = state.context.lease.channel_id
         self._queue = state.queue
@@ -73,15 +73,15 @@ class QueueReader:
         cursor = self._cursors[False]
         if self._cursors[True] != cursor or not all(map(self._has_room, (False, True))):
             return False
-        news = await self._read_news(QueueRead(self._channel_id, cursor, tuple(self._loaded())))
-        if news is None:  # the channel is deleted
+        new = await self._read_new_messages(QueueRead(self._channel_id, cursor, tuple(self._loaded())))
+        if new is None:  # the channel is deleted
             raise StaleOwner
-        marks, found = news.marks, news.messages
+        marks, found = new.marks, new.messages
         self.next_scheduled = marks.next_scheduled
         await self._follow_changes((marks.joined, marks.queue_version))
         for message in found:
             self._add(message)
-        if is_cut(found, NEWS):
+        if is_cut(found, PAGE):
             self._cursors = {False: found[-1].id, True: found[-1].id}
             return False
         end = max(marks.last_message_id, found[-1].id) if found else max(marks.last_message_id, cursor)

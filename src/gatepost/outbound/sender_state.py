@@ -15,14 +15,14 @@ from gatepost.outbound.send_metrics import NO_METRICS, SendMetrics
 from gatepost.outbound.send_recorder import SendRecorder
 from gatepost.outbound.senders_now import SendersNow
 from gatepost.outbound.throttle import Throttle
-from gatepost.store.messages.queue import QueueNews, QueueRead
+from gatepost.store.messages.queue import NewMessages, QueueRead
 from gatepost.tracing import Tracer
 
 TICK = 0.5  # seconds between looks at waiting messages: lost answers, opened windows, expired messages
 
 ReportConnection = Callable[[str, str | None, bool], Awaitable[None]]  # state, reason, whether the token was rejected
 Attach = Callable[[Network, str, str], Awaitable[dict[str, str] | Receipt]]
-ReadNews = Callable[[QueueRead], Awaitable[QueueNews | None]]
+ReadNews = Callable[[QueueRead], Awaitable[NewMessages | None]]
 ForgetMedia = Callable[[Mapping[str, str]], Awaitable[bool]]
 
 
@@ -52,7 +52,7 @@ class SenderState:
     forget_media: ForgetMedia = forget_nothing
     metrics: SendMetrics = NO_METRICS
     tracer: Tracer | None = None
-    read_news: ReadNews | None = None  # shared with other senders, so that they read together
+    read_new_messages: ReadNews | None = None  # shared with other senders, so that they read together
     senders: SendersNow = field(default_factory=SendersNow)  # to which this one belongs while it runs
     backoff: Backoff = field(default_factory=Backoff)
     queue: SendQueue = field(default_factory=SendQueue)

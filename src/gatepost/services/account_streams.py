@@ -1,6 +1,6 @@
 """The open streams of accounts: one reader per node for all of them.
 
-commit (event_waiters.py) ─► reader: one statement for all channels with news ─► feed of the account ─► its streams
+commit (event_waiters.py) ─► reader: one statement for all changed channels ─► feed of the account ─► its streams
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""Notifications between nodes: "these channels have news". They are hints; the sweep finds everything without them.
+"""Notifications between nodes: "these channels have changed". They are hints; the sweep finds everything without them.
 Also those about people (`presence.py`), changes of accounts (`account_changes.py`) and limits (`limit_counts.py`),
 which other modules send.
 
@@ -39,7 +39,7 @@ class NotificationListener(Protocol):
         """Called when notifications come, at the start and after an interruption: some may have been lost."""
 
     def on_channel(self, channel_id: UUID) -> None:
-        """Called when a channel has news."""
+        """Called when a channel has changed."""
 
     def on_release(self) -> None:
         """Called when channels with work were released: they need an owner."""

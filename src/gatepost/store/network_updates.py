@@ -49,21 +49,21 @@ class NetworkReports(msgspec.Struct, frozen=True):
         return named + [(about.at, about.person) for about in self.labels if about.person is not None]
 
 
-async def write_reports(transaction: ChannelTransaction, news: NetworkReports, people: ContactResolver) -> None:
+async def write_reports(transaction: ChannelTransaction, reports: NetworkReports, people: ContactResolver) -> None:
     """Write all reports of a batch, and emit events of what changed."""
     conn, channel_id, now = transaction.conn, transaction.channel_id, transaction.now
-    for about in news.persons:
+    for about in reports.persons:
         await _write_person(about, people)
     people.emit_changes()
     labels = ChannelLabels(transaction)
-    for label in news.labels:
+    for label in reports.labels:
         await _write_label(labels, label, people)
-    doubtful = await apply_template_reports(transaction, news.templates) if news.templates else []
-    if doubtful or news.stale_templates:
+    doubtful = await apply_template_reports(transaction, reports.templates) if reports.templates else []
+    if doubtful or reports.stale_templates:
         await mark_stale(conn, channel_id, now, STALE_TEMPLATES)
-    for number in news.numbers:
+    for number in reports.numbers:
         await _write_number(transaction, number)
-    if news.stale_number:
+    if reports.stale_number:
         await mark_stale(conn, channel_id, now, STALE_NUMBER)
 
 

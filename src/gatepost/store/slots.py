@@ -5,7 +5,7 @@ one pool of N connections
     shared     the rest, first come, first served
 
 api       requests of customers, except sends         accept   key checks and sends
-receive   updates of the networks                     own      leases, sweep, reading news
+receive   updates of the networks                     own      leases, sweep, reading queues
 work      sending, delivering, files, housekeeping
 
 A slot is granted if the use is below its own reserve, or if the pool still holds the reserves of all others. So any

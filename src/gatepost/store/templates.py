@@ -283,7 +283,7 @@ async def _take_over(
 
 
 async def apply_template_reports(
-    transaction: ChannelTransaction, news: Sequence[TemplateUpdate]
+    transaction: ChannelTransaction, updates: Sequence[TemplateUpdate]
 ) -> list[TemplateUpdate]:
     """Apply the network's reports in order, and emit its decisions.
 
@@ -292,11 +292,11 @@ async def apply_template_reports(
     twice, or in another order.
     """
     conn, channel_id = transaction.conn, transaction.channel_id
-    found = await _by_name(conn, channel_id, {change.name for change in news})
+    found = await _by_name(conn, channel_id, {change.name for change in updates})
     statuses = {row["id"]: row["status"] for rows in found.values() for row in rows}
     known_at = {row["id"]: row["updated_at"].replace(microsecond=0) for rows in found.values() for row in rows}
     doubtful = []
-    for change in news:
+    for change in updates:
         template_id = _meant(change, found.get(change.name, ()))
         if template_id is None:
             doubtful += [change] if change.status not in _LEAVING else []

@@ -11,7 +11,7 @@ import pytest
 from gatepost.grouped_lookup import GroupedLookup
 from gatepost.model import ids
 from gatepost.store.contacts.rows import KnownContact, MissingContacts, add_missing, find_contacts
-from gatepost.store.messages.queue import _NEWS, NEWS, QueueRead, read_news
+from gatepost.store.messages.queue import _NEWS, PAGE, QueueRead, read_new_messages
 from gatepost.store.pool import Database
 from gatepost.store.statement import statement
 from tests.outbound.stage import NOW, Stage, make_stage
@@ -30,16 +30,16 @@ async def test_the_updates_of_each_channel_are_its_own(db: Database, two: list[S
     first, second = await one.accept(ANA), await one.accept(BOB)
     foreign = await other.accept(ANA, send_at=NOW + timedelta(days=1))
     reads = [QueueRead(other.channel_id, ids.ZERO), QueueRead(one.channel_id, first), QueueRead(uuid4(), ids.ZERO)]
-    news = await read_news(db, reads)
+    news = await read_new_messages(db, reads)
     assert set(news) == set(reads[:2])  # there is no third channel
     assert [message.id for message in news[reads[1]].messages] == [second]
     assert news[reads[0]].messages == []
     assert news[reads[0]].marks.next_scheduled is not None
     loaded = QueueRead(other.channel_id, ids.ZERO, (foreign,))
-    assert (await read_news(db, [loaded]))[loaded].marks.next_scheduled is None
+    assert (await read_new_messages(db, [loaded]))[loaded].marks.next_scheduled is None
 
 
-@pytest.mark.parametrize("waiting", [NEWS - 1, NEWS, NEWS + 1, 2 * NEWS + 1])
+@pytest.mark.parametrize("waiting", [PAGE - 1, PAGE, PAGE + 1, 2 * PAGE + 1])
 async def test_all_messages_are_queued_whatever_fits_into_one_read(stage: Stage, waiting: int) -> None:
     found = await stage.accept_many([ANA] * (waiting // 2), priority="bulk")
     found += await stage.accept_many([ANA] * (waiting - len(found)))
@@ -83,20 +83,20 @@ async def test_received_messages_are_not_read_when_there_is_nothing_to_send(comm
         await stage.hear(BOB)
     read = QueueRead(stage.channel_id, last)
     async with explained_database(common_url) as (db, plans):
-        assert (await read_news(db, [read]))[read].messages == []
+        assert (await read_new_messages(db, [read]))[read].messages == []
         assert plans[-1].rows_scanned < 5
         new = await stage.accept(ANA)
-        assert [message.id for message in (await read_news(db, [read]))[read].messages] == [new]
+        assert [message.id for message in (await read_new_messages(db, [read]))[read].messages] == [new]
 
 
 async def test_a_row_that_cannot_be_read_holds_up_no_other_channel_and_loses_no_wake_up(
     db: Database, two: list[Stage]
 ) -> None:
     spoiled, other = two
-    lookup = GroupedLookup(partial(read_news, db))
+    lookup = GroupedLookup(partial(read_new_messages, db))
     for stage in two:
         await stage.take_over()
-        stage.sender._reader._read_news = lookup.find
+        stage.sender._reader._read_new_messages = lookup.find
         await stage.settle()
     quoted = await spoiled.accept(ANA)
     await spoiled.settle()
@@ -122,7 +122,7 @@ async def write_content(db: Database, stage: Stage, message_id: UUID, content: s
 async def test_scheduled_messages_in_memory_are_found_by_a_hash(db: Database, stage: Stage) -> None:
     """Thousands may be due at once; compared one by one, with five thousand each read took half a minute."""
     some = [stage.channel_id]
-    values = {"channel_ids": some, "afters": some, "loaded": some, "first": ids.ZERO, "limit": NEWS}
+    values = {"channel_ids": some, "afters": some, "loaded": some, "first": ids.ZERO, "limit": PAGE}
     async with db.connection() as conn:
         plan = await conn.fetch(*statement("EXPLAIN " + _NEWS, **values))
     assert "hashed SubPlan" in str(plan)

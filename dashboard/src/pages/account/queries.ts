@@ -1,5 +1,5 @@
 import { type UseMutationResult, useMutation, useQueryClient } from "@tanstack/react-query";
-import { api, ask, askPage, type Schemas, tell } from "../../shared/api/client";
+import { api, ask, askNothing, askPage, type Schemas } from "../../shared/api/client";
 import { usePages } from "../../shared/lists";
 import { PEOPLE, type Person } from "../../shared/people";
 import { useSession } from "../../shared/session/queries";
@@ -42,7 +42,7 @@ export function useChangeRole(user: User) {
 export function useRemoveUser(user: User) {
   return useUserMutation((_: undefined) => {
     const params = { path: { user_id: user.id } };
-    return tell(api.DELETE("/api/v1/account/users/{user_id}", { params }));
+    return askNothing(api.DELETE("/api/v1/account/users/{user_id}", { params }));
   }, user);
 }
 

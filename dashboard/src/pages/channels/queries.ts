@@ -1,5 +1,5 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { api, ask, channelApi, type Schemas, tell } from "../../shared/api/client";
+import { api, ask, askNothing, channelApi, type Schemas } from "../../shared/api/client";
 import { CHANNELS, type Channel } from "../../shared/channels";
 
 export type CredentialTest = Schemas["CredentialTest"];
@@ -68,7 +68,7 @@ export function useDeleteChannel(id: string) {
   const client = useQueryClient();
   return useMutation({
     mutationFn: () =>
-      tell(api.DELETE("/api/v1/account/channels/{channel_id}", { params: { path: { channel_id: id } } })),
+      askNothing(api.DELETE("/api/v1/account/channels/{channel_id}", { params: { path: { channel_id: id } } })),
     onSuccess: () => {
       client.setQueryData<Channel[]>(CHANNELS, (list) => list?.filter((one) => one.id !== id));
       return client.invalidateQueries({ queryKey: CHANNELS, exact: true });

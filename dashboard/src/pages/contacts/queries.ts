@@ -1,5 +1,5 @@
 import { type InfiniteData, keepPreviousData, useQuery, useQueryClient } from "@tanstack/react-query";
-import { ask, askPage, askStream, type Page, type Schemas, tell } from "../../shared/api/client";
+import { ask, askNothing, askPage, askStream, type Page, type Schemas } from "../../shared/api/client";
 import { useChannelScope } from "../../shared/channels";
 import { LABELS } from "../../shared/labels";
 import { channelKey, rowsOf, useChannelMutation, useChannelPages } from "../../shared/lists";
@@ -61,7 +61,7 @@ export function useChangeContact(contact: string) {
 
 export function useDeleteContact(contact: string) {
   return useChannelMutation([CONTACTS], (api, _: undefined) =>
-    tell(api.DELETE("/api/v1/contacts/{contact_id}", { params: { path: { contact_id: contact } } })),
+    askNothing(api.DELETE("/api/v1/contacts/{contact_id}", { params: { path: { contact_id: contact } } })),
   );
 }
 
@@ -81,8 +81,9 @@ export function useMergeContact(contact: string) {
 export function useLabelContact(contact: string) {
   return useChannelMutation([CONTACTS], async (api, { put, take }: { put: string[]; take: string[] }) => {
     const path = (label: string) => ({ params: { path: { contact_id: contact, label_id: label } } });
-    for (const label of put) await tell(api.PUT("/api/v1/contacts/{contact_id}/labels/{label_id}", path(label)));
-    for (const label of take) await tell(api.DELETE("/api/v1/contacts/{contact_id}/labels/{label_id}", path(label)));
+    for (const label of put) await askNothing(api.PUT("/api/v1/contacts/{contact_id}/labels/{label_id}", path(label)));
+    for (const label of take)
+      await askNothing(api.DELETE("/api/v1/contacts/{contact_id}/labels/{label_id}", path(label)));
   });
 }
 
@@ -121,6 +122,6 @@ export function useChangeLabel(label: string) {
 
 export function useDeleteLabel(label: string) {
   return useChannelMutation([LABELS, CONTACTS], (api, _: undefined) =>
-    tell(api.DELETE("/api/v1/labels/{label_id}", { params: { path: { label_id: label } } })),
+    askNothing(api.DELETE("/api/v1/labels/{label_id}", { params: { path: { label_id: label } } })),
   );
 }

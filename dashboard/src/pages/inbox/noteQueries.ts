@@ -1,5 +1,5 @@
 import { useInfiniteQuery, useMutation, useQueryClient } from "@tanstack/react-query";
-import { ask, askPage, type Schemas, tell } from "../../shared/api/client";
+import { ask, askNothing, askPage, type Schemas } from "../../shared/api/client";
 import { useChannelScope } from "../../shared/channels";
 import { channelKey } from "../../shared/lists";
 
@@ -43,7 +43,7 @@ export function useDeleteNote(conversation: string) {
   const client = useQueryClient();
   return useMutation({
     mutationFn: (note: string) =>
-      tell(
+      askNothing(
         api.DELETE("/api/v1/conversations/{conversation_id}/notes/{note_id}", {
           params: { path: { conversation_id: conversation, note_id: note } },
         }),

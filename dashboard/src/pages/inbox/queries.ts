@@ -9,7 +9,7 @@ import {
   useQueryClient,
 } from "@tanstack/react-query";
 import { useMemo } from "react";
-import { ask, askPage, askPart, channelApi, type Page, type Schemas, tell } from "../../shared/api/client";
+import { ask, askNothing, askPage, askPart, channelApi, type Page, type Schemas } from "../../shared/api/client";
 import { useChannelScope } from "../../shared/channels";
 import { useLabelsOf } from "../../shared/labels";
 import { channelKey, rowsOf } from "../../shared/lists";
@@ -281,7 +281,7 @@ export function useShowTyping(conversation: string) {
   const { api } = useChannelScope();
   return useMutation({
     mutationFn: () =>
-      tell(
+      askNothing(
         api.POST("/api/v1/conversations/{conversation_id}/typing", {
           params: { path: { conversation_id: conversation } },
         }),
@@ -297,7 +297,7 @@ export function useSetLabel(conversation: string) {
     mutationFn: ({ label, on }: { label: string; on: boolean }) => {
       const path = { conversation_id: conversation, label_id: label };
       const address = "/api/v1/conversations/{conversation_id}/labels/{label_id}";
-      return tell(on ? api.PUT(address, { params: { path } }) : api.DELETE(address, { params: { path } }));
+      return askNothing(on ? api.PUT(address, { params: { path } }) : api.DELETE(address, { params: { path } }));
     },
     onSuccess: () => client.invalidateQueries({ queryKey: keys.conversation(id, conversation) }),
   });
@@ -323,7 +323,7 @@ export function useCancelMessage() {
   const client = useQueryClient();
   return useMutation({
     mutationFn: (message: string) =>
-      tell(api.POST("/api/v1/messages/{message_id}/cancel", { params: { path: { message_id: message } } })),
+      askNothing(api.POST("/api/v1/messages/{message_id}/cancel", { params: { path: { message_id: message } } })),
     onSuccess: (_, message) =>
       changeMessage(client, id, message, (before) => ({ ...before, status: "CANCELED", waiting: undefined })),
   });
@@ -346,7 +346,7 @@ export function useDeleteMessage() {
   const client = useQueryClient();
   return useMutation({
     mutationFn: (message: string) =>
-      tell(api.DELETE("/api/v1/messages/{message_id}", { params: { path: { message_id: message } } })),
+      askNothing(api.DELETE("/api/v1/messages/{message_id}", { params: { path: { message_id: message } } })),
     onSuccess: () => client.invalidateQueries({ queryKey: keys.threads(id) }),
   });
 }

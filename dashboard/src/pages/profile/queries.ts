@@ -1,5 +1,5 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { api, ask, tell } from "../../shared/api/client";
+import { api, ask, askNothing } from "../../shared/api/client";
 import { tellTabs } from "../../shared/session/otherTabs";
 import { SESSION } from "../../shared/session/state";
 
@@ -32,4 +32,4 @@ export const useNewRecoveryCodes = () =>
   });
 
 export const useTurnOffTotp = () =>
-  useSessionChange((password: string) => tell(api.DELETE("/api/v1/session/totp", { body: { password } })));
+  useSessionChange((password: string) => askNothing(api.DELETE("/api/v1/session/totp", { body: { password } })));

@@ -1,5 +1,5 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
-import { ask, askPage, type Schemas, tell } from "../../shared/api/client";
+import { ask, askNothing, askPage, type Schemas } from "../../shared/api/client";
 import { useChannelScope } from "../../shared/channels";
 import { channelKey, useChannelMutation, useChannelPages } from "../../shared/lists";
 import { type TemplateForm, templateOf } from "./parts";
@@ -54,7 +54,7 @@ export function useChangeTemplate(template: string) {
 
 export function useDeleteTemplate(template: string) {
   return useChannelMutation([TEMPLATES], (api, _: undefined) =>
-    tell(api.DELETE("/api/v1/templates/{template_id}", { params: { path: { template_id: template } } })),
+    askNothing(api.DELETE("/api/v1/templates/{template_id}", { params: { path: { template_id: template } } })),
   );
 }
 

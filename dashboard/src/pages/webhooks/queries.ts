@@ -1,5 +1,5 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { ask, askPage, type Schemas, tell } from "../../shared/api/client";
+import { ask, askNothing, askPage, type Schemas } from "../../shared/api/client";
 import { useChannelScope } from "../../shared/channels";
 import { channelKey, useChannelMutation, useChannelPages } from "../../shared/lists";
 import { expectOwnChange } from "../../shared/live/ownChanges";
@@ -57,7 +57,7 @@ export function useChangeEndpoint(endpoint: string) {
 
 export function useDeleteEndpoint(endpoint: string) {
   return useChannelMutation([ENDPOINTS], (api, _: undefined) =>
-    tell(api.DELETE("/api/v1/webhooks/{endpoint_id}", { params: { path: { endpoint_id: endpoint } } })),
+    askNothing(api.DELETE("/api/v1/webhooks/{endpoint_id}", { params: { path: { endpoint_id: endpoint } } })),
   );
 }
 

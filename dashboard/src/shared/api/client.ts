@@ -53,8 +53,8 @@ async function envelopeOf<Body>(call: Promise<Answer<Body>>): Promise<Body> {
   return answer.data;
 }
 
-/** Waits for an answer that has no data. */
-export async function tell(call: Promise<Answer<unknown>>): Promise<void> {
+/** Waits for an answer whose data nobody needs. */
+export async function askNothing(call: Promise<Answer<unknown>>): Promise<void> {
   await envelopeOf(call);
 }
 

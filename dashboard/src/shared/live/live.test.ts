@@ -31,7 +31,7 @@ test("an event names the queries of its channel, and those of the account", () =
   expect(changesOf(event("order_notifications")).map(keyOf)).toContainEqual(["channel", "ch_1", "orders"]);
 });
 
-test("news for operators change templates, the channel, and where it was read, the state of the number", () => {
+test("notifications for operators change templates, the channel, and where it was read, the state of the number", () => {
   const template = changesOf(event("system_notification", "template_paused")).map(keyOf);
   expect(template).toContainEqual(["channel", "ch_1", "templates"]);
   expect(template).toContainEqual(["account", "channels"]);

@@ -11,9 +11,9 @@ import { shareStream } from "./tabs";
 const LIVE = ["live"];
 const GRACE_MS = 1_500; // a connection that is back sooner is not worth a word
 
-export type Live = { status: LiveStatus; told: boolean };
+export type Live = { status: LiveStatus; lostLong: boolean };
 
-const START: Live = { status: "connecting", told: false };
+const START: Live = { status: "connecting", lostLong: false };
 
 type Handler = { onEvent: (event: GatewayEvent) => void; kinds: readonly string[] };
 type NoticeHandler = (notice: Notice) => void;
@@ -29,7 +29,7 @@ export function useLiveUpdates(user: string): void {
   useEffect(() => (signedIn ? follow(client, user) : undefined), [client, user, signedIn]);
 }
 
-/** How the live connection is. `told`: it was lost so long that the page says so. */
+/** How the live connection is. `lostLong`: it has been lost for so long that the page says so. */
 export function useLive(): Live {
   const { data } = useQuery<Live>({ queryKey: LIVE, queryFn: () => START, enabled: false, initialData: START });
   return data;
@@ -117,17 +117,17 @@ class StatusKeeper {
   change(status: LiveStatus, missed: number | null | undefined): void {
     const before = this.client.getQueryData<Live>(LIVE) ?? START;
     if (status === "lost") {
-      if (before.status !== "lost") this.grace = setTimeout(() => this.set({ status, told: true }), GRACE_MS);
-      this.set({ status, told: before.told });
+      if (before.status !== "lost") this.grace = setTimeout(() => this.set({ status, lostLong: true }), GRACE_MS);
+      this.set({ status, lostLong: before.lostLong });
       return;
     }
     this.stop();
-    this.set({ status, told: false });
+    this.set({ status, lostLong: false });
     if (status === "ended") void this.end();
     if (status !== "live") return;
     if (missed === null) askAgain(this.client, { predicate: isLoaded });
     else askNoticed(this.client);
-    if (before.told) showDone(backWords(missed));
+    if (before.lostLong) showDone(backWords(missed));
   }
 
   stop(): void {

@@ -5,7 +5,7 @@ const BY_PEOPLE = new Set(["endpoint_resumed", "endpoint_disabled", "endpoint_en
 
 const changed = new Map<string, number>();
 
-/** Remembers that something is changed on this page: the event that reports it is not news here. */
+/** Remembers that something is changed on this page: the event that reports it is not shown here. */
 export function expectOwnChange(id: string, now = Date.now()): void {
   changed.set(id, now + ECHO_MS);
 }

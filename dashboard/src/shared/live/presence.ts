@@ -1,6 +1,6 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useCallback, useEffect, useRef } from "react";
-import { api, tell } from "../api/client";
+import { api, askNothing } from "../api/client";
 import { useNow } from "../useNow";
 import { useLiveNotices } from "./live";
 
@@ -46,9 +46,9 @@ export function useAnnouncedPresence(channel: string, conversation: string): () 
   const say = useCallback(
     (state: State) =>
       // It is sent although the page is being closed.
-      void tell(api.PUT("/api/v1/account/presence", { body: { channel, conversation, state }, keepalive: true })).catch(
-        () => {},
-      ),
+      void askNothing(
+        api.PUT("/api/v1/account/presence", { body: { channel, conversation, state }, keepalive: true }),
+      ).catch(() => {}),
     [channel, conversation],
   );
   useEffect(() => {

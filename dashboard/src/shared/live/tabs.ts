@@ -16,7 +16,7 @@ const cursors = new Map<string, string | null>(); // of each user, for a stream 
  */
 export function shareStream(user: string, listener: Listener): () => void {
   const ended = new AbortController();
-  const hear: Listener = {
+  const received: Listener = {
     onPart: (part, cursor) => {
       cursors.set(user, cursor);
       listener.onPart(part, cursor);
@@ -24,44 +24,44 @@ export function shareStream(user: string, listener: Listener): () => void {
     onStatus: listener.onStatus,
   };
   if (!navigator.locks || typeof BroadcastChannel === "undefined") {
-    void followWhileVisible(user, hear, ended.signal);
+    void followWhileVisible(user, received, ended.signal);
     return () => ended.abort();
   }
   const name = `gatepost.live.${user}`;
-  const air = new BroadcastChannel(name);
+  const tabs = new BroadcastChannel(name);
   let current: LiveStatus = "connecting";
   let leader = false;
-  const say = (note: Note) => air.postMessage(note);
-  const hearStatus: Listener["onStatus"] = (status, missed) => {
+  const post = (note: Note) => tabs.postMessage(note);
+  const passStatus: Listener["onStatus"] = (status, missed) => {
     current = status;
-    hear.onStatus(status, missed);
+    received.onStatus(status, missed);
   };
-  air.onmessage = ({ data: note }: MessageEvent<Note>) => {
+  tabs.onmessage = ({ data: note }: MessageEvent<Note>) => {
     if (note.kind === "hello") {
-      if (leader) say({ kind: "status", status: current, missed: 0 });
-    } else if (note.kind === "part") hear.onPart(note.part, note.cursor);
-    else hearStatus(note.status, note.missed);
+      if (leader) post({ kind: "status", status: current, missed: 0 });
+    } else if (note.kind === "part") received.onPart(note.part, note.cursor);
+    else passStatus(note.status, note.missed);
   };
-  say({ kind: "hello" });
-  const tell: Listener = {
+  post({ kind: "hello" });
+  const leading: Listener = {
     onPart: (part, cursor) => {
-      hear.onPart(part, cursor);
-      say({ kind: "part", part, cursor });
+      received.onPart(part, cursor);
+      post({ kind: "part", part, cursor });
     },
     onStatus: (status, missed) => {
-      hearStatus(status, missed);
-      say({ kind: "status", status, missed });
+      passStatus(status, missed);
+      post({ kind: "status", status, missed });
     },
   };
   navigator.locks
     .request(name, { signal: ended.signal }, () => {
       leader = true;
-      return followAccount(cursors.get(user) ?? null, tell, ended.signal);
+      return followAccount(cursors.get(user) ?? null, leading, ended.signal);
     })
     .catch(() => {}); // aborted while it waited for the lock
   return () => {
     ended.abort();
-    air.close();
+    tabs.close();
   };
 }
 

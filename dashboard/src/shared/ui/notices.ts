@@ -25,7 +25,7 @@ const GOOD_MS = 6_000;
 const BAD_MS = 20_000;
 
 /** Says what happened elsewhere, with a way to it. The same id is shown once. */
-export function showNews(id: string, text: string, color: string, onOpen: () => void): void {
+export function showNotification(id: string, text: string, color: string, onOpen: () => void): void {
   const open = () => {
     notifications.hide(id);
     onOpen();

@@ -128,4 +128,4 @@ def show_typing(network: NetworkState, chat: Chat) -> None:
     """Show the person that the business is typing, until it writes or some time has passed."""
     until = network.clock.now() + TYPING_SECONDS
     network.chats.set_typing(chat, until)
-    network.clock.at(until, partial(network.chats.tell_chat, chat))
+    network.clock.at(until, partial(network.chats.report_chat, chat))

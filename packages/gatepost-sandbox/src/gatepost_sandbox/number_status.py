@@ -66,7 +66,7 @@ def set_tier(network: NetworkState, number: Number, tier: int) -> None:
     value: dict[str, Any] = {"event": "UPGRADE" if rises or old is None else "DOWNGRADE"}
     if _version(number) < _TOLD_LIMITS:
         value |= {"old_limit": tier_name(old), "current_limit": tier_name(tier)}
-    _tell_number(network, number, value)
+    _report_number(network, number, value)
     capability = {
         "max_daily_conversations_per_business": tier or -1,
         "max_phone_numbers_per_waba": _NUMBERS_PER_ACCOUNT,
@@ -85,7 +85,7 @@ def upgrade(network: NetworkState, number: Number, seconds: float) -> None:
 
 def _finish_upgrade(network: NetworkState, number: Number) -> None:
     _retune(network, number, limits={**number.spec.limits, "throughput": HIGH_THROUGHPUT})
-    _tell_number(network, number, {"event": "THROUGHPUT_UPGRADE"})
+    _report_number(network, number, {"event": "THROUGHPUT_UPGRADE"})
 
 
 def set_quality(network: NetworkState, number: Number, rating: str, event: str | None = None) -> None:
@@ -95,7 +95,7 @@ def set_quality(network: NetworkState, number: Number, rating: str, event: str |
     if event is None and (was == "RED") != (rating == "RED"):
         event = "FLAGGED" if rating == "RED" else "UNFLAGGED"
     if event is not None:
-        _tell_number(network, number, {"event": event})
+        _report_number(network, number, {"event": event})
     plan_tier_rise(network, number, network.clock.now())
 
 
@@ -109,7 +109,7 @@ def set_status(network: NetworkState, number: Number, status: str) -> None:
     was = number.spec.status
     _retune(network, number, status=status)
     if "FLAGGED" in (was, status) and was != status:
-        _tell_number(network, number, {"event": "FLAGGED" if status == "FLAGGED" else "UNFLAGGED"})
+        _report_number(network, number, {"event": "FLAGGED" if status == "FLAGGED" else "UNFLAGGED"})
     if "BANNED" in (was, status) and was != status:
         state = "DISABLE" if status == "BANNED" else "REINSTATE"
         ban = {"waba_ban_state": state, "waba_ban_date": _day(network.clock.now())}
@@ -145,7 +145,7 @@ def _retune(network: NetworkState, number: Number, **changes: Any) -> None:
     number.configure(msgspec.structs.replace(number.spec, **changes), network.settings)
 
 
-def _tell_number(network: NetworkState, number: Number, value: dict[str, Any]) -> None:
+def _report_number(network: NetworkState, number: Number, value: dict[str, Any]) -> None:
     tier = tier_name(number.limits.tier)
     update = {"display_phone_number": number.spec.phone, **value, "max_daily_conversations_per_business": tier}
     network.announce(number.spec.waba_id, NUMBER_NEWS, update)

@@ -74,8 +74,8 @@ class Number:
 
     def window_open(self, person: str, now: float) -> bool:
         """Return whether free-form text may reach this person."""
-        heard = self._last_incoming.get(person)
-        return heard is not None and now - heard < WINDOW_SECONDS
+        last_incoming = self._last_incoming.get(person)
+        return last_incoming is not None and now - last_incoming < WINDOW_SECONDS
 
     def window_end(self, person: str, now: float) -> float | None:
         """Return the end of the open window with this person, or None."""

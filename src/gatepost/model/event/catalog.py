@@ -42,7 +42,7 @@ TYPE_DESCRIPTIONS = {
     LABEL: "Labels, and the conversations and contacts that they are assigned to.",
     CONTACT: "Contacts.",
     ORDER: "Orders.",
-    SYSTEM: "News for operators: webhook endpoints, templates, and the number's quality and tier.",
+    SYSTEM: "Notifications for operators: webhook endpoints, templates, and the number's quality and tier.",
 }
 ALL_TYPES = tuple(TYPE_DESCRIPTIONS)
 TYPES = tuple(type_ for type_ in ALL_TYPES if type_ != SYSTEM)  # that endpoints get unless they are switched off

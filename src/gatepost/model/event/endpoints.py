@@ -1,4 +1,4 @@
-"""News for operators: the health of the channel's own webhook endpoints."""
+"""Notifications for operators: the health of the channel's own webhook endpoints."""
 
 from datetime import datetime, timedelta
 from typing import Annotated, Any, ClassVar, Self, TypeAlias

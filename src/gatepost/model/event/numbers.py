@@ -1,4 +1,4 @@
-"""News for operators: what the network thinks of the number, and how much it allows it."""
+"""Notifications for operators: what the network thinks of the number, and how much it allows it."""
 
 from typing import Annotated, Self, TypeAlias
 

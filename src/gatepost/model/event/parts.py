@@ -18,7 +18,7 @@ CHAT = "chat_notification"
 LABEL = "label_notifications"
 CONTACT = "contact_notifications"
 ORDER = "order_notifications"
-SYSTEM = "system_notification"  # news for operators; endpoints get it only if they ask for it
+SYSTEM = "system_notification"  # notifications for operators; endpoints get it only if they ask for it
 
 
 def id_with(prefix: str) -> Meta:

@@ -1,4 +1,4 @@
-"""News for operators: the network's decisions about templates."""
+"""Notifications for operators: the network's decisions about templates."""
 
 from typing import Annotated, ClassVar, Self, TypeAlias
 from uuid import UUID

@@ -1,4 +1,4 @@
-"""Reading a channel's queue: whether it has news for its owner, and why a message waits."""
+"""Reading a channel's queue: whether it has changed, and why a message waits."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -19,7 +19,7 @@ from gatepost.store.messages.send import (
 )
 from gatepost.store.pool import Database, keys_and_range
 
-NEWS = 100  # messages of a channel that `read_news` returns
+PAGE = 100  # messages of a channel that `read_new_messages` returns
 
 
 class QueueMarks(msgspec.Struct, frozen=True):
@@ -37,7 +37,7 @@ def _unloaded(loaded: str) -> str:
 
 
 async def read_marks(db: Database, channel_id: UUID, loaded: Sequence[UUID]) -> QueueMarks:
-    """Return in one small read whether the queue has news. `loaded`: scheduled messages known already."""
+    """Return in one small read whether the queue has changed. `loaded`: scheduled messages known already."""
     row = await db.fetchrow(
         f"""SELECT last_message_id, joined, queue_version,
                   (SELECT s.send_at FROM scheduled_messages s WHERE s.channel_id = $1 AND {_unloaded("$2")}
@@ -50,22 +50,24 @@ async def read_marks(db: Database, channel_id: UUID, loaded: Sequence[UUID]) -> 
 
 
 class QueueRead(msgspec.Struct, frozen=True):
-    """What the sender of a channel wants to know: its news after a cursor. `loaded` is as of `read_marks`."""
+    """What the sender of a channel wants to know: its new messages after a cursor. `loaded` is as of `read_marks`."""
 
     channel_id: UUID
     after: UUID
     loaded: tuple[UUID, ...] = ()
 
 
-class QueueNews(msgspec.Struct, frozen=True):
+class NewMessages(msgspec.Struct, frozen=True):
     """The marks of a queue, and its unsettled messages after the cursor, chat and bulk."""
 
     marks: QueueMarks
     messages: list[QueuedMessage]
 
 
-async def read_news(db: Database, reads: Sequence[QueueRead], *, limit: int = NEWS) -> dict[QueueRead, QueueNews]:
-    """Return the news of several channels, at most `limit` messages of each. A deleted channel is left out."""
+async def read_new_messages(
+    db: Database, reads: Sequence[QueueRead], *, limit: int = PAGE
+) -> dict[QueueRead, NewMessages]:
+    """Return the new messages of several channels, at most `limit` messages of each. A deleted channel is left out."""
     rows = await db.fetch(
         _NEWS,
         channel_ids=[read.channel_id for read in reads],
@@ -80,10 +82,10 @@ async def read_news(db: Database, reads: Sequence[QueueRead], *, limit: int = NE
     return {read: await _news(db, read.channel_id, rows) for read, rows in found.items()}
 
 
-async def _news(db: Database, channel_id: UUID, rows: Sequence[Any]) -> QueueNews:
+async def _news(db: Database, channel_id: UUID, rows: Sequence[Any]) -> NewMessages:
     row = rows[0]
     marks = QueueMarks(row["last_message_id"], row["joined"], row["queue_version"], row["next_scheduled"])
-    return QueueNews(marks, await queued_messages(db, channel_id, rows) if row["id"] else [])
+    return NewMessages(marks, await queued_messages(db, channel_id, rows) if row["id"] else [])
 
 
 # `:first` is for the planner: by it, earlier partitions are left out before the statement begins. Without a new message

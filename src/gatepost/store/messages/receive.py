@@ -43,12 +43,12 @@ class ReportBatch(msgspec.Struct, frozen=True):
 
     statuses: Sequence[StatusReport] = ()
     messages: Sequence[IncomingMessage] = ()
-    news: NetworkReports = NetworkReports()
+    network: NetworkReports = NetworkReports()
 
     @property
     def plain(self) -> bool:
         """Whether these are statuses only, of messages that move forward."""
-        return bool(self.statuses) and not self.messages and not self.news and all(map(is_progress, self.statuses))
+        return bool(self.statuses) and not self.messages and not self.network and all(map(is_progress, self.statuses))
 
 
 async def receive_updates(
@@ -91,11 +91,11 @@ async def receive_any_updates(
     async with channel_transaction(db, channel, channel_id, now, sending=False, wait=wait) as transaction:
         conn, people = transaction.conn, ContactResolver(transaction)
         fresh = await _unknown_messages(conn, channel_id, reports.messages, now)
-        if fresh or reports.news:
-            await people.resolve([(m.at, m.person) for m in fresh] + reports.news.people())
+        if fresh or reports.network:
+            await people.resolve([(m.at, m.person) for m in fresh] + reports.network.people())
             people.emit_changes()
             await IncomingWriter(transaction, people, _floor(now)).write(fresh)
-            await write_reports(transaction, reports.news, people)
+            await write_reports(transaction, reports.network, people)
         activities = _activities(fresh, people)
         await emit_reopened(transaction, activities)
         statuses = [*await _awaited(conn, channel_id, fresh), *reports.statuses]

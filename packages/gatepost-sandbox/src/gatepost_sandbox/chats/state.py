@@ -165,7 +165,7 @@ class Chats:
             self._drop_oldest(chat)
         if len(self._chats) > CHATS_MAX or self._size > BYTES_MAX:
             self._make_room(chat)
-        self._tell(message)
+        self._notify(message)
 
     def advance(self, number: str, message_id: str, status: str, error: dict[str, Any] | None = None) -> bool:
         """Give a message its next status; return False if it has this one or a later one already."""
@@ -177,7 +177,7 @@ class Chats:
         message.status, message.error = status, error
         if message.has_reached("played" if message.type == "audio" else "read"):
             message.outgoing = None
-        self._tell(message)
+        self._notify(message)
         return True
 
     def keep_outgoing(self, number: str, message_id: str, outgoing: Any) -> None:
@@ -192,7 +192,7 @@ class Chats:
         if message is not None:
             others = tuple(reaction for reaction in message.reactions if reaction[0] != who)
             message.reactions = (*others, (who, emoji)) if emoji else others
-            self._tell(message)
+            self._notify(message)
 
     def edit(self, number: str, message_id: str, content: Any) -> None:
         """Replace the content of a message."""
@@ -203,7 +203,7 @@ class Chats:
                 content = {**content, "media": before.get("media")}  # a new caption: the file stays
             self._replace(message, content)
             message.edited = True
-            self._tell(message)
+            self._notify(message)
 
     def delete(self, number: str, message_id: str) -> None:
         """Delete a message for both sides: the chat shows that there was one."""
@@ -211,14 +211,14 @@ class Chats:
         if message is not None:
             self._replace(message, None)
             message.deleted, message.template, message.reactions, message.votes = True, None, (), ()
-            self._tell(message)
+            self._notify(message)
 
     def vote(self, number: str, message_id: str, options: list[str]) -> None:
         """Set the person's choice in a poll."""
         message = self._messages.get((number, message_id))
         if message is not None:
             message.votes = tuple(options)
-            self._tell(message)
+            self._notify(message)
 
     # -- the business in the chat --------------------------------------------------------------------------------------
 
@@ -229,19 +229,19 @@ class Chats:
         if marked is None or chat is None or not marked.from_person:
             return None
         chat.active_at = now
-        self.tell_chat(chat)
+        self.report_chat(chat)
         for message in reversed(chat.messages) if earlier else (marked,):
             if message.from_person and message.seq <= marked.seq:
                 if message.status == "read":
                     break
                 message.status = "read"
-                self._tell(message)
+                self._notify(message)
         return chat
 
     def set_typing(self, chat: Chat, until: float) -> None:
         """Show until a time that the business is typing."""
         chat.typing_until = until
-        self.tell_chat(chat)
+        self.report_chat(chat)
 
     # -- the person ----------------------------------------------------------------------------------------------------
 
@@ -251,13 +251,13 @@ class Chats:
         for message in unread:
             message.seen = True
         if unread:
-            self.tell_chat(chat)
+            self.report_chat(chat)
         return unread
 
     def block(self, chat: Chat, *, blocked: bool) -> None:
         """Block or unblock the number of a chat."""
         (self.blocked.add if blocked else self.blocked.discard)((chat.person, chat.number))
-        self.tell_chat(chat)
+        self.report_chat(chat)
 
     def move(self, old: str, new: str) -> list[Chat]:
         """Give the chats of a person to their new number; return them."""
@@ -282,13 +282,13 @@ class Chats:
         for chat in self.of_number(number):
             self._drop(chat)
 
-    def tell_chat(self, chat: Chat) -> None:
+    def report_chat(self, chat: Chat) -> None:
         """Report a changed chat."""
         observer = self._watch.observer
         if observer is not None:
             observer.chat_changed(chat)
 
-    def _tell(self, message: ChatMessage) -> None:
+    def _notify(self, message: ChatMessage) -> None:
         observer = self._watch.observer
         if observer is not None:
             observer.message_changed(message)

@@ -102,7 +102,7 @@ async def stop_marketing(
     chat = _open(world, person, number)
     content = {"value": "stop" if data.stopped else "resume"}
     deliver_incoming(world.network, business, Incoming(person=chat.person, type="user_preferences", content=content))
-    world.network.chats.tell_chat(chat)
+    world.network.chats.report_chat(chat)
     return world.views.chat(chat)
 
 

@@ -69,12 +69,12 @@ async def change_person_number(
     name = network.people.find(old).name
     network.people.move(old, new)
     for chat in network.chats.move(old, new):
-        _tell_business(world, chat.number, name, old, new)
+        _report_business(world, chat.number, name, old, new)
     network.watch.changed("all")  # the chats of the old number are gone
     return {"phone": new, "old_phone": old, "chats": sum(1 for _ in network.chats.latest(new))}
 
 
-def _tell_business(world: World, number: str, name: str, old: str, new: str) -> None:
+def _report_business(world: World, number: str, name: str, old: str, new: str) -> None:
     """Report a new number as the network of a business does."""
     official = world.network.numbers.get(number)
     if official is not None:
@@ -84,8 +84,8 @@ def _tell_business(world: World, number: str, name: str, old: str, new: str) -> 
     elif number in world.qr.phones:
         qr_phone, hidden = world.qr.phones[number], world.qr.directory.hidden
         qr_phone.conversations.add(new)
-        news = ContactUpdate(phone=new, old_phone=old, hidden=old in hidden or new in hidden)
-        send_contact_update(world.qr, qr_phone, news)
+        update = ContactUpdate(phone=new, old_phone=old, hidden=old in hidden or new in hidden)
+        send_contact_update(world.qr, qr_phone, update)
 
 
 ROUTES = (go_offline, change_person_number)

@@ -39,7 +39,7 @@ def changes(handler: Handler) -> Handler:
         async def run_async(world: World, **arguments: Any) -> Any:
             record(world, arguments)
             answer = await handler(world, **arguments)
-            _tell(handler, world)
+            _notify(handler, world)
             return answer
 
         return _keep(handler, run_async)
@@ -48,7 +48,7 @@ def changes(handler: Handler) -> Handler:
     def run(world: World, **arguments: Any) -> Any:
         record(world, arguments)
         answer = handler(world, **arguments)
-        _tell(handler, world)
+        _notify(handler, world)
         return answer
 
     return _keep(handler, run)
@@ -61,7 +61,7 @@ def changes_last(handler: Handler) -> Handler:
     async def run(world: World, **arguments: Any) -> Any:
         answer = await handler(world, **arguments)
         _record(handler, world, arguments)
-        _tell(handler, world)
+        _notify(handler, world)
         return answer
 
     return _keep(handler, run)
@@ -86,7 +86,7 @@ def _record(handler: Callable[..., Any], world: World, arguments: dict[str, Any]
     network.clock.record("control", _name(handler), arguments, network.media.root)
 
 
-def _tell(handler: Callable[..., Any], world: World) -> None:
+def _notify(handler: Callable[..., Any], world: World) -> None:
     name = _name(handler)
     what = _REPORTED_BY_NAME.get(name, _REPORTED.get(name.partition(".")[0]))
     if what is not None:

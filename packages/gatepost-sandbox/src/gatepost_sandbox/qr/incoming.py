@@ -125,7 +125,7 @@ def deliver(qr: QrNetwork, qr_phone: QrPhone, said: Incoming) -> str:
     item = _message(qr, qr_phone, said, message_id)
     if said.chat is None:
         _show(qr, qr_phone, said, item)
-    _tell_all(qr, qr_phone, "message", message_id, person, item)
+    _send_to_all(qr, qr_phone, "message", message_id, person, item)
     return message_id
 
 
@@ -158,23 +158,23 @@ def _show(qr: QrNetwork, qr_phone: QrPhone, said: Incoming, item: dict[str, Any]
         )
 
 
-def send_contact_update(qr: QrNetwork, qr_phone: QrPhone, news: ContactUpdate) -> None:
+def send_contact_update(qr: QrNetwork, qr_phone: QrPhone, update: ContactUpdate) -> None:
     """Send a contact event to the phone's devices."""
-    if news.old_phone is not None:
-        qr.directory.move(news.old_phone, news.phone)
-    _introduce(qr, Sender(phone=news.phone, name=news.name, hidden=news.hidden))
-    person = qr.directory.show(news.phone, named=news.name is not None)
-    item: dict[str, Any] = {"event": "contact", "person": {**person, **_given(username=news.username)}}
-    item |= _given(old_phone=news.old_phone)
-    _tell_all(qr, qr_phone, "contact", "", news.phone, item | {"at": int(qr.clock.now())})
+    if update.old_phone is not None:
+        qr.directory.move(update.old_phone, update.phone)
+    _introduce(qr, Sender(phone=update.phone, name=update.name, hidden=update.hidden))
+    person = qr.directory.show(update.phone, named=update.name is not None)
+    item: dict[str, Any] = {"event": "contact", "person": {**person, **_given(username=update.username)}}
+    item |= _given(old_phone=update.old_phone)
+    _send_to_all(qr, qr_phone, "contact", "", update.phone, item | {"at": int(qr.clock.now())})
 
 
-def send_label_update(qr: QrNetwork, qr_phone: QrPhone, news: LabelUpdate) -> None:
+def send_label_update(qr: QrNetwork, qr_phone: QrPhone, update: LabelUpdate) -> None:
     """Send a label event to the phone's devices."""
-    person = None if news.person is None else qr.directory.show(news.person)
-    item = {"event": "label", "id": news.id, "action": news.action}
-    item |= _given(name=news.name, color=news.color, person=person)
-    _tell_all(qr, qr_phone, "label", news.id, news.person or "", item | {"at": int(qr.clock.now())})
+    person = None if update.person is None else qr.directory.show(update.person)
+    item = {"event": "label", "id": update.id, "action": update.action}
+    item |= _given(name=update.name, color=update.color, person=person)
+    _send_to_all(qr, qr_phone, "label", update.id, update.person or "", item | {"at": int(qr.clock.now())})
 
 
 def _introduce(qr: QrNetwork, sender: Sender) -> None:
@@ -214,6 +214,6 @@ def _given(**fields: Any) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value is not None}
 
 
-def _tell_all(qr: QrNetwork, qr_phone: QrPhone, label: str, news_id: str, person: str, item: dict[str, Any]) -> None:
+def _send_to_all(qr: QrNetwork, qr_phone: QrPhone, label: str, news_id: str, person: str, item: dict[str, Any]) -> None:
     for session in qr.linked(qr_phone):
         qr.publish(session, Update(label=label, wamid=news_id, person=person, item=item))

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from gatepost_sandbox.qr.frames import Frame
 from gatepost_sandbox.wire import Update
 
-Tell = Callable[[Frame], None]
+SendFrame = Callable[[Frame], None]
 
 
 class Outbox:
@@ -21,7 +21,7 @@ class Outbox:
         self._session = session
         self._kept: deque[Frame] = deque()
         self._last = 0
-        self._tell: Tell | None = None
+        self._send: SendFrame | None = None
 
     @property
     def waiting(self) -> int:
@@ -38,25 +38,25 @@ class Outbox:
         self._last += 1
         frame = {"event": update.item["event"], "session": self._session, "seq": self._last, **update.item}
         self._kept.append(frame)
-        if self._tell is not None:
-            self._tell(frame)
+        if self._send is not None:
+            self._send(frame)
 
     def ack(self, seq: int) -> None:
         """Drop all events up to a number."""
         while self._kept and self._kept[0]["seq"] <= seq:
             self._kept.popleft()
 
-    def go_online(self, tell: Tell) -> None:
+    def go_online(self, send: SendFrame) -> None:
         """Send all stored events, and new ones from now on."""
-        if self._tell is not None:
+        if self._send is not None:
             return
-        self._tell = tell
+        self._send = send
         for frame in list(self._kept):
-            tell(frame)
+            send(frame)
 
     def go_offline(self) -> None:
         """Store new events without sending them."""
-        self._tell = None
+        self._send = None
 
     def forget(self) -> None:
         """Drop all events: the device belongs to another phone now."""

@@ -93,13 +93,13 @@ class Session:
         else:
             self._become("connected", reason)
         if self.online:
-            self.outbox.go_online(self.tell)
+            self.outbox.go_online(self.send_frame)
 
     def repeat(self) -> None:
         """Report the state again."""
         self._become(self.state, self.reason, until=self._until)
         if self.code is not None:
-            self._tell_code(max(0.0, self.code_until - self._clock.now()))
+            self._report_code(max(0.0, self.code_until - self._clock.now()))
 
     def new_pairing_code(self, phone: str) -> str:
         """Return a code that this phone may type instead of scanning."""
@@ -114,7 +114,7 @@ class Session:
         if self._served not in (None, qr_phone.phone):
             self.outbox.forget()
         self.device, self._served, spec = qr_phone, qr_phone.phone, qr_phone.spec
-        self.tell({"event": "linked", "session": self.id, "phone": spec.phone, "lid": lid, "name": spec.name})
+        self.send_frame({"event": "linked", "session": self.id, "phone": spec.phone, "lid": lid, "name": spec.name})
         self._become("disconnected", "restart_required")
         self._become("connecting", "restart_required")
         self._clock.at(self._clock.now() + RESTART_SECONDS, partial(self._restarted, self.turn))
@@ -135,7 +135,7 @@ class Session:
         self._end_turn()
         self._become(state, reason, until=until)
 
-    def tell(self, frame: Frame) -> None:
+    def send_frame(self, frame: Frame) -> None:
         """Send a frame to the client, if it is connected."""
         if self.wire is not None:
             self.wire.put(frame)
@@ -154,7 +154,7 @@ class Session:
         frame: Frame = {"event": "connection", "session": self.id, "state": state, "reason": reason}
         if until is not None and until != FOREVER:
             frame["until"] = ceil(until)
-        self.tell(frame)
+        self.send_frame(frame)
 
     def _show_code(self, turn: int, number: int) -> None:
         if turn != self.turn:
@@ -164,12 +164,12 @@ class Session:
             return
         self.code = scan_code(self._random)
         self.code_until = self._clock.now() + code_seconds(number)
-        self._tell_code(code_seconds(number))
+        self._report_code(code_seconds(number))
         self._watch.changed("sessions")
         self._clock.at(self.code_until, partial(self._show_code, turn, number + 1))
 
-    def _tell_code(self, seconds: float) -> None:
-        self.tell({"event": "qr", "session": self.id, "code": self.code, "seconds": seconds})
+    def _report_code(self, seconds: float) -> None:
+        self.send_frame({"event": "qr", "session": self.id, "code": self.code, "seconds": seconds})
 
     def _restarted(self, turn: int) -> None:
         if turn == self.turn:

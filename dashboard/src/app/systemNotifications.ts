@@ -9,8 +9,8 @@ export type Place =
   | { to: "/templates"; search: { channel: string; template?: string } }
   | { to: "/channels/$channelId"; params: { channelId: string } };
 
-/** What a person is told: in words, how urgent it is, and where to see it. `kind`: the same is counted together. */
-export type News = { id: string; kind: string; text: string; color: Color; place: Place };
+/** What a person is notified of: in words, how urgent it is, and where to see it. `kind`: the same is counted together. */
+export type SystemNotification = { id: string; kind: string; text: string; color: Color; place: Place };
 
 type Template = { id: string; name: string; language: string };
 type Words = { kind: [one: string, many: string]; color: Color; text: (data: Record<string, unknown>) => string };
@@ -56,8 +56,8 @@ const WORDS: Record<string, Words> = {
   },
 };
 
-/** What an event tells people who operate the channel; null if it is not for them. */
-export function newsOf(event: GatewayEvent): News | null {
+/** The notification of an event for people who operate the channel; null if it is not for them. */
+export function notificationOf(event: GatewayEvent): SystemNotification | null {
   const words = event.type === TYPE ? WORDS[event.action] : undefined;
   if (!words) return null;
   return {
@@ -113,7 +113,7 @@ function tierWords(tier: unknown): string {
 const URGENCY: Color[] = ["teal", "yellow", "orange", "red"];
 
 /** What came at once: each for itself, or if it is much, one that counts them and leads to the most urgent. */
-export function grouped(list: News[]): News[] {
+export function grouped(list: SystemNotification[]): SystemNotification[] {
   const [first, ...others] = list;
   if (!first || list.length <= SEPARATE_MAX) return list;
   const urgent = others.reduce((one, next) => (rank(next) > rank(one) ? next : one), first);
@@ -123,6 +123,6 @@ export function grouped(list: News[]): News[] {
   return [{ ...urgent, kind: "many", text: `${parts.join(", ")}.` }];
 }
 
-function rank({ color }: News): number {
+function rank({ color }: SystemNotification): number {
   return URGENCY.indexOf(color);
 }
