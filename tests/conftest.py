@@ -42,6 +42,7 @@ from gatepost.store.pool import Database
 from tests.authority import trust_only_one
 from tests.daily_sample import keep_sample
 from tests.patience import PATIENCE, patience
+from tests.reused_database import ReusedDatabase, in_use
 from tests.shared_compilation import pytest_collection
 from tests.slow_first import put_slow_first
 from tests.thorough import DAY, THOROUGH
@@ -142,7 +143,11 @@ class Administrator:
 
     async def execute(self, statement: str) -> None:
         """Run one statement."""
-        await asyncio.wrap_future(self._run(self._conn.execute(statement)))
+        await self.run(self._conn.execute(statement))
+
+    async def run(self, work: Coroutine[Any, Any, T]) -> T:
+        """Run something else in its loop."""
+        return await asyncio.wrap_future(self._run(work))
 
     def close(self) -> None:
         """End the connection and the thread."""
@@ -224,13 +229,68 @@ def common_database(server: PostgresServer, at: datetime) -> Iterator[str]:
         run_apart(administer(server, f"DROP DATABASE {name} WITH (FORCE)"))
 
 
+class ReusedDatabases:
+    """The databases of gateways that no test uses at the moment."""
+
+    def __init__(self, server: PostgresServer, template: str, runner: asyncio.Runner) -> None:
+        self._server = server
+        self._template = template
+        self._runner = runner
+        self._free: list[ReusedDatabase] = []
+
+    @asynccontextmanager
+    async def one(self) -> AsyncIterator[str]:
+        """Yield the address of a database that looks new. Outside of the shared event loop it is new."""
+        if asyncio.get_running_loop() is not self._runner.get_loop():
+            async with copied_database(self._server, self._template) as url:
+                yield url
+            return
+        found = self._free.pop() if self._free else await self._copy()
+        in_use[found.url] = found
+        try:
+            yield found.url
+        finally:
+            del in_use[found.url]
+            if await self._server.administrator.run(found.clean()):
+                self._free.append(found)
+            else:
+                await self._close(found)
+                await administer(self._server, f"DROP DATABASE {found.name} WITH (FORCE)")
+
+    async def _copy(self) -> ReusedDatabase:
+        name = f"test_{uuid.uuid4().hex}"
+        await administer(self._server, f"CREATE DATABASE {name} TEMPLATE {self._template} {AS_MADE}")
+        copy = ReusedDatabase(name, self._server.url(name))
+        await self._server.administrator.run(copy.open())
+        return copy
+
+    async def _close(self, one: ReusedDatabase) -> None:
+        await one.warm.close()
+        await self._server.administrator.run(one.close())
+
+    def close(self) -> None:
+        """Close all connections."""
+        for one in self._free:
+            self._runner.run(self._close(one))
+
+
+@pytest.fixture(scope="session")
+def reused_databases(
+    postgres_server: PostgresServer, parted_template: str, _session_scoped_runner: asyncio.Runner
+) -> Iterator[ReusedDatabases]:
+    """Yield the databases of gateways."""
+    databases = ReusedDatabases(postgres_server, parted_template, _session_scoped_runner)
+    yield databases
+    databases.close()
+
+
 @pytest.fixture
-async def parted_database_url(postgres_server: PostgresServer, parted_template: str) -> AsyncIterator[str]:
-    """Yield the address of a new database for a gateway of today.
+async def parted_database_url(reused_databases: ReusedDatabases) -> AsyncIterator[str]:
+    """Yield the address of a database for a gateway of today, which looks new.
 
     A gateway whose clock shows another year uses `database_url`: here it would fill all weeks between with partitions.
     """
-    async with copied_database(postgres_server, parted_template) as url:
+    async with reused_databases.one() as url:
         yield url
 
 

@@ -33,6 +33,7 @@ from gatepost_sandbox.server import server_config
 from tests.conftest import serve_config
 from tests.events import check_all_events
 from tests.patience import PATIENCE, patience
+from tests.reused_database import connected
 
 QUICK = {
     "sending.unknown_grace": 0.5,
@@ -237,24 +238,26 @@ async def running_gateway(
             values["qr.link_url"] = link_url
             values |= {name.replace("__", "."): value for name, value in overrides.items()}
             settings = load(environ={}, overrides=values)
-            db = await Database.connect(database_url, connections=settings.database.connections)
-            time = clock or SystemClock()
-            gatepost = Gatepost(settings, db, database_url, time, role)
-            await gatepost.start()
-            client = ClientBuilder().no_proxy().build()
-            try:
-                async with serve_config(gateway_config(gatepost, settings)) as url, client:
-                    gateway = Gateway(url, sandbox_url, db, gatepost.vault, settings, client, time)
-                    gateway.account_id = await gateway.new_account()
-                    channel = await gateway.new_channel(gateway.account_id)
-                    gateway.channel, gateway.key = ids.format_id("ch", channel.id), await gateway.new_key(channel.id)
-                    yield gateway
-                    gatepost.end_streams()
-                    await release()
-                await check_all_events(db)
-            finally:
-                await gatepost.stop()
-                await db.close()
+            async with connected(database_url, settings.database.connections) as db:
+                time = clock or SystemClock()
+                gatepost = Gatepost(settings, db, database_url, time, role)
+                await gatepost.start()
+                client = ClientBuilder().no_proxy().build()
+                try:
+                    async with serve_config(gateway_config(gatepost, settings)) as url, client:
+                        gateway = Gateway(url, sandbox_url, db, gatepost.vault, settings, client, time)
+                        gateway.account_id = await gateway.new_account()
+                        channel = await gateway.new_channel(gateway.account_id)
+                        gateway.channel, gateway.key = (
+                            ids.format_id("ch", channel.id),
+                            await gateway.new_key(channel.id),
+                        )
+                        yield gateway
+                        gatepost.end_streams()
+                        await release()
+                    await check_all_events(db)
+                finally:
+                    await gatepost.stop()
 
 
 def gateway_config(gatepost: Gatepost, settings: Settings) -> uvicorn.Config:

@@ -1,6 +1,7 @@
 """Fixtures of the admin tests: a database, a vault, a time, and two tenants."""
 
 import uuid
+from asyncio import Runner
 from collections.abc import AsyncIterator, Iterator
 from datetime import UTC, datetime
 from uuid import UUID
@@ -13,6 +14,10 @@ from gatepost.admin.vault import Vault
 from gatepost.model.account import Plan
 from gatepost.store.pool import Database
 from tests.conftest import AS_MADE, PostgresServer, administer, run_apart
+from tests.shared_loop import _function_scoped_runner
+from tests.warm_connections import WarmConnections
+
+__all__ = ["_function_scoped_runner"]
 
 NOW = datetime(2026, 11, 15, 10, 0, tzinfo=UTC)
 PLANS = {"starter": Plan("Starter", 12_000), "unlimited": Plan("Unlimited")}
@@ -27,12 +32,19 @@ def common_url(postgres_server: PostgresServer) -> Iterator[str]:
     run_apart(administer(postgres_server, f"DROP DATABASE {name} WITH (FORCE)"))
 
 
+@pytest.fixture(scope="package")
+def warm_connections(common_url: str, _session_scoped_runner: Runner) -> Iterator[WarmConnections]:
+    """Yield the connections to it, which the tests share too."""
+    kept = WarmConnections(common_url, connections=4)
+    yield kept
+    _session_scoped_runner.run(kept.close())
+
+
 @pytest.fixture
-async def db(common_url: str) -> AsyncIterator[Database]:
+async def db(warm_connections: WarmConnections) -> AsyncIterator[Database]:
     """Yield the shared database."""
-    database = await Database.connect(common_url, connections=4)
-    yield database
-    await database.close()
+    async with warm_connections.database() as database:
+        yield database
 
 
 @pytest.fixture

@@ -4,15 +4,15 @@ Playwright belongs to one event loop, so the tests of a folder that uses a brows
 both fixtures. Each test has its own context: cookies, storage, cache, permissions.
 """
 
-import asyncio
 from asyncio import Runner
 from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 
 import pytest
 from playwright.async_api import Browser, Playwright, async_playwright
 
 from tests.console.browser import FLAGS, find_browser
+from tests.shared_loop import left_as_new
 
 
 class SharedBrowser:
@@ -68,23 +68,6 @@ def browser_of_the_process(_session_scoped_runner: Runner) -> Iterator[None]:
 
 @pytest.fixture
 def _function_scoped_runner(_session_scoped_runner: Runner, browser_of_the_process: None) -> Iterator[Runner]:
-    """Run the test and its fixtures in the loop of the session; cancel the tasks that they leave, as a new loop would.
-
-    It replaces the fixture of pytest-asyncio of this name.
-    """
-    before = _session_scoped_runner.run(_all_tasks())
-    yield _session_scoped_runner
-    _session_scoped_runner.run(_cancel_all_but(before))
-
-
-async def _all_tasks() -> set[asyncio.Task[object]]:
-    return asyncio.all_tasks()
-
-
-async def _cancel_all_but(before: set[asyncio.Task[object]]) -> None:
-    left = asyncio.all_tasks() - before - {asyncio.current_task()}
-    for task in left:
-        task.cancel()
-    for task in left:
-        with suppress(asyncio.CancelledError):
-            await task
+    """Run the test and its fixtures in the loop of the session. It replaces the fixture of pytest-asyncio."""
+    with left_as_new(_session_scoped_runner):
+        yield _session_scoped_runner

@@ -7,6 +7,9 @@ import pytest
 
 from gatepost.clock import MovableClock
 from tests.running_gateway import Gateway, running_gateway
+from tests.shared_loop import _function_scoped_runner
+
+__all__ = ["_function_scoped_runner"]
 
 
 @pytest.fixture

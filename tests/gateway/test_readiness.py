@@ -32,7 +32,7 @@ async def read_only(url: str, *, on: bool) -> None:
     await conn.execute(f"ALTER DATABASE {name} {'SET' if on else 'RESET'} default_transaction_read_only{' = on' * on}")
     await conn.execute(
         """SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-           WHERE datname = current_database() AND pid <> pg_backend_pid()"""
+           WHERE datname = current_database() AND usename = current_user AND pid <> pg_backend_pid()"""
     )
     await conn.close()
 

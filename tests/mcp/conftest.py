@@ -4,10 +4,10 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from tests.outbound.conftest import common_url, db, stage
+from tests.outbound.conftest import _function_scoped_runner, common_url, db, stage, warm_connections
 from tests.running_gateway import Gateway, running_gateway
 
-__all__ = ["common_url", "db", "gateway", "stage"]
+__all__ = ["_function_scoped_runner", "common_url", "db", "gateway", "stage", "warm_connections"]
 
 
 @pytest.fixture

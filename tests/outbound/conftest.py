@@ -1,5 +1,6 @@
-"""One database for all of these tests: each has its own channel."""
+"""One database for all of these tests: each has its own channel. They share its connections too."""
 
+from asyncio import Runner
 from collections.abc import AsyncIterator, Iterator
 
 import pytest
@@ -7,6 +8,10 @@ import pytest
 from gatepost.store.pool import Database
 from tests.conftest import PostgresServer, common_database
 from tests.outbound.stage import NOW, Stage, make_stage
+from tests.shared_loop import _function_scoped_runner
+from tests.warm_connections import WarmConnections
+
+__all__ = ["_function_scoped_runner"]
 
 
 @pytest.fixture(scope="package")
@@ -16,12 +21,19 @@ def common_url(postgres_server: PostgresServer) -> Iterator[str]:
         yield url
 
 
+@pytest.fixture(scope="package")
+def warm_connections(common_url: str, _session_scoped_runner: Runner) -> Iterator[WarmConnections]:
+    """Yield the connections to it."""
+    kept = WarmConnections(common_url, connections=16)
+    yield kept
+    _session_scoped_runner.run(kept.close())
+
+
 @pytest.fixture
-async def db(common_url: str) -> AsyncIterator[Database]:
+async def db(warm_connections: WarmConnections) -> AsyncIterator[Database]:
     """Yield the shared database."""
-    database = await Database.connect(common_url, connections=16)
-    yield database
-    await database.close()
+    async with warm_connections.database() as database:
+        yield database
 
 
 @pytest.fixture

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from gatepost.store.pool import Database
-from tests.outbound.conftest import common_url, db
+from tests.outbound.conftest import _function_scoped_runner, common_url, db, warm_connections
 from tests.services.media_stage import MediaStage, make_media_stage
 
-__all__ = ["common_url", "db"]
+__all__ = ["_function_scoped_runner", "common_url", "db", "warm_connections"]
 
 
 @pytest.fixture

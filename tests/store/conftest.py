@@ -13,10 +13,10 @@ import pytest
 from gatepost.outbound.accept import RecentRecipients
 from gatepost.store.embedded import place
 from tests.conftest import PostgresServer, scratch_folder
-from tests.outbound.conftest import common_url, db, stage
+from tests.outbound.conftest import _function_scoped_runner, common_url, db, stage, warm_connections
 from tests.store.query_plans import Explained, explained_copy, filled_once
 
-__all__ = ["common_url", "db", "stage"]
+__all__ = ["_function_scoped_runner", "common_url", "db", "stage", "warm_connections"]
 
 
 @pytest.fixture(scope="module")
