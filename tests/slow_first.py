@@ -19,7 +19,8 @@ class Collected(Protocol):
 
 Test = TypeVar("Test", bound=Collected)
 
-# By their time, measured in a run of all tests. A file that is missing here only runs in its usual place.
+# By their time, measured in a run of all tests. A file that is missing here only runs in its usual place. Those of
+# tests/conformance are missing on purpose: they share two gateways, which each process would start for itself.
 SLOWEST = (
     "networks/qr/test_baileys.py",
     "processes/test_serving.py",
@@ -30,7 +31,6 @@ SLOWEST = (
     "cli/test_privileges.py",
     "console/test_signing_in.py",
     "console/test_inbox_page.py",
-    "conformance/test_phone_alone.py",
     "console/test_channels_page.py",
     "store/test_quota.py",
     "console/test_bad_days.py",
@@ -45,7 +45,6 @@ SLOWEST = (
     "store/test_embedded_root.py",
     "faults/test_kill_points.py",
     "console/test_contacts_page.py",
-    "conformance/test_reconnects.py",
     "networks/qr/test_baileys_attacks.py",
     "cli/test_draining.py",
     "cells/test_commands.py",
@@ -53,7 +52,6 @@ SLOWEST = (
     "packages/test_packages.py",
     "console/test_mcp_page.py",
     "cells/test_move.py",
-    "conformance/test_linking.py",
     "sandbox/page/test_panel.py",
     "console/test_inbox_team.py",
     "gateway/test_schemathesis.py",
@@ -64,7 +62,6 @@ SLOWEST = (
     "gateway/test_revoked.py",
     "faults/test_two_owners.py",
     "sandbox/page/test_messenger_media.py",
-    "conformance/test_editing.py",
 )
 _RANKS = {f"tests/{path}": rank for rank, path in enumerate(SLOWEST)}
 

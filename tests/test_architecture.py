@@ -116,7 +116,10 @@ def dotted(path: Path) -> str:
     return ".".join(path.with_suffix("").parts).removesuffix(".__init__")
 
 
-parse = cache(ast.parse)
+@cache
+def nodes(text: str) -> list[ast.AST]:
+    """Return all nodes of a module. Most rules look at each of them."""
+    return list(ast.walk(ast.parse(text)))
 
 
 def part_of(module: str) -> str:
@@ -128,9 +131,9 @@ def part_of(module: str) -> str:
     return "app" if name in APP else name
 
 
-def imports(module: str, tree: ast.AST, known: Container[str]) -> Iterator[str]:
+def imports(module: str, text: str, known: Container[str]) -> Iterator[str]:
     """What a module imports, with submodules of ours by their full names."""
-    for node in ast.walk(tree):
+    for node in nodes(text):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -145,7 +148,7 @@ def import_faults(sources: Sources, known: Container[str]) -> list[str]:
     """Every import that goes up or sideways, and every library in the wrong room."""
     faults = []
     for module, text in sources.items():
-        for target in set(imports(module, parse(text), known)):
+        for target in set(imports(module, text, known)):
             ours = target.split(".")[0] in {"gatepost", *PACKAGES}
             why = _ours(module, target) if ours else _library(module, target)
             if why:
@@ -176,7 +179,7 @@ def _library(module: str, target: str) -> str | None:
 
 def find_cycle(sources: Sources) -> list[str] | None:
     """The modules of an import cycle; None when there is none."""
-    graph = {module: set(imports(module, parse(text), sources)) & set(sources) for module, text in sources.items()}
+    graph = {module: set(imports(module, text, sources)) & set(sources) for module, text in sources.items()}
     try:
         TopologicalSorter(graph).prepare()
     except CycleError as error:
@@ -190,15 +193,17 @@ def sql_faults(sources: Sources) -> list[str]:
     faults = []
     for module, text in sources.items():
         if part_of(module) != "store" and module not in OWN_STORES:
-            faults += [f"{module}:{line}" for line in _sql_lines(parse(text))]
+            faults += [f"{module}:{line}" for line in _sql_lines(text)]
     return faults
 
 
-def _sql_lines(tree: ast.AST) -> list[int]:
-    prose = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+def _sql_lines(text: str) -> list[int]:
+    if not SQL.search(text):
+        return []
+    prose = {id(node.value) for node in nodes(text) if isinstance(node, ast.Expr)}
     return [
         node.lineno
-        for node in ast.walk(tree)
+        for node in nodes(text)
         if isinstance(node, ast.Constant)
         and isinstance(node.value, str)
         and SQL.search(node.value)
@@ -212,7 +217,7 @@ def long_handlers(sources: Sources, most: int = 12) -> list[str]:
         f"{module}.{function.name}: {length} lines"
         for module, text in sources.items()
         if part_of(module) == "api"
-        for function in ast.walk(parse(text))
+        for function in nodes(text)
         if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef) and any(map(_is_route, function.decorator_list))
         if (length := _body_length(function)) > most
     ]
@@ -234,14 +239,13 @@ def named_networks(sources: Sources) -> list[str]:
     for module, text in sources.items():
         if part_of(module) in {"networks", "sandbox", "client"}:
             continue
-        for node in ast.walk(parse(text)):
+        for node in nodes(text):
+            named = False
             if isinstance(node, ast.Compare):
                 sides = [node.left, *node.comparators]
                 named = any(isinstance(side, ast.Constant) and side.value in NETWORKS for side in sides)
-            else:
-                named = (
-                    isinstance(node, ast.Call) and re.match(r"isinstance\(.*Network\b", ast.unparse(node)) is not None
-                )
+            elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "isinstance":
+                named = re.match(r"isinstance\(.*Network\b", ast.unparse(node)) is not None
             if named:
                 faults.append(f"{module}:{ast.unparse(node)}")
     return faults
@@ -263,7 +267,7 @@ def test_every_part_is_in_the_drawing(gateway: dict[str, str]) -> None:
 
 
 def test_settings_are_handed_over_and_not_imported(gateway: dict[str, str]) -> None:
-    users = {m for m, text in gateway.items() if "gatepost.settings" in set(imports(m, parse(text), gateway))}
+    users = {m for m, text in gateway.items() if "gatepost.settings" in set(imports(m, text, gateway))}
     assert {module for module in users if part_of(module) != "cli"} <= {
         "gatepost.app",
         "gatepost.cells.cell",

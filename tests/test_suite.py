@@ -98,8 +98,11 @@ def timed_asserts(source: str) -> list[int]:
     lines: set[int] = set()
     if not _MENTIONED.search(source):
         return []
+    text = source.splitlines()
     for function in ast.walk(ast.parse(source)):
         if not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+            continue
+        if not any(map(_MENTIONED.search, text[function.lineno - 1 : function.end_lineno])):
             continue
         names, found = measured_in(function), set(differences(function))
         for node in ast.walk(function):
