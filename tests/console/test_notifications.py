@@ -1,4 +1,4 @@
-"""Notifications for operators on the screen: shown once on any page, with a link, and a lasting sign until it is over."""
+"""Notifications for operators: shown once on any page, with a link, and a lasting sign until the problem is over."""
 
 from playwright.async_api import expect
 
