@@ -8,7 +8,7 @@ import ast
 from collections.abc import Iterator
 
 from tests.for_each import for_each
-from tests.test_architecture import Sources, parse
+from tests.test_architecture import Sources, nodes
 from tests.test_architecture import gateway as gateway_fixture
 
 gateway = gateway_fixture  # every module with its text
@@ -42,6 +42,7 @@ CONNECTS = {
     "gatepost.cli.doctor": "the first database",
     "gatepost.database_lifecycle": "the first database",
     "gatepost.networks.qr.phone.by_baileys.devices": "the device store of one cell, in a process of its own",
+    "gatepost.networks.qr.phone.by_neonize.devices": "the device store of one cell, in a process of its own",
     "gatepost.processes.gateway_process": "the first database",
     "gatepost.processes.supervisor": "each cell",
     "gatepost.store.access_probe": "whether others can read a database",
@@ -87,7 +88,7 @@ def connect(sources: Sources) -> set[str]:
         module
         for module, text in sources.items()
         if any(name.rpartition(".")[2] in text for name in _OPENS)
-        for node in ast.walk(parse(text))
+        for node in nodes(text)
         if isinstance(node, ast.Call) and _dotted(node.func) in _OPENS
     }
 
@@ -97,11 +98,11 @@ def _sees_several(module: str, text: str) -> bool:
         return True
     if not any(name in text for name in (*_DATABASES, *_COLLECTIONS, "gatepost.cells")):
         return False
-    names = list(_names(module, parse(text)))
+    names = list(_names(module, ast.parse(text)))
     if not module.startswith("gatepost.cells.") and any(origin.startswith("gatepost.cells.") for _, origin in names):
         return True
     known = {name for name, origin in names if origin.startswith(_THEIR_MODULES)} & (_DATABASES | _COLLECTIONS)
-    return bool(known) and any(_are_several(kinds, known) for kinds in _kinds_together(parse(text)))
+    return bool(known) and any(_are_several(kinds, known) for kinds in _kinds_together(ast.parse(text)))
 
 
 def _names(module: str, tree: ast.Module) -> Iterator[tuple[str, str]]:
