@@ -116,10 +116,13 @@ def dotted(path: Path) -> str:
     return ".".join(path.with_suffix("").parts).removesuffix(".__init__")
 
 
+parse = cache(ast.parse)
+
+
 @cache
 def nodes(text: str) -> list[ast.AST]:
     """Return all nodes of a module. Most rules look at each of them."""
-    return list(ast.walk(ast.parse(text)))
+    return list(ast.walk(parse(text)))
 
 
 def part_of(module: str) -> str:
