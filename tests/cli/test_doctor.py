@@ -43,12 +43,15 @@ def test_every_problem_is_named(run: Run, account: str, channel: str, database_u
     asyncio.run(break_things(database_url))
     (tmp_path / "quickstart.json").write_text("{}")
     (tmp_path / "quickstart.json").chmod(0o644)
+    (tmp_path / "media").mkdir(exist_ok=True)
+    (tmp_path / "media" / "database.id").write_text("of another")
     checks = found(run("doctor", "--json"))
     assert checks[f"account {account}"]["fix"] == f'gatepost account addon add {account} "API Access"'
     (hook,) = [one for name, one in checks.items() if name.startswith("webhook we_")]
     assert (hook["state"], hook["found"]) == ("warning", "It is paused. It failed.")
     assert (checks["work"]["state"], channel in checks["work"]["found"]) == ("problem", True)
     assert checks["quickstart.json"]["fix"].startswith("chmod 600")
+    assert "delete the object database.id" in checks["owner of files"]["fix"]
     assert (checks["database"]["state"], "to 9999" in checks["database"]["found"]) == ("warning", True)
 
 

@@ -17,7 +17,13 @@ from gatepost.api.contract.operations import CheckResult
 from gatepost.cli.cells import check_cells, moving_check
 from gatepost.cli.channels import gateway_url
 from gatepost.cli.command import command, new_group
-from gatepost.cli.doctor_upkeep import check_backup, check_keys, check_media, check_partitions
+from gatepost.cli.doctor_upkeep import (
+    check_backup,
+    check_keys,
+    check_media,
+    check_owner_of_media,
+    check_partitions,
+)
 from gatepost.cli.http_call import HttpError, call
 from gatepost.cli.output import CommandResult
 from gatepost.clock import SystemClock
@@ -140,6 +146,8 @@ async def _inside(settings: Settings, db: Database) -> AsyncIterator[CheckResult
     if abs(offset) > _SKEW:
         found = f"This machine's clock differs by {abs(offset):.1f} s from the database's."
         yield CheckResult("clock", "warning", found, "Synchronize both clocks with NTP.")
+    async for result in check_owner_of_media(settings, db):
+        yield result
     async for result in _look_inside(settings, db):
         yield result
 

@@ -3,6 +3,7 @@
 import os
 import secrets
 from collections.abc import AsyncIterator, Iterator
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 
 from gatepost.admin.make_backup import read_last_backup
@@ -10,7 +11,9 @@ from gatepost.admin.vault import KEY_BYTES, VaultError, read_key
 from gatepost.api.contract.operations import CheckResult
 from gatepost.model import times
 from gatepost.model.errors import GatepostError
+from gatepost.services.media import NOT_OWN, read_owner
 from gatepost.settings import Settings
+from gatepost.store.checks import identity
 from gatepost.store.embedded.moved import NOTE as MOVED
 from gatepost.store.media.objects import ObjectStorage, StorageSetupError
 from gatepost.store.partitions import read_ends
@@ -69,6 +72,17 @@ async def check_partitions(settings: Settings, db: Database) -> AsyncIterator[Ch
         yield CheckResult("retention", "warning", f"{found} Older data is still there: {', '.join(late)}.", fix)
     else:
         yield CheckResult("retention", "ok", found)
+
+
+async def check_owner_of_media(settings: Settings, db: Database) -> AsyncIterator[CheckResult]:
+    """Check that the files are those of this database."""
+    if not settings.media.url and not (settings.data_folder / "media").exists():
+        return
+    with suppress(GatepostError, StorageSetupError):  # `check_media` has reported it
+        first = await read_owner(ObjectStorage.open(settings.media.url, settings.data_folder / "media"))
+        if first not in (None, await identity(db)):
+            found = "The storage of files belongs to another database: files without a message are kept."
+            yield CheckResult("owner of files", "warning", found, NOT_OWN)
 
 
 async def check_media(settings: Settings) -> CheckResult:

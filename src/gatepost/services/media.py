@@ -32,6 +32,7 @@ log = structlog.get_logger("gatepost.media")
 STORING = timedelta(minutes=10)  # how long a file keeps its reserved space after its last byte
 ORPHAN_AGE = timedelta(days=1)  # no upload takes that long
 OWNER = "database.id"  # the object that names the database whose files these are
+NOT_OWN = f"If no other gateway uses this storage, delete the object {OWNER} in it."
 _encode = msgspec.json.Encoder().encode
 
 
@@ -216,16 +217,20 @@ async def sweep_orphans(db: Database, objects: ObjectStorage, now: datetime) -> 
 
 async def _are_own(db: Database, objects: ObjectStorage) -> bool:
     """Return whether this database was the first one to look at these objects. Another one does not know them."""
-    own = await identity(db)
-    try:
-        first = (await objects.read_all(OWNER)).decode("utf-8", "replace")
-    except NotFound:
+    own, first = await identity(db), await read_owner(objects)
+    if first is None:
         await objects.put(OWNER, _once(own.encode()))
-        return True
-    if first != own:
-        fix = f"If no other gateway uses this storage, delete the object {OWNER} in it."
-        log.error("orphaned files are kept: the storage belongs to another database", found=first, own=own, fix=fix)
-    return first == own
+    elif first != own:
+        log.error("orphaned files are kept: the storage belongs to another database", found=first, own=own, fix=NOT_OWN)
+    return first in (None, own)
+
+
+async def read_owner(objects: ObjectStorage) -> str | None:
+    """Return the identity of the database that used a storage first."""
+    try:
+        return (await objects.read_all(OWNER)).decode("utf-8", "replace")
+    except NotFound:
+        return None
 
 
 async def _once(piece: bytes) -> AsyncIterator[bytes]:
