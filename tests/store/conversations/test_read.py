@@ -13,9 +13,10 @@ from gatepost.model.errors import NotFound
 from gatepost.networks.base import Person
 from gatepost.services.conversations import list_history
 from gatepost.store.channel_head import channel_transaction
+from gatepost.store.conversations import inbox
 from gatepost.store.conversations.changes import change_conversation, mark_read
 from gatepost.store.conversations.counts import EXAMINED, count_conversations
-from gatepost.store.conversations.inbox import RARE, STEPS, InboxFilter, WrittenBetween, list_conversations
+from gatepost.store.conversations.inbox import RARE, SPARE, STEPS, InboxFilter, WrittenBetween, list_conversations
 from gatepost.store.messages.history import HistoryFilter, read_history_page
 from gatepost.store.partitions import make_partitions
 from gatepost.store.pool import Database
@@ -159,12 +160,36 @@ async def test_a_page_takes_so_many_steps_and_the_next_goes_on(explained: Explai
     while True:
         plans.clear()
         found, before = await numbers(db, wanted, before)
-        assert sum(rows_of(plan, "conversations") for plan in plans) <= 2 * STEPS + 2 * PAGE
+        assert sum(rows_of(plan, "conversations") for plan in plans) <= 2 * STEPS + SPARE + 2 * PAGE
         pages.append(found)
         if before is None:
             break
     assert pages[0] == []
     assert [number for page in pages for number in page] == down(RARE + 1, RARE + 1 - 50)
+
+
+async def test_conversations_that_move_up_meanwhile_hide_no_others(
+    explained: Explained, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where a page stopped reading is looked up after it was read."""
+    db, _ = explained
+    look_up = inbox._last_step
+
+    async def after_new_messages(conn: Any, *place: Any) -> UUID | None:
+        move = f"""UPDATE conversations SET last_message_id = '{ids.floor_id(IN_A_DAY)}'
+                   WHERE channel_id = $1 AND last_in_at BETWEEN $2 AND $3"""
+        await conn.execute(move, CHANNEL, NOW + timedelta(milliseconds=1001), NOW + timedelta(milliseconds=1030))
+        return await look_up(conn, *place)
+
+    wanted = InboxFilter(
+        label_id=LOST, unread=False, last_in=WrittenBetween(NOW - timedelta(days=1), NOW + timedelta(milliseconds=80))
+    )
+    found, before = await numbers(db, wanted)
+    monkeypatch.setattr(inbox, "_last_step", after_new_messages)
+    while before is not None:
+        more, before = await numbers(db, wanted, before)
+        found += more
+    assert found == down(80, 30)
 
 
 async def test_uses_of_a_label_are_read_at_once_for_a_large_page(explained: Explained) -> None:

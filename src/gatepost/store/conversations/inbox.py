@@ -30,7 +30,10 @@ from gatepost.store.labels import CONVERSATION
 from gatepost.store.pool import Connection, Database
 from gatepost.store.statement import statement
 
-STEPS = 2_000  # conversations that one page reads at most
+STEPS = 2_000  # conversations that one page goes on
+SPARE = (
+    100  # that it reads beyond: before the end of the steps is looked up, some may move up, and others take their place
+)
 RARE = 500  # up to so many assignments, the list is read from the label's side
 _GATHERED = 25  # up to so many assignments per row of a page, they are read at once and not one by one
 
@@ -76,6 +79,7 @@ async def list_conversations(
         following = found[-1]["last_message_id"] if len(found) == limit else None
         if len(found) < limit and drive not in (_LABELLED, _FOUND):
             following = await _last_step(conn, channel_id, drive, filters, before)
+            found = [row for row in found if row["last_message_id"] >= (following or ids.ZERO)]
         page = await with_details(
             conn, channel_id, [ConversationRow(*row) for row in found if row["phone"] is not None]
         )
@@ -84,7 +88,7 @@ async def list_conversations(
 
 _WALK = f"""SELECT {ROW_COLUMNS} FROM conversations
     WHERE channel_id = :channel_id AND last_message_id < :end AND last_message_id >= :start {{also}}
-    ORDER BY last_message_id DESC LIMIT {STEPS}"""
+    ORDER BY last_message_id DESC LIMIT {STEPS + SPARE}"""
 _RECENT = _WALK.format(also="")
 _UNREAD = _WALK.format(also="AND unread > 0")
 _CLOSED = _WALK.format(also="AND status = 'closed'")
