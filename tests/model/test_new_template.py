@@ -40,6 +40,7 @@ FULL = [
 ]
 GOOD: list[tuple[Any, str, dict[str, Any]]] = [
     ([BODY], "UTILITY", {}),
+    ([BODY, {"type": "FOOTER", "text": BODY["text"]}], "UTILITY", {}),
     (FULL, "MARKETING", {}),
     ([NAMED], "UTILITY", {"parameter_format": "named"}),
     ([PICTURE, FILLED], "MARKETING", {"message_send_ttl_seconds": -1}),
@@ -142,7 +143,6 @@ BAD: list[tuple[Any, str, str]] = [
     ([{"type": "HEADER", "format": "LOCATION", "text": "x"}, BODY], "components[0].text", "is not a field"),
     # footers
     ([BODY, {"type": "FOOTER", "text": "Bye {{1}}"}], "components[1].text", "must not have variables"),
-    ([BODY, {"type": "FOOTER", "text": BODY["text"]}], "components", "same text"),
     # buttons
     ([BODY, buttons()], "components[1].buttons", "1 to 10 buttons"),
     ([BODY, buttons(REPLY, URL, REPLY)], "components[1].buttons", "quick replies"),

@@ -98,6 +98,7 @@ REFUSED: dict[str, tuple[dict[str, Any], int | None]] = {
     "a strange language": (draft(language="English"), None),
     "a strange category": (draft(category="NEWS"), None),
     "a strange format": (draft(parameter_format="LOOSE"), None),
+    "cards that are no marketing": (draft(body(), cards(card(), card())), None),
     "no components": (draft(components=[]), None),
     "components no list": (draft(components={"type": "BODY"}), None),
     "a strange component": (draft(body(), {"type": "SIDEBAR"}), None),

@@ -14,7 +14,7 @@ from gatepost.model.field_readers import place, read_choice, read_number, read_o
 from gatepost.model.problem_collector import ProblemCollector, read_each
 from gatepost.model.template import parts, special
 from gatepost.model.template.buttons import check_buttons
-from gatepost.model.template.values import CATEGORIES, NewTemplate, Template, buttons_of, find_component, word
+from gatepost.model.template.values import CATEGORIES, NewTemplate, Template, buttons_of, word
 
 _TYPES = ("HEADER", "BODY", "FOOTER", "BUTTONS", "LIMITED_TIME_OFFER", "CAROUSEL")
 _FORMATS = ("POSITIONAL", "NAMED")
@@ -117,6 +117,3 @@ def _check_together(components: list[dict[str, Any]], make: str) -> None:
         return
     if any(button["type"] == "OTP" for button in buttons):
         raise invalid_field(path, "may have an OTP button only in the category AUTHENTICATION")
-    body, footer = find_component(components, "BODY"), find_component(components, "FOOTER")
-    if body and footer and body["text"].strip() == footer["text"].strip():
-        raise invalid_field("components", "has the same text as body and footer; omit the footer")

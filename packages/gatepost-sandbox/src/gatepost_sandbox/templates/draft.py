@@ -118,8 +118,8 @@ def check_components(draft: Draft) -> Refusal | None:
         return wrong("A template needs a component of type BODY.", BAD_BODY)
     if draft.category == "AUTHENTICATION":
         return check_authentication(draft.components)
-    if draft.category != "MARKETING" and "LIMITED_TIME_OFFER" in kinds:
-        return wrong("Only a template of the category MARKETING has an offer that ends.")
+    if draft.category != "MARKETING" and ("LIMITED_TIME_OFFER" in kinds or "CAROUSEL" in kinds):
+        return wrong("Only a template of the category MARKETING has cards, or an offer that ends.")
     if "CAROUSEL" in kinds and set(kinds) != {"BODY", "CAROUSEL"}:
         return wrong("A template with a carousel has a body besides, and nothing else.")
     return next((bad for part in draft.components if (bad := _check_part(part, draft)) is not None), None)
