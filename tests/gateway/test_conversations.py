@@ -1,6 +1,7 @@
 """Conversations in the API: listed, filtered, changed, read, with one event per change; and what is refused."""
 
 import asyncio
+from functools import partial
 from typing import Any
 
 from gatepost.model import ids
@@ -197,6 +198,33 @@ async def test_read_is_read_here_and_on_the_network(gateway: Gateway) -> None:
     assert [(data["changed"], data["unread"]) for data in await seen(gateway)] == [(["unread"], 0)]
     await say(gateway, "Three")
     assert (await the_one(gateway))["unread"] == 1
+
+
+async def test_on_a_linked_phone_all_unread_messages_are_marked(gateway: Gateway) -> None:
+    """Unlike the official network, it marks only the messages that are named."""
+    channel = await gateway.new_qr_channel(gateway.account_id)
+    gateway.key, phone = await gateway.new_key(channel.id), f"/control/phones/{channel.phone}"
+    await gateway.call("POST", "/api/v1/channel/connect")
+    code = (await gateway.call("GET", "/api/v1/channel/qr")).json()["data"]["code"]
+    await gateway.sandbox("POST", f"{phone}/scan", {"code": code})
+
+    async def unread(count: int) -> Any:
+        await gateway.sandbox("POST", "/control/clock", {"advance": 0.5})
+        found = (await listed(gateway))["data"]
+        return found[0] if found and found[0]["unread"] == count else None
+
+    async def hear(*words: str) -> list[str]:
+        said = [{"from": {"phone": PERSON}, "content": {"body": word}} for word in words]
+        return [(await gateway.sandbox("POST", f"{phone}/incoming", one))["id"] for one in said]
+
+    marked: list[str] = []
+    for words in (("One", "Two", "Three"), ("Four", "Five")):
+        heard = await hear(*words)
+        one = await until(partial(unread, len(words)))
+        assert (await gateway.call("POST", f"{CONVERSATIONS}/{one['id']}/read")).json()["data"]["shown"] is True
+        marked += heard
+        marks = (await gateway.sandbox("GET", "/control/ledger?kind=read"))["entries"]
+        assert [mark["message_id"] for mark in marks] == marked
 
 
 async def test_read_without_a_network(gateway: Gateway) -> None:

@@ -2,7 +2,7 @@
 
 import hashlib
 import hmac
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import ClassVar
 from uuid import UUID
@@ -36,7 +36,9 @@ class Pigeons:
         self.sent.append((self._loft, message.phone))
         return SendAccepted(f"pigeon-{message.id.hex}")
 
-    async def mark_read(self, network_id: str, person: Person, *, typing: bool = False) -> None:
+    async def mark_read(
+        self, network_id: str, person: Person, *, earlier: Sequence[str] = (), typing: bool = False
+    ) -> None:
         """Nothing to show."""
 
     async def put_media(self, content: bytes, mime_type: str, filename: str | None) -> str:

@@ -7,7 +7,7 @@ stage.network.calls                    what the network was asked, and when
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from inspect import isawaitable
 from typing import Any
@@ -86,7 +86,9 @@ class TestNetwork:
         finally:
             self._flying.remove(message.phone)
 
-    async def mark_read(self, network_id: str, person: Person, *, typing: bool = False) -> None:
+    async def mark_read(
+        self, network_id: str, person: Person, *, earlier: Sequence[str] = (), typing: bool = False
+    ) -> None:
         """Nobody looks."""
 
     async def put_media(self, content: bytes, mime_type: str, filename: str | None) -> str:

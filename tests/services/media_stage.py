@@ -59,7 +59,9 @@ class FileNetwork:
     async def send(self, message: Outgoing) -> Receipt:
         return SendNotMade("This network takes files only")
 
-    async def mark_read(self, network_id: str, person: Person, *, typing: bool = False) -> None:
+    async def mark_read(
+        self, network_id: str, person: Person, *, earlier: Sequence[str] = (), typing: bool = False
+    ) -> None:
         """Do nothing."""
 
     async def put_media(self, content: bytes, mime_type: str, filename: str | None) -> str:

@@ -8,7 +8,7 @@ send(message) ─► SendAccepted   the network has it, with this id
 incoming ─► StatusUpdate, Incoming, and updates of contacts, labels, templates, the number and the link
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from enum import Enum
 from typing import Any, Literal, Protocol
@@ -286,8 +286,10 @@ class Network(Protocol):
     async def send(self, message: Outgoing) -> Receipt:
         """Send one message."""
 
-    async def mark_read(self, network_id: str, person: Person, *, typing: bool = False) -> None:
-        """Mark a person's message as read, and optionally show that a reply is being typed."""
+    async def mark_read(
+        self, network_id: str, person: Person, *, earlier: Sequence[str] = (), typing: bool = False
+    ) -> None:
+        """Mark a person's message and unread earlier ones as read, and optionally show that a reply is being typed."""
 
     async def put_media(self, content: bytes, mime_type: str, filename: str | None) -> str:
         """Upload a file and return its id on the network."""

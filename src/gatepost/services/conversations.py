@@ -119,7 +119,7 @@ async def show_read_mark(speak: Speak, channel: ChannelConfig, incoming: LastInc
         return False
     try:
         with network_call():
-            await network.mark_read(incoming.network_id, person_at(incoming.address))
+            await network.mark_read(incoming.network_id, person_at(incoming.address), earlier=incoming.earlier)
     except GatepostError as error:
         log.info("read mark refused", channel=ids.format_id("ch", channel.id), reason=str(error))
         return False

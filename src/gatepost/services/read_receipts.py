@@ -19,7 +19,7 @@ MEMORY = timedelta(days=30)  # no network accepts read receipts for older messag
 
 
 async def show_read(speak: Speak, channel: ChannelConfig, message: StoredMessage) -> None:
-    """Mark an incoming message and the earlier ones of its conversation as read on the network."""
+    """Mark an incoming message as read on the network; an official one also marks the earlier ones."""
     if not message.incoming or message.network_id is None:
         raise Conflict("Only an incoming message can be marked as read; this one was sent by the channel.")
     network = await connected(speak, channel)

@@ -1,5 +1,6 @@
 """One official number: sending by `POST /{version}/{phone_number_id}/messages`, reading, and files."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -83,8 +84,13 @@ class CloudNetwork:
             return SendUnknown(f"The network's answer was lost: {error.message}")
         return parse_answer(response.status, answer)
 
-    async def mark_read(self, network_id: str, person: Person, *, typing: bool = False) -> None:
-        """Mark a person's message as read, and optionally show that a reply is being typed."""
+    async def mark_read(
+        self, network_id: str, person: Person, *, earlier: Sequence[str] = (), typing: bool = False
+    ) -> None:
+        """Mark a person's message as read, and optionally show that a reply is being typed.
+
+        The network marks earlier ones by itself.
+        """
         body: dict[str, Any] = {"messaging_product": "whatsapp", "status": "read", "message_id": network_id}
         if typing:
             body["typing_indicator"] = {"type": "text"}

@@ -1,5 +1,6 @@
 """The network of a linked phone: `base.Network` over a link."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -54,9 +55,11 @@ class QrNetwork:
             raise CallFailed(NetworkError(0, "Not supported on a linked phone", str(error)), retry=False) from error
         await self._link.edit(network_id, person, *composed)
 
-    async def mark_read(self, network_id: str, person: Person, *, typing: bool = False) -> None:
-        """Mark a person's message as read, and optionally show that a reply is being typed."""
-        await self._link.mark_read([network_id], person)
+    async def mark_read(
+        self, network_id: str, person: Person, *, earlier: Sequence[str] = (), typing: bool = False
+    ) -> None:
+        """Mark a person's messages as read, and optionally show that a reply is being typed."""
+        await self._link.mark_read([*earlier, network_id], person)
         if typing:
             await self._link.typing(person, True)
 

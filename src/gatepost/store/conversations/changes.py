@@ -67,6 +67,7 @@ _MESSAGE = ", ".join(StoredMessage.__struct_fields__)
 
 # Types that refer to another message.
 _ABOUT_OTHERS = ("reaction", "edit", "revoke", "system")
+_MARKED = 100  # unread messages that are marked as read on the network
 
 
 class LastIncoming(msgspec.Struct, frozen=True):
@@ -74,6 +75,7 @@ class LastIncoming(msgspec.Struct, frozen=True):
 
     network_id: str | None
     address: str | None
+    earlier: list[str] = []  # the network's ids of unread messages before it
 
 
 async def get_conversation(db: Database, channel_id: UUID, contact_id: UUID) -> ConversationDetails | None:
@@ -158,7 +160,7 @@ async def mark_read(change: ChannelTransaction, contact_id: UUID, since: datetim
             change.now,
         )
         _emit_updated(change, msgspec.structs.replace(conversation, unread=0), ["unread"])
-    return await find_last_incoming(change.conn, change.channel_id, contact_id, since)
+    return await find_last_incoming(change.conn, change.channel_id, contact_id, since, conversation.unread)
 
 
 def _emit_updated(change: ChannelTransaction, conversation: ConversationRow, changed: Sequence[str]) -> None:
@@ -183,22 +185,27 @@ async def _find(conn: "Connection[Any]", channel_id: UUID, contact_id: UUID) -> 
 
 
 async def find_last_incoming(
-    conn: Queryable, channel_id: UUID, contact_id: UUID, since: datetime
+    conn: Queryable, channel_id: UUID, contact_id: UUID, since: datetime, unread: int = 1
 ) -> LastIncoming | None:
     """Return the newest message of a conversation's person; None if there is no such conversation."""
-    row = await conn.fetchrow(
+    rows = await conn.fetch(
         """SELECT m.network_id, m.phone FROM conversations c LEFT JOIN LATERAL (
                SELECT network_id, phone FROM messages
                WHERE channel_id = $1 AND contact_id = $2 AND id > $3
                  AND incoming AND network_id IS NOT NULL AND type <> ALL ($4::text[])
-               ORDER BY id DESC LIMIT 1) m ON true
+               ORDER BY id DESC LIMIT $5) m ON true
            WHERE c.channel_id = $1 AND c.contact_id = $2""",
         channel_id,
         contact_id,
         ids.floor_id(since),
         list(_ABOUT_OTHERS),
+        min(max(unread, 1), _MARKED),
     )
-    return LastIncoming(row["network_id"], row["phone"]) if row else None
+    if not rows:
+        return None
+    newest, *others = rows
+    earlier = [row["network_id"] for row in reversed(others) if row["phone"] == newest["phone"]]
+    return LastIncoming(newest["network_id"], newest["phone"], earlier)
 
 
 def newest_by_contact(contact_ids: Sequence[UUID], message_ids: Sequence[UUID]) -> tuple[list[UUID], list[UUID]]:
