@@ -10,6 +10,7 @@ import asyncpg
 import pytest
 
 from gatepost.model import ids
+from gatepost.model.errors import Conflict
 from gatepost.outbound.cancel import cancel_message
 from gatepost.store.partitions import (
     TABLES,
@@ -191,6 +192,10 @@ async def test_who_reads_for_long_holds_up_nobody_else(db: Database, database_ur
             await dump.execute("LOCK TABLE messages, events, deliveries, delivery_attempts IN ACCESS SHARE MODE")
             assert await asyncio.wait_for(make_partitions(db, NOW + timedelta(days=8), 7), PATIENCE) == []
             assert await asyncio.wait_for(drop_old_partitions(db, NOW + timedelta(days=400), 365, 30), PATIENCE) == []
+            async with db.connection() as conn:
+                older = {"events": (NOW - timedelta(days=100), NOW)}
+                with pytest.raises(Conflict, match="read for long"):
+                    await asyncio.wait_for(cover_spans(conn, older, 7), PATIENCE)
             await asyncio.wait_for(write_event(db, ids.new_id(NOW)), PATIENCE)
             missing = asyncio.create_task(make_partitions(db, NOW + timedelta(days=400), 7))  # nothing can be stored
             await asyncio.wait([missing], timeout=1)

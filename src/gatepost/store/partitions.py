@@ -15,7 +15,7 @@ from uuid import UUID
 import asyncpg
 
 from gatepost.model import ids
-from gatepost.model.errors import Unavailable
+from gatepost.model.errors import Conflict, Unavailable
 from gatepost.store.pool import Connection, Database
 
 _LOCK = 7_305_201  # any number, the same on every node
@@ -120,11 +120,17 @@ async def read_spans(conn: Any) -> dict[str, Span]:
 
 
 async def cover_spans(conn: Any, wanted: Mapping[str, Span], days: int) -> None:
-    """Create the partitions that are missing within these times."""
-    async with conn.transaction():
-        await conn.execute("SELECT pg_advisory_xact_lock($1)", _LOCK)
-        for table, (start, end) in wanted.items():
-            await _fill(conn, table, await _read_spans(conn, table), start, end, days)
+    """Create the partitions that are missing within these times. Raise Conflict if a table is being read for long."""
+    try:
+        async with conn.transaction():
+            await conn.execute("SELECT pg_advisory_xact_lock($1)", _LOCK)
+            await conn.execute(_WAIT_SHORTLY)
+            for table, (start, end) in wanted.items():
+                await _fill(conn, table, await _read_spans(conn, table), start, end, days)
+    except asyncpg.LockNotAvailableError:
+        raise Conflict(
+            "The tables of the new cell are being read for long, such as by a dump. Try again later."
+        ) from None
 
 
 async def drop_old_partitions(db: Database, now: datetime, messages_days: int, events_days: int) -> list[str]:
