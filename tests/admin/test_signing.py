@@ -45,7 +45,7 @@ class Rotator:
 
 @pytest.fixture
 def rotator(db: Database, vault: Vault, made: NewEndpoint) -> Rotator:
-    """Give hands for the endpoint."""
+    """Give functions for the endpoint."""
     return Rotator(db, vault, made)
 
 

@@ -38,7 +38,7 @@ class Ran(msgspec.Struct, frozen=True):
         return json.loads(self.out)
 
     def error(self) -> Any:
-        """The error of a command that did not, told in JSON."""
+        """The error of a command that did not, in JSON."""
         assert (self.code, self.out) == (1, ""), self.out
         return json.loads(self.err)["error"]
 

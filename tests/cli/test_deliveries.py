@@ -26,7 +26,7 @@ NOW = datetime.now(UTC)
 
 
 class Scene:
-    """A channel with a webhook, and three events: one given up, one delivered, one that it never heard of."""
+    """A channel with a webhook, and three events: one given up, one delivered, one that it never received."""
 
     def __init__(self, url: str, channel: str, hook: str) -> None:
         self._url = url

@@ -82,7 +82,7 @@ def up() -> Iterator[Up]:
 
 @pytest.fixture
 def hooks() -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """The customer's web server: its address and the events that it was told."""
+    """The customer's web server: its address and the events that it received."""
     events: list[dict[str, Any]] = []
 
     class Handler(BaseHTTPRequestHandler):

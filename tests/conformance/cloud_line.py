@@ -108,7 +108,7 @@ class CloudLine(Line):
         wamid: str = (await self.control("POST", f"/numbers/{self.number_id}/incoming", said))["wamid"]
         return wamid
 
-    # -- books --------------------------------------------------------------------------------------------------------
+    # -- records ------------------------------------------------------------------------------------------------------
 
     async def taken(self) -> list[Taken]:
         rows = (await self.control("GET", f"/ledger?kind=accepted&phone_number_id={self.number_id}"))["entries"]
@@ -143,7 +143,7 @@ class CloudLine(Line):
         await self._arrive({"from": old, "type": "system", "system": system})
 
     async def cut(self) -> None:
-        """The gateway's door is shut: callbacks fail, and the network tries them again."""
+        """The gateway cannot be reached: callbacks fail, and the network tries them again."""
         await self.advance(0)  # what is on its way still arrives
         number = await self.control("GET", f"/numbers/{self.number_id}")
         self._callback_url = number["callback_url"]

@@ -28,7 +28,7 @@ _numbers = count(1)
 
 
 def quick_network() -> SandboxSettings:
-    """People who read at once, and a network that tells every status in its order."""
+    """People who read at once, and a network that reports every status in order."""
     return msgspec.convert(
         {
             "delays": {"sent": 0.01, "delivered": 0.03, "read": 0.05, "played": 0.07},

@@ -1,7 +1,7 @@
 """A line: one channel with its network behind it, as the conformance tests use it.
 
 tests ─► REST, events feed            ─► the gateway ─► the network: the sandbox, or phones on loopback
-      ─► the line's own hands: people, faults, books of the network ──────▲
+      ─► the line itself: people, faults, records of the network ──────▲
 
 What the lines have in common is here; each has one small class that knows its side of its network.
 """
@@ -68,7 +68,7 @@ async def until(
 
 
 class Line(ABC):
-    """One channel, its key, and the hands to use both ends of it."""
+    """One channel, its key, and functions for both ends of it."""
 
     own_types: tuple[Sample, ...] = ()  # what people send here and nowhere else
     final_code = passing_code = 0  # two codes of the network: one that stays a no, one that does not
@@ -82,7 +82,7 @@ class Line(ABC):
         self.key = key
         self._fed: list[Any] = []
 
-    # -- the gateway's doors ------------------------------------------------------------------------------------------
+    # -- the gateway's API --------------------------------------------------------------------------------------------
 
     async def call(self, method: str, path: str, body: Any = None, **more: Any) -> Answer:
         return await self.gateway.call(method, f"/api/v1{path}", body, key=self.key, **more)
@@ -215,7 +215,7 @@ class Line(ABC):
     @property
     @abstractmethod
     def place(self) -> str:
-        """What the sandbox's rules and books call this line."""
+        """The name of this line in the sandbox's rules and records."""
 
     @abstractmethod
     async def say(
@@ -230,15 +230,15 @@ class Line(ABC):
         target: str | None = None,
         forwarded: bool = False,
     ) -> str:
-        """Somebody sends something, in the neutral shapes; returns the network's id of it."""
+        """A person sends something, in the neutral shapes; returns the network's id of it."""
 
     @abstractmethod
     async def bring(self, person: str, sample: Sample) -> str:
-        """Somebody sends one of `own_types`."""
+        """A person sends one of `own_types`."""
 
     @abstractmethod
     async def say_from_phone(self, person: str, body: str) -> str:
-        """The owner of the number writes to somebody on the phone itself."""
+        """The owner of the number writes to a person on the phone itself."""
 
     @abstractmethod
     async def say_hidden(self, person: str, body: str, name: str | None = None) -> str:
@@ -262,7 +262,7 @@ class Line(ABC):
 
     @abstractmethod
     async def change_number(self, old: str, new: str) -> None:
-        """Somebody takes another number, and the network tells."""
+        """A person changes their number, and the network reports it."""
 
     @abstractmethod
     async def cut(self) -> None:

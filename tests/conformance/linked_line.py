@@ -7,7 +7,7 @@ from tests.conformance.line import Line, until
 
 
 class LinkedLine(Line):
-    """A phone that is linked, unlinked, and more talkative than an official number."""
+    """A phone that is linked and unlinked, and reports more than an official number."""
 
     @abstractmethod
     async def link(self) -> None:
@@ -31,7 +31,7 @@ class LinkedLine(Line):
 
     @abstractmethod
     async def unacknowledged(self) -> int:
-        """How much the network would tell again."""
+        """How many reports the network would repeat."""
 
     @abstractmethod
     async def reveal(self, person: str, name: str) -> None:
@@ -39,14 +39,14 @@ class LinkedLine(Line):
 
     @abstractmethod
     async def say_in_group(self, person: str, body: str, chat: dict[str, str]) -> str:
-        """Somebody writes to many at once."""
+        """A person writes to many at once."""
 
     @abstractmethod
     async def label(self, id_: str, action: str, **about: Any) -> None:
         """The owner makes, changes, puts on, takes off or deletes a label on the phone."""
 
     async def until_acknowledged(self) -> None:
-        """Waits until the network has nothing to tell again."""
+        """Waits until the network has nothing to repeat."""
 
         async def look() -> bool:
             return not await self.unacknowledged()

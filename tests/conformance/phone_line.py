@@ -156,7 +156,7 @@ class PhoneLine(LinkedLine):
         names = f"{self.phone}@{SERVER}", f"{person}@{SERVER}"
         return vote(poll, read(asked).messageContextInfo.messageSecret, names, content["poll"]["options"])
 
-    # -- books --------------------------------------------------------------------------------------------------------
+    # -- records ------------------------------------------------------------------------------------------------------
 
     def _seen(self) -> list[Any]:
         """What reached somebody."""
@@ -173,8 +173,8 @@ class PhoneLine(LinkedLine):
         return sum(one["id"] == message_id for one in self._seen())
 
     async def reads(self) -> list[str]:
-        told = [one for one in self.network.seen if one["saw"] == "receipt" and one["type"] == "read"]
-        return [id_ for one in told for id_ in one["ids"]]
+        receipts = [one for one in self.network.seen if one["saw"] == "receipt" and one["type"] == "read"]
+        return [id_ for one in receipts for id_ in one["ids"]]
 
     def shown(self, fields: dict[str, Any]) -> dict[str, Any]:
         return {name: value for name, value in fields.items() if name != "preview_url"}
@@ -214,7 +214,7 @@ class PhoneLine(LinkedLine):
 
     async def receipt(self, message: Any, status: str) -> None:
         if status != "sent":  # which is the network's answer itself, and never comes again
-            await self.people.tell(message["contact"]["phone"], message["network_id"], status)
+            await self.people.report(message["contact"]["phone"], message["network_id"], status)
 
     async def change_number(self, old: str, new: str) -> None:
         """The number changes, the hidden id stays; the owner's address book has it first."""

@@ -17,7 +17,7 @@ class Habit:
         self.shows: tuple[str, ...] = ("delivered", "read", "played")
         self.copies = 1
         self.backwards = False
-        self.waits: dict[str, float] = {}  # seconds of the network's time, by what it tells
+        self.waits: dict[str, float] = {}  # seconds of the network's time, by what it reports
 
 
 class People:
@@ -45,15 +45,15 @@ class People:
         return self._habits.setdefault(person, Habit())
 
     async def advance(self, seconds: float) -> None:
-        """Lets time pass: what was to be told later is told."""
+        """Lets time pass: what was to be reported later is reported."""
         self._now += seconds
         due = [one for one in self._later if one[0] <= self._now]
         self._later = [one for one in self._later if one[0] > self._now]
         for _, person, id_, status in due:
-            await self.tell(person, id_, status)
+            await self.report(person, id_, status)
 
-    async def tell(self, person: str, id_: str, status: str) -> None:
-        """A phone tells what became of a message."""
+    async def report(self, person: str, id_: str, status: str) -> None:
+        """A phone reports what became of a message."""
         about = {"from": person, "ids": [id_], "type": status, "account": self._account}
         await self._network.do("receipt", **about)
 
@@ -102,4 +102,4 @@ class People:
             self._later.append((self._now + wait, person, id_, status))
             return
         for _ in range(habit.copies):
-            await self.tell(person, id_, status)
+            await self.report(person, id_, status)

@@ -123,7 +123,7 @@ class QrLine(LinkedLine):
     async def label(self, id_: str, action: str, **about: Any) -> None:
         await self.phone_does("labels", {"id": id_, "action": action, **about})
 
-    # -- books --------------------------------------------------------------------------------------------------------
+    # -- records ------------------------------------------------------------------------------------------------------
 
     async def taken(self) -> list[Taken]:
         rows = (await self.control("GET", f"/phones/{self.phone}/messages"))["messages"]

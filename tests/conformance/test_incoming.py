@@ -1,4 +1,4 @@
-"""Every type in: stored once, told in the right shape; files fetched; changes applied to what they are about."""
+"""Every type in: stored once, reported in the right shape; files fetched; changes applied to what they are about."""
 
 import hashlib
 from typing import Any

@@ -26,7 +26,7 @@ async def in_messages(line: LinkedLine) -> list[Any]:
     return [event["data"] for event in events if event["data"]["direction"] == "in"]
 
 
-async def hear_a_group(line: LinkedLine, person: str) -> list[Any]:
+async def receive_from_groups(line: LinkedLine, person: str) -> list[Any]:
     """Two messages of a group, a broadcast, and one just for us: returns what is kept of the first three."""
     for chat in (GROUP, GROUP, {"kind": "status", "id": "status@broadcast"}):
         await line.say_in_group(person, "All", chat)
@@ -37,7 +37,7 @@ async def hear_a_group(line: LinkedLine, person: str) -> list[Any]:
 
 
 async def test_groups_and_broadcasts_are_left_out(line: LinkedLine) -> None:
-    assert await hear_a_group(line, new_person()) == []
+    assert await receive_from_groups(line, new_person()) == []
     await line.until_acknowledged()
 
 
@@ -48,7 +48,7 @@ async def test_groups_and_broadcasts_are_kept_where_somebody_wants_them(postgres
         running_gateway(url, sandbox=quick_network(), qr__groups=True) as gateway,
     ):
         line = await new_qr_line(gateway)
-        kept = await hear_a_group(line, person)
+        kept = await receive_from_groups(line, person)
         refused = await line.call("POST", "/message/send", {"contact": kept[0]["contact"]["id"], "body": "Hello, all"})
     assert (refused.status, refused.json()["error"]["code"]) == (422, "unsupported_on_channel")
     assert [data["contact"]["name"] for data in kept[:2]] == ["Family", "Family"]

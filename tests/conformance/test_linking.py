@@ -1,4 +1,4 @@
-"""Linking a phone: codes, scans, log-outs and everything that ends a link, each told with a reason."""
+"""Linking a phone: codes, scans, log-outs and everything that ends a link, each reported with a reason."""
 
 from typing import Any
 

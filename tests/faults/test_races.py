@@ -1,4 +1,4 @@
-"""Two who reach for the same message at the same moment: one of them wins, and the other is told."""
+"""Two requests for the same message at the same moment: one of them wins, and the other gets an error."""
 
 import asyncio
 from datetime import UTC, datetime

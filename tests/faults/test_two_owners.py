@@ -198,7 +198,7 @@ async def until_it_gave_up(node: Node) -> None:
 
 
 async def everything(stage: Stage) -> list[Any]:
-    """All that an owner could change: its books, and what the network saw of it."""
+    """All that an owner could change: its rows, and what the network saw of it."""
     return [
         await stage.rows("SELECT * FROM messages ORDER BY id"),
         await stage.rows("SELECT id, seq FROM events ORDER BY id"),

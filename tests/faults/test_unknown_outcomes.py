@@ -1,4 +1,4 @@
-"""A kill between the network's yes and our note of it, and no status to tell: `on_unknown` decides, once."""
+"""A kill between the network's acceptance and our record of it, and no status: `on_unknown` decides, once."""
 
 import asyncio
 import signal
@@ -13,7 +13,7 @@ SILENCE = {"fault": "suppress", "times": 3}  # sent, delivered, read of the firs
 
 
 async def die_after_the_first_yes(stage: Stage) -> None:
-    """The network has the first message, nobody has noted it, and its statuses are never told."""
+    """The network has the first message, this is recorded nowhere, and its statuses are never reported."""
     killed = await stage.start(point="CloudNetwork.send:after:1")
     await stage.sandbox("POST", "/control/faults", SILENCE)
     stage_is_dark = asyncio.create_task(killed.ended())

@@ -1,4 +1,4 @@
-"""Limits apply to all nodes together: each is told what the others have counted."""
+"""Limits apply to all nodes together: each knows what the others have counted."""
 
 import itertools
 from collections.abc import AsyncIterator
@@ -26,12 +26,12 @@ async def nodes(parted_database_url: str) -> AsyncIterator[Nodes]:
     ):
         looks = itertools.count()
 
-        async def told() -> bool:
+        async def reported() -> bool:
             if next(looks) % 10 == 0:  # so that it has time until all requests are used up
                 assert (await gateway.call("GET", CHANNEL)).status == 200
             return bool(node.limits.rate._due)
 
-        await until(told)
+        await until(reported)
         yield gateway, url, node
 
 
@@ -64,8 +64,8 @@ async def test_failed_sign_ins_count_on_all_nodes(nodes: Nodes) -> None:
 
     [by_minute, _] = node.limits.sign_ins._by_email
 
-    async def told() -> bool:
+    async def reported() -> bool:
         return len(by_minute._times.get(person.user.email, ())) == PER_EMAIL_MINUTE
 
-    await until(told)
+    await until(reported)
     assert await sign_in(url, PASSWORD) == 429

@@ -370,6 +370,6 @@ async def test_a_file_that_the_network_lost_goes_out_all_the_same(frozen: Gatewa
 
 
 async def _refused(gateway: Gateway, message_id: str) -> bool:
-    """Whether the network has said no once, as its trace tells."""
+    """Whether the network has said no once, as its trace shows."""
     trace = (await gateway.call("GET", f"/api/v1/messages/{message_id}/trace")).json()["data"]
     return "131009" in str(trace)

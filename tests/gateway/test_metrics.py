@@ -78,7 +78,7 @@ async def test_a_database_that_is_stuck_does_not_hide_the_metrics(
 
 
 def test_the_page_lists_exactly_what_there_is() -> None:
-    told = {
+    shown = {
         name: (kind, {label: set(re.findall(r"`([^`]+)`", values)) for label, values in labels_of(labels)})
         for name, kind, labels in re.findall(r"^\| `(\w+)` \| (\w+) \|(.*?)\| .* \|$", PAGE.read_text(), re.MULTILINE)
     }
@@ -94,7 +94,7 @@ def test_the_page_lists_exactly_what_there_is() -> None:
     there["gatepost_cell_up"] = ("gauge", {"cell": set()})  # none with one database
     there["gatepost_build_info"] = ("gauge", {"version": set(), "role": set()})
     there["gatepost_mcp_calls_total"] = ("counter", {"tool": set(), "outcome": set()})  # none before the first call
-    assert told == there
+    assert shown == there
 
 
 def metrics_of_an_idle_process() -> ProcessMetrics:

@@ -24,7 +24,7 @@ async def shown(gateway: Gateway) -> Any:
 
 
 async def seen(gateway: Gateway) -> list[tuple[str, str | None]]:
-    """Every state of the connection that was told."""
+    """Every state of the connection that was reported."""
     changes = [event["data"] for event in await feed(gateway) if event["action"] == "connection"]
     return [(change["state"], change["reason"]) for change in changes]
 

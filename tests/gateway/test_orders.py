@@ -62,7 +62,7 @@ async def test_a_new_status_of_an_order_is_reported(gateway: Gateway) -> None:
 async def test_orders_by_status_person_and_day(gateway: Gateway) -> None:
     first, second = await order(gateway), await order(gateway, "5511999997777")
     await gateway.call("PATCH", f"{ORDERS}/{first['id']}", {"status": "canceled"})
-    both = sorted((first["id"], second["id"]), reverse=True)  # the network tells whole seconds
+    both = sorted((first["id"], second["id"]), reverse=True)  # the network reports whole seconds
     assert await listed(gateway, "") == both
     assert await listed(gateway, "status=canceled") == [first["id"]]
     assert await listed(gateway, f"phone={PERSON}") == [first["id"]]

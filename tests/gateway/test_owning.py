@@ -53,7 +53,7 @@ async def test_one_node_accepts_and_another_sends(parted_database_url: str, rece
             await gateway.until_status(waiting, "READ")
             await gateway.call("POST", "/api/v1/webhooks", {"url": receiver.url + "/hook"})
             message_id = await gateway.send(**TEXT)
-            await gateway.until_status(message_id, "READ")  # told by the bell: the next sweep is an hour away
+            await gateway.until_status(message_id, "READ")  # by a notification: the next sweep is an hour away
             await receiver.wait_for(4)
         finally:
             await worker.stop()

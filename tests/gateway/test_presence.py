@@ -1,4 +1,4 @@
-"""Presence: where people are, told to the others of the account, on all nodes, and kept nowhere."""
+"""Presence: where people are, reported to the others of the account, on all nodes, and kept nowhere."""
 
 from collections.abc import AsyncIterator, Mapping
 from datetime import UTC, datetime

@@ -110,7 +110,7 @@ async def test_a_long_poll(short: Short) -> None:
 
 
 async def add_event(short: Short) -> None:
-    """Something that is told in the feed; a node that only accepts tells nothing of itself."""
+    """Something that is in the feed; a node that only accepts adds nothing to it."""
     made = await short.gateway.call("POST", CONTACTS, {"phone": "5511977776666"})
     assert made.status == 201, made.body
 

@@ -37,7 +37,7 @@ async def test_a_channel_without_a_past(gateway: Gateway) -> None:
     async with open_stream(gateway) as stream:
         assert stream.last == NOBODY
     await gateway.send(**TEXT)
-    async with open_stream(gateway, last=NOBODY) as stream:  # as a browser comes back that has heard nothing yet
+    async with open_stream(gateway, last=NOBODY) as stream:  # as a browser that has received nothing yet connects again
         assert (await stream.event())["sequence"] == 1
 
 

@@ -1,4 +1,4 @@
-"""Signs of life of an event stream: where it stands is told once each time it moves, and not again."""
+"""Heartbeats of an event stream: its position is sent once each time it moves, and not again."""
 
 import asyncio
 

@@ -114,7 +114,7 @@ async def test_escapes_inside_of_json_do_no_harm(stage: Stage) -> None:
 
 
 async def test_an_error_of_the_database_is_no_fault_of_the_update(stage: Stage) -> None:
-    """Then the network must hear no, so that it comes again."""
+    """Then the network must get an error, so that it repeats the update."""
     update = message_from(stage, ANA)
     await stage.db.close()
     with pytest.raises(GatepostError) as refused:

@@ -1,4 +1,4 @@
-"""Reports of the network: double, late and disordered ones change nothing, and each real change is told once."""
+"""Reports of the network: double, late and disordered ones change nothing, and each real change is reported once."""
 
 import asyncio
 import random
@@ -38,7 +38,7 @@ def taken(message: Outgoing) -> Receipt:
 
 
 def expected(words: list[str], start: State = State.SENT) -> list[str]:
-    """The statuses that events should tell, by the rule alone."""
+    """The statuses that events should report, by the rule alone."""
     passed = [start]
     for word in words:
         if may_follow(passed[-1], STATES[word]):
@@ -250,7 +250,7 @@ async def test_messages_of_one_second_keep_the_order_in_which_they_came(stage: S
     for start in range(0, 60, 20):
         await stage.receiver.receive(stage.channel_id, stage.ref, said[start : start + 20])
         stage.clock.advance(0.01)
-    await stage.receiver.receive(stage.channel_id, stage.ref, said)  # and told once more
+    await stage.receiver.receive(stage.channel_id, stage.ref, said)  # and reported once more
     rows = sorted(await received(stage), key=lambda row: row["id"])
     assert [row["network_id"] for row in rows] == [one.network_id for one in said]
 

@@ -1,4 +1,4 @@
-"""What statuses bring besides: prices, conversations, what is held; kept once, told once, whichever way they come."""
+"""What statuses contain besides: prices, conversations, what is held; kept once and reported once, in any order."""
 
 from typing import Any
 

@@ -91,7 +91,7 @@ class Assistant:
     async def contact(self, phone: str) -> UUID:
         """Return the contact of a number, who has written."""
         if not (found := [row["id"] for row in await self.stage.rows("contacts") if row["phone"] == phone]):
-            await self.stage.hear(phone)
+            await self.stage.receive_text(phone)
             return await self.contact(phone)
         return UUID(str(found[0]))
 

@@ -195,31 +195,31 @@ async def test_a_deleted_channel_leaves_no_drafts_and_policies(stage: Stage) -> 
 
 
 async def test_open_pages_are_notified_once_per_commit(stage: Stage, common_url: str) -> None:
-    heard: list[str] = []
+    notified: list[str] = []
     news = asyncio.Event()
     conn = await asyncpg.connect(common_url)
 
-    def hear(_conn: Any, _pid: int, _channel: str, payload: object) -> None:
+    def listen(_conn: Any, _pid: int, _channel: str, payload: object) -> None:
         change = read_change(str(payload))
         news.set()
         if change is not None and change.channel_id == stage.channel_id:
-            heard.append(change.resource)
+            notified.append(change.resource)
 
     async def until(reached: Callable[[], bool]) -> None:
-        async with patience(lambda: heard):
+        async with patience(lambda: notified):
             while not reached():
                 news.clear()
                 await news.wait()
 
-    await conn.add_listener(NOTIFICATION, hear)
+    await conn.add_listener(NOTIFICATION, listen)
     assistant = await make_assistant(stage, replace(SEND, mode="draft"))
     ana = await assistant.contact(ANA)
-    await until(lambda: "mcp_policies" in heard)
-    heard.clear()
+    await until(lambda: "mcp_policies" in notified)
+    notified.clear()
     await assistant.read(ana)
-    await until(lambda: heard == ["mcp_calls"])
+    await until(lambda: notified == ["mcp_calls"])
     await assistant.result(ANA)
-    await until(lambda: sorted(heard) == ["drafts", "mcp_calls", "mcp_calls"])
+    await until(lambda: sorted(notified) == ["drafts", "mcp_calls", "mcp_calls"])
     await assistant.allow(Policy())
-    await until(lambda: "mcp_policies" in heard)
+    await until(lambda: "mcp_policies" in notified)
     await conn.close()

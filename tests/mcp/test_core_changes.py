@@ -248,7 +248,7 @@ async def test_a_hand_over_follows_a_merged_contact(stage: Stage) -> None:
 
 async def test_reading_marks_are_shown_after_the_commit(stage: Stage) -> None:
     assistant, _, conversation = await started(stage)
-    await stage.hear(ANA, "Second")
+    await stage.receive_text(ANA, "Second")
     recorded = []
 
     async def speak(_channel: ChannelConfig) -> Network | None:

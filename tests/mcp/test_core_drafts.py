@@ -143,28 +143,29 @@ async def test_what_is_sent_is_the_revision_that_was_read(stage: Stage, people: 
 
 async def test_the_person_has_written_since(stage: Stage, people: People) -> None:
     _, draft = await drafted(stage)
-    await stage.hear(ANA)
+    await stage.receive_text(ANA)
     assert (await people.get(draft)).written_since
     assert await code_of(people.approve(draft)) == "conversation_changed"
     assert (await people.get(draft)).state == "waiting"
     assert not (await people.edit(draft, "After reading it")).written_since
-    await stage.hear(ANA)
+    await stage.receive_text(ANA)
     assert await code_of(people.approve(draft)) == "conversation_changed"
     assert await code_of(people.approve(draft, anyway=True)) == "done"
     new = await people.create(NEW)
-    await stage.hear(NEW)  # somebody who was not known
+    await stage.receive_text(NEW)  # somebody who was not known
     assert await code_of(people.approve(new)) == "conversation_changed"
 
 
 async def test_a_message_that_arrives_during_the_approval_is_noticed(stage: Stage, people: People) -> None:
     _, draft = await drafted(stage)
 
-    async def hear_first(caller: Caller, request: SendRequest, approval: Any) -> object:
-        await stage.hear(ANA)
+    async def receive_first(caller: Caller, request: SendRequest, approval: Any) -> object:
+        await stage.receive_text(ANA)
         return await stage.acceptor.approve(caller, request, approval)
 
     assert (
-        await code_of(drafts.approve_draft(stage.db, hear_first, people.caller, draft, NOW)) == "conversation_changed"
+        await code_of(drafts.approve_draft(stage.db, receive_first, people.caller, draft, NOW))
+        == "conversation_changed"
     )
     assert await sent_messages(stage) == []
 
@@ -272,7 +273,7 @@ async def test_drafts_follow_a_merged_contact_and_are_refused_with_a_deleted_one
     (draft,) = await list_them(people, conversation=conversation)
     assert await assistant.result(ANA) == "refused unanswered"
     unknown = await people.create(NEW)
-    await stage.hear(NEW)
+    await stage.receive_text(NEW)
     new = await assistant.contact(NEW)
     for contact_id in (ana, new):
         assert await delete_contact(stage.db, stage.ref, stage.channel_id, contact_id, stage.clock.now())

@@ -60,7 +60,7 @@ async def test_a_message_is_sent_and_recorded(stage: Stage) -> None:
 async def test_without_a_policy_a_message_becomes_a_draft(stage: Stage) -> None:
     assistant = await make_assistant(stage, None)
     assert await assistant.result(ANA) == "refused recipients"
-    await stage.hear(ANA)
+    await stage.receive_text(ANA)
     answer = await assistant.send(ANA, "Hi")
     (draft,) = await stage.rows("drafts")
     assert (answer.outcome, answer.draft, answer.message) == ("draft", ids.format_id("drf", draft["id"]), None)
@@ -168,7 +168,7 @@ async def test_one_left_and_fifty_calls_on_two_nodes(stage: Stage, common_url: s
     assert len(await sent_messages(stage)) == 3
     assert Counter(call[0] for call in await assistant.calls()) == {"sent": 3, "refused": 49}
     if rule == "unanswered":
-        await stage.hear(ANA)
+        await stage.receive_text(ANA)
     else:
         assistant.later(hours=1)
     assert await assistant.result(ANA, "later") == "sent"
@@ -192,7 +192,7 @@ async def test_limits_count_each_key_and_each_person(stage: Stage) -> None:
     both = await asyncio.gather(assistant.result("551188887777"), assistant.result("5511988887777"))  # one number
     assert list(both) == ["draft", "refused unanswered"]
     assert await assistant.result("5511988887777") == "refused unanswered"
-    await stage.hear("5511988887777")
+    await stage.receive_text("5511988887777")
     assistant.later(seconds=1)
     assert await assistant.result("551188887777") == "draft"
     assert await assistant.result("5511988887777") == "refused unanswered"
@@ -200,7 +200,7 @@ async def test_limits_count_each_key_and_each_person(stage: Stage) -> None:
 
 async def test_a_draft_counts_until_it_is_refused_or_expires(stage: Stage) -> None:
     assistant = await make_assistant(stage, replace(SEND, mode="draft", unanswered=1))
-    await stage.hear(ANA)
+    await stage.receive_text(ANA)
     assistant.later(seconds=1)
     assert await assistant.result(ANA) == "draft"
     assert await assistant.result(ANA) == "refused unanswered"
@@ -295,7 +295,7 @@ async def test_a_repeated_draft_is_one_draft(stage: Stage) -> None:
 async def test_what_was_refused_is_judged_again(stage: Stage) -> None:
     assistant = await make_assistant(stage, replace(SEND, recipients=Recipients()))
     assert await assistant.result(ANA, fingerprint=b"same") == "refused recipients"
-    await stage.hear(ANA)
+    await stage.receive_text(ANA)
     assert await assistant.result(ANA, fingerprint=b"same") == "sent"
 
 

@@ -94,7 +94,7 @@ async def test_every_field_of_a_call_is_recorded(stage: Stage) -> None:
 
 
 async def test_the_log_is_filtered(stage: Stage) -> None:
-    await stage.hear(ANA)
+    await stage.receive_text(ANA)
     ana = await contact_of(stage, ANA)
     made = [
         CallRecord(call("find_contacts", minutes=0), CallResult("done")),
@@ -193,7 +193,7 @@ async def add(stage: Stage, phone: str, contact_id: UUID | None, minutes: int = 
 
 async def test_drafts_are_listed_by_state_and_conversation(stage: Stage) -> None:
     for phone in (ANA, BEA):
-        await stage.hear(phone)
+        await stage.receive_text(phone)
     ana, bea = await contact_of(stage, ANA), await contact_of(stage, BEA)
     made = [
         await add(stage, ANA, ana, 0),
@@ -242,7 +242,7 @@ async def test_drafts_are_listed_by_state_and_conversation(stage: Stage) -> None
     assert await listed("expired", minutes=65) == [4, 3, 2]  # the last one is not written yet
     await drafts.expire_drafts(stage.db, NOW + timedelta(days=1))
     assert await listed("expired", minutes=0) == [4, 3, 2]
-    await stage.hear(NEW)
+    await stage.receive_text(NEW)
     assert await listed("expired", await contact_of(stage, NEW)) == [3]
     assert await listed(None, uuid4()) == []
     async with stage.db.transaction() as conn:
@@ -252,7 +252,7 @@ async def test_drafts_are_listed_by_state_and_conversation(stage: Stage) -> None
 
 
 async def test_a_draft_knows_that_the_person_has_written_since(stage: Stage) -> None:
-    await stage.hear(ANA)
+    await stage.receive_text(ANA)
     ana = await contact_of(stage, ANA)
     known, new = await add(stage, ANA, ana), await add(stage, NEW, None)
 
@@ -263,12 +263,12 @@ async def test_a_draft_knows_that_the_person_has_written_since(stage: Stage) -> 
 
     assert not await written(known)
     await stage.accept(ANA)
-    await stage.hear(BEA)
+    await stage.receive_text(BEA)
     assert not await written(known)
     assert not await written(new)
     stage.clock.advance(-30)  # the network reports an earlier time: the order of commits counts
-    await stage.hear(ANA)
-    await stage.hear(NEW)
+    await stage.receive_text(ANA)
+    await stage.receive_text(NEW)
     assert await written(known)
     assert await written(new)
     (head,) = await stage.rows("channel_heads")

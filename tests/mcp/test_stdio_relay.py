@@ -148,7 +148,7 @@ def test_a_connection_that_ends_before_the_answer() -> None:
 
 
 def test_a_lost_answer_to_a_call_that_is_executed_each_time() -> None:
-    """The client is not told to call again: the person would get the message twice."""
+    """The client is not asked to call again: the person would get the message twice."""
 
     def respond(asked: Request) -> None:
         if asked.body["id"] == 1:

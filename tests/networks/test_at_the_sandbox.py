@@ -52,7 +52,7 @@ class World:
             found += updates
         return found
 
-    async def hear(self, type_: str, content: Any, **more: Any) -> str:
+    async def receive(self, type_: str, content: Any, **more: Any) -> str:
         """A person sends something; its id."""
         body = {"from": PERSON, "name": "Ana", "type": type_, type_: content} | more
         wamid: str = (await self.sandbox.control("POST", f"numbers/{NUMBER}/incoming", body))["wamid"]
@@ -77,7 +77,7 @@ async def world(receiver: Receiver) -> AsyncIterator[World]:
 
 async def test_the_network_takes_every_type(world: World) -> None:
     network = world.sandbox.network
-    wamid = await world.hear("text", {"body": "Hi"})
+    wamid = await world.receive("text", {"body": "Hi"})
     files = {
         kind: await network.put_media(sample, mime, None)
         for kind, mime, sample in (
@@ -97,7 +97,7 @@ async def test_the_network_takes_every_type(world: World) -> None:
 
 
 async def test_the_network_takes_a_reaction(world: World) -> None:
-    wamid = await world.hear("text", {"body": "Hi"})
+    wamid = await world.receive("text", {"body": "Hi"})
     message = outgoing("reaction", {"reaction": {"emoji": "👍"}}, target=QuotedRef(wamid, from_me=False))
     assert isinstance(await world.sandbox.network.send(message), SendAccepted)
 
@@ -121,7 +121,7 @@ async def test_the_network_takes_a_template(world: World, body: Any, variables: 
 
 
 async def test_statuses_come_back_with_our_id_and_their_price(world: World) -> None:
-    await world.hear("text", {"body": "Hi"})
+    await world.receive("text", {"body": "Hi"})
     message = outgoing("text", {"body": "x"})
     sent = await world.sandbox.network.send(message)
     assert isinstance(sent, SendAccepted)
@@ -163,7 +163,7 @@ FILES = ("image", "video", "audio", "voice", "document", "sticker")
 
 
 async def test_every_type_is_read(world: World) -> None:
-    wamids = [await world.hear(type_, content) for type_, content, *_ in INCOMING]
+    wamids = [await world.receive(type_, content) for type_, content, *_ in INCOMING]
     updates = await world.updates(len(INCOMING))
     found = {update.network_id: update for update in updates if isinstance(update, Incoming)}
     for wamid, (type_, _, read_as, shown) in zip(wamids, INCOMING, strict=True):
@@ -177,15 +177,15 @@ async def test_every_type_is_read(world: World) -> None:
 
 
 async def test_a_person_without_a_number_is_read(world: World) -> None:
-    await world.hear("text", {"body": "Hi"}, user_id="BR.1349", username="ana.lima", phone_hidden=True)
+    await world.receive("text", {"body": "Hi"}, user_id="BR.1349", username="ana.lima", phone_hidden=True)
     (found,) = await world.updates(1)
     assert isinstance(found, Incoming)
     assert found.person == Person(user_id="BR.1349", name="Ana", username="ana.lima")
 
 
 async def test_an_echo_and_a_preference_are_read(world: World) -> None:
-    await world.hear("echo", {"type": "text", "text": {"body": "From the phone"}})
-    await world.hear("user_preferences", {"value": "stop"})
+    await world.receive("echo", {"type": "text", "text": {"body": "From the phone"}})
+    await world.receive("user_preferences", {"value": "stop"})
     found = await world.updates(2)
     echo = next(update for update in found if isinstance(update, Incoming))
     option = next(update for update in found if isinstance(update, NumberUpdate))

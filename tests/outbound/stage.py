@@ -218,7 +218,7 @@ class Stage:
             await self.receiver.receive(self.channel_id, self.ref, [update])
         self.wake()  # as the sweep does when there are new events
 
-    async def hear(self, phone: str, text: str = "Hi") -> None:
+    async def receive_text(self, phone: str, text: str = "Hi") -> None:
         """A person writes."""
         content = msgspec.json.encode({"body": text}).decode()
         incoming = Incoming(f"wamid.{uuid4().hex}", Person(phone, name="Ana"), "text", content, self.clock.now())

@@ -162,7 +162,7 @@ async def test_a_spam_limit_holds_new_conversations_and_replies_go_on(stage: Sta
     await stage.drive(0)
     assert len(stage.network.calls) == 3, "no more than were under way at the first no"
     assert stage.states == [(0, "limited", "Write to fewer new people.")]
-    await stage.hear(PHONES[9])
+    await stage.receive_text(PHONES[9])
     reply = await stage.accept(PHONES[9], "a reply")
     await stage.drive(1)
     assert (await stage.status(reply), stage.network.times[-1]) == ("SENT", 10)
@@ -221,14 +221,14 @@ async def test_one_who_writes_during_the_hold_is_answered_at_once(stage: Stage) 
     await stage.take_over()
     id_ = await stage.accept(PHONES[0])
     await stage.drive(10)
-    await stage.hear(PHONES[0])
+    await stage.receive_text(PHONES[0])
     await stage.drive(1)
     assert (await stage.status(id_), stage.network.times) == ("SENT", [0, 10.5])
 
 
 async def test_a_reply_that_is_refused_as_new_waits_for_the_hold_and_does_not_turn_in_circles(stage: Stage) -> None:
     await stage.take_over()
-    await stage.hear(PHONES[0])
+    await stage.receive_text(PHONES[0])
     stage.network.answer = lambda m: SPAM if m.attempt == 1 else taken(m)
     id_ = await stage.accept(PHONES[0])
     await stage.drive(16 * MINUTE, stride=10)
@@ -240,7 +240,7 @@ async def test_a_time_lock_that_the_network_names_holds_new_ones_until_then(stag
     until = stage.clock.now() + pace.DAY / 24
     stage.sender.lock_new(until)
     await stage.accept_many(PHONES[:20])
-    await stage.hear(PHONES[30])
+    await stage.receive_text(PHONES[30])
     await stage.accept(PHONES[30], "a reply")
     await stage.drive(HOUR - 1, stride=10)
     assert stage.network.bodies == ["a reply"]
@@ -259,7 +259,7 @@ async def test_a_broken_number_is_tried_by_one_message_after_growing_waits_and_f
     repaired = False
     stage.network.answer = lambda m: taken(m) if repaired else LOCKED
     await stage.take_over()
-    await stage.hear(PHONES[0])
+    await stage.receive_text(PHONES[0])
     await stage.accept(PHONES[0], "a reply")
     await stage.drive(1)
     ids = await stage.accept_many(PHONES[1:30])

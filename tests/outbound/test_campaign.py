@@ -39,7 +39,7 @@ def openings(calls: list[Call]) -> list[float]:
 
 async def answer_somebody(stage: Stage, phone: str) -> None:
     """Somebody writes in the middle of it, and is answered at once."""
-    await stage.hear(phone)
+    await stage.receive_text(phone)
     await stage.accept(phone, "an answer")
     before = stage.clock.monotonic()
     await stage.drive(0.1)

@@ -121,8 +121,8 @@ async def test_an_answer_from_the_networks_way_of_writing_a_number_finds_the_sam
     await stage.take_over(msgspec.structs.replace(FAST, tier=1))
     await stage.accept(ours, "Hello")
     await stage.drive(1)
-    await stage.hear(theirs, "Hello yourself")
-    await stage.hear(ours, "both ways")
+    await stage.receive_text(theirs, "Hello yourself")
+    await stage.receive_text(ours, "both ways")
     assert len(await stage.rows("contacts")) == len(await stage.rows("conversations")) == 1
     messages = await stage.rows("messages", "ORDER BY id")
     assert len({row["contact_id"] for row in messages}) == 1
@@ -134,7 +134,7 @@ async def test_two_ways_of_writing_that_turn_out_to_be_one_number_become_one_con
     await stage.take_over()
     ids = [await stage.accept(PHONES[1], "as they write it"), await stage.accept(PHONES[0], "as we write it")]
     await stage.drive(1)
-    await stage.hear(PHONES[1])
+    await stage.receive_text(PHONES[1])
     assert len({row["contact_id"] for row in await stage.rows("messages")}) == 1
     later = await stage.accept(PHONES[0], "later")
     await stage.drive(1)

@@ -94,7 +94,7 @@ async def test_cancel_of_who_waits_for_the_tier_lets_the_next_of_the_line_wait_t
     await stage.drive(1)
     await cancel(stage, first)
     await stage.drive(1)
-    await stage.hear(PERSON)
+    await stage.receive_text(PERSON)
     await stage.drive(1)
     assert stage.network.bodies[1:] == ["B"]
 

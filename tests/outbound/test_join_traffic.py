@@ -41,10 +41,10 @@ class Joins(RuleBasedStateMachine):
         self.contacts = {phone: stays if id_ == goes else id_ for phone, id_ in self.contacts.items()}
         self.rows = {message: stays if id_ == goes else id_ for message, id_ in self.rows.items()}
         if received:
-            self.hear()
+            self.report()
 
     @rule()
-    def hear(self) -> None:
+    def report(self) -> None:
         for message in self.waiting:
             self.queue.apply_change(QueuedState(message.id, State.QUEUED, self.rows[message.id], None, None), self.now)
 
@@ -120,7 +120,7 @@ class Joins(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         """Nothing is lost: with time and patience everything comes out."""
-        self.hear()
+        self.report()
         for _ in range(self.count * 3 + 1):
             for message in list(self.in_flight):
                 self.attempt_done(message, done=True)

@@ -32,7 +32,7 @@ async def join(stage: Stage, stays: UUID, goes: UUID) -> None:
     stage.wake()
 
 
-async def told_contacts(stage: Stage, message_id: UUID, after: int) -> set[str]:
+async def reported_contacts(stage: Stage, message_id: UUID, after: int) -> set[str]:
     """Whom the events of a message name, from an event on."""
     rows = await stage.rows("events", f"AND seq > {after} ORDER BY seq")
     key = ids.message_id(message_id)
@@ -81,7 +81,7 @@ async def test_its_events_name_whom_it_is_for_by_now_and_it_opens_their_conversa
     seq = await last_seq(stage)
     stage.sender.connect(stage.network)
     await stage.drive(5)
-    assert await told_contacts(stage, message, seq) == {ids.format_id("ct", stays)}
+    assert await reported_contacts(stage, message, seq) == {ids.format_id("ct", stays)}
     assert await contact_of(stage, message) == stays
     (talk,) = await stage.rows("conversations")
     assert talk["contact_id"] == stays
@@ -108,7 +108,7 @@ async def test_what_waits_for_the_tier_goes_once_its_person_has_written_by_anoth
     waiting = await stage.accept(OLD, "waits")
     await stage.drive(2)
     assert stage.network.bodies == ["opens the one"]
-    await stage.hear(NEW)
+    await stage.receive_text(NEW)
     (received,) = await stage.rows("contacts", f"AND phone = '{NEW}'")
     await join(stage, received["id"], await contact_of(stage, waiting))
     await stage.drive(2)
@@ -122,7 +122,7 @@ async def test_it_opens_no_conversation_with_somebody_who_has_written_by_another
     stage.sender.connect(None)
     waiting = await stage.accept(OLD, "waits")
     await stage.settle()
-    await stage.hear(NEW)
+    await stage.receive_text(NEW)
     (received,) = await stage.rows("contacts", f"AND phone = '{NEW}'")
     await join(stage, received["id"], await contact_of(stage, waiting))
     stage.sender.connect(stage.network)
@@ -152,13 +152,13 @@ async def test_a_conversation_that_the_network_would_not_open_is_closed_for_who_
 
 async def test_the_answer_that_joins_two_contacts_is_reported_for_the_one_that_remains(stage: Stage) -> None:
     await stage.take_over()
-    await stage.hear(NEW)
+    await stage.receive_text(NEW)
     (known,) = await stage.rows("contacts", f"AND phone = '{NEW}'")
     message = await stage.accept(OLD)
     seq = await last_seq(stage)
     stage.network.answer = lambda sent: SendAccepted(f"wamid.{sent.id.hex}", wa_id=NEW)
     await stage.drive(5)
-    assert await told_contacts(stage, message, seq) == {ids.format_id("ct", known["id"])}
+    assert await reported_contacts(stage, message, seq) == {ids.format_id("ct", known["id"])}
     assert await contact_of(stage, message) == known["id"]
 
 

@@ -46,11 +46,11 @@ async def test_who_wrote_is_answered_at_once_although_the_tier_is_full(stage: St
     await stage.accept_many(PHONES[:7])
     await stage.drive(HOUR, stride=HOUR / 4)
     assert len(stage.network.calls) == 5
-    await stage.hear(PHONES[9])
+    await stage.receive_text(PHONES[9])
     await stage.accept(PHONES[9], "an answer")
     await stage.drive(0)
     assert stage.network.bodies[5:] == ["an answer"]
-    await stage.hear(PHONES[6])  # one of those who wait writes: the window opens, the tier is not needed
+    await stage.receive_text(PHONES[6])  # one of those who wait writes: the window opens, the tier is not needed
     await stage.drive(1)
     assert [call.message.phone for call in stage.network.calls[6:]] == [PHONES[6]]
     used = msgspec.json.decode((await stage.rows("channel_heads"))[0]["pace"])
@@ -94,7 +94,7 @@ async def test_a_refused_opening_frees_its_place_when_the_person_had_written(sta
     await stage.sender.step()
     await stage.sender.settled()
     for phone in PHONES[1:5]:
-        await stage.hear(phone)
+        await stage.receive_text(phone)
     await stage.drive(10)
     await stage.accept_many(PHONES[10:14])
     await stage.drive(10)

@@ -50,7 +50,7 @@ async def test_messages(stage: Stage) -> None:
     await mark_results(stage.db, stage.lease, stage.ref, [SendResult(first, 1, State.SENT, "wamid.1")], NOW)
     assert take(stage) == OTHERS
     await stage.report(first, "delivered")
-    await stage.hear(PERSON)
+    await stage.receive_text(PERSON)
     assert take(stage) == OTHERS + OTHERS
     await amend_own(stage.db, stage.ref, stage.channel_id, first, "edit", {"body": "1"}, NOW)
     assert take(stage) == SENDER

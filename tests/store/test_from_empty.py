@@ -138,7 +138,7 @@ async def send(s: Scene) -> None:
     message = await get_message(s.db, s.channel_id, waiting[1])
     assert message is not None
     await read_trace(s.db, s.channel_id, message.event_ids)
-    await stage.hear(phones[1])
+    await stage.receive_text(phones[1])
 
 
 async def own(s: Scene) -> None:

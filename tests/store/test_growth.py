@@ -39,7 +39,7 @@ async def live(stage: Stage, phones: list[str]) -> None:
     for word in ("delivered", "read"):
         for id_ in sent:
             await stage.report(id_, word)
-    await stage.hear(phones[0])
+    await stage.receive_text(phones[0])
     due = await pending_of(stage.db, stage.channel_id, ENDPOINT, ids.floor_id(NOW), 100)
     attempts = [
         AttemptRecord(

@@ -32,7 +32,7 @@ EXPANDING = "\ufdfa" * 65_536  # one character that becomes eighteen
 MARKS = "a" + "\u0301\u0316" * 32_000  # putting marks in order takes the square of their number
 
 
-async def hear(stage: Stage, texts: list[str]) -> None:
+async def receive_texts(stage: Stage, texts: list[str]) -> None:
     """What people write, one message a second."""
     for number, text in enumerate(texts):
         stage.clock.advance(1)
@@ -92,7 +92,7 @@ def test_parts_are_bounded_by_number_and_size() -> None:
 
 async def test_texts_that_expand_are_indexed_like_others(stage: Stage) -> None:
     await stage.take_over()
-    await hear(stage, [EXPANDING] * 40)
+    await receive_texts(stage, [EXPANDING] * 40)
     said = await say(stage, ["plain"] * (search_index.BLOCK - 40))
     async with nothing_blocks():
         assert await index(stage) == 1
@@ -102,7 +102,7 @@ async def test_texts_that_expand_are_indexed_like_others(stage: Stage) -> None:
 
 async def test_a_search_of_one_person_over_such_texts(stage: Stage) -> None:
     await stage.take_over()
-    await hear(stage, [EXPANDING] * 20 + [MARKS] * 2)
+    await receive_texts(stage, [EXPANDING] * 20 + [MARKS] * 2)
     contact = await find_contact(stage.db, stage.channel_id, PHONE)
     async with nothing_blocks():
         assert len(await find(stage, HistoryFilter(contact_id=contact), read_query(split("\ufdfa")[0]))) == 20
@@ -110,7 +110,7 @@ async def test_a_search_of_one_person_over_such_texts(stage: Stage) -> None:
 
 
 async def test_one_answer_reads_so_many_bytes_and_no_more(stage: Stage) -> None:
-    await hear(stage, ["x" * 60_000] * 100)
+    await receive_texts(stage, ["x" * 60_000] * 100)
     piece = await find_page(stage.db, stage.channel_id, HistoryFilter(), read_query("none"), stage.clock.now(), most=20)
     assert piece.messages == []
     assert piece.reached is not None

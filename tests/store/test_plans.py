@@ -225,12 +225,12 @@ async def look(s: Scene) -> None:
     await read_trace(s.stage.db, s.stage.channel_id, message.event_ids)
 
 
-async def hear_statuses(s: Scene) -> None:
+async def receive_statuses(s: Scene) -> None:
     updates = [StatusUpdate(f"wamid.{id_.hex}.1", "delivered", NOW, id_, 1) for id_ in s.waiting]
     await s.stage.receiver.receive(s.stage.channel_id, s.stage.ref, updates)
 
 
-async def hear_people(s: Scene) -> None:
+async def receive_messages(s: Scene) -> None:
     updates = [Incoming(f"in.{i}", Person(PHONE, name="Ana"), "text", "{}", NOW) for i in range(10)]
     await s.stage.receiver.receive(s.stage.channel_id, s.stage.ref, updates)
 
@@ -307,13 +307,13 @@ BY_ID: list[Work] = [
     accept_strangers,
     accept_on_several,
     look,
-    hear_people,
+    receive_messages,
     schedule,
     cancel_many,
     send,
     write_together,
     cancel,
-    hear_statuses,
+    receive_statuses,
     deliver,
     feed,
     fetch_files,
@@ -364,7 +364,7 @@ def test_files_are_found_by_their_keys(observed: Observed) -> None:
 
 
 @pytest.mark.parametrize(
-    "work", [accept, accept_on_several, hear_people, send, *WITH_PEOPLE], ids=lambda work: work.__name__
+    "work", [accept, accept_on_several, receive_messages, send, *WITH_PEOPLE], ids=lambda work: work.__name__
 )
 def test_people_are_found_by_their_keys(observed: Observed, work: Work) -> None:
     """Nothing that a channel has many of is read but by its channel and its own key."""

@@ -67,7 +67,7 @@ async def find(stage: Stage, wanted: HistoryFilter, sought: SearchQuery | None, 
         wanted = msgspec.structs.replace(wanted, span=IdRange(wanted.span.start, piece.reached))
 
 
-async def hear_late(stage: Stage, texts: list[str]) -> None:
+async def receive_late(stage: Stage, texts: list[str]) -> None:
     """What people wrote an hour ago, and is reported now."""
     updates = [
         Incoming(f"late.{text}.{i}", Person(PHONE), "text", msgspec.json.encode({"body": text}).decode(), LATE)
@@ -109,7 +109,7 @@ async def test_latecomers_go_into_their_block(stage: Stage, late: int, expected:
     await stage.take_over()
     await say(stage, ["one"] * search_index.BLOCK)
     await index(stage)
-    await hear_late(stage, ["tardy"] * late)
+    await receive_late(stage, ["tardy"] * late)
     await index(stage)
     assert await blocks(stage) == expected
     assert len(await find(stage, HistoryFilter(), read_query("tardy"))) == late
@@ -120,7 +120,7 @@ async def test_an_edited_message_is_found_by_its_new_words_only(stage: Stage) ->
     await stage.take_over()
     said = await say(stage, ["before"] * search_index.BLOCK)
     await index(stage)
-    await hear_late(stage, ["tardy"])
+    await receive_late(stage, ["tardy"])
     async with stage.db.connection() as conn:
         await conn.execute(
             "UPDATE messages SET content = $3 WHERE channel_id = $1 AND id = $2",
@@ -145,7 +145,7 @@ async def test_only_channels_with_something_to_index_are_found(stage: Stage) -> 
     await index(stage)
     await say(stage, ["one"])
     assert await search_index.find_unindexed(stage.db, both) == {}
-    await hear_late(stage, ["tardy"])
+    await receive_late(stage, ["tardy"])
     assert await search_index.find_unindexed(stage.db, both) == {stage.channel_id: True}
     await index(stage)
     assert await search_index.find_unindexed(stage.db, both) == {}

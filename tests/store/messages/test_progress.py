@@ -384,7 +384,7 @@ async def test_no_deadlock_over_channels_in_any_order(db: Database, common_url: 
         await asyncio.gather(*(recorder.intend(s.lease, Intent(i, 1, True)) for s, i in zip(order, ids, strict=True)))
         await asyncio.gather(*(recorder.finish(s.lease, s.ref, sent(i)) for s, i in zip(order, ids, strict=True)))
 
-    async def hear(node: Database, number: int) -> None:
+    async def receive_status(node: Database, number: int) -> None:
         receiver = UpdateReceiver(node, stages[0].clock, 1000, 0.0)
         order = dice.sample(stages, len(stages))
         for word in ("sent", "delivered", "read"):
@@ -401,7 +401,10 @@ async def test_no_deadlock_over_channels_in_any_order(db: Database, common_url: 
     async with asyncio.timeout(PATIENCE):
         for number in range(rounds):
             await asyncio.gather(
-                send(db, stages[:4], number), send(other, stages[2:], number), hear(db, number), hear(other, number)
+                send(db, stages[:4], number),
+                send(other, stages[2:], number),
+                receive_status(db, number),
+                receive_status(other, number),
             )
     await other.close()
     for stage in stages:

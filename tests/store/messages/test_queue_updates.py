@@ -80,7 +80,7 @@ async def test_received_messages_are_not_read_when_there_is_nothing_to_send(comm
     last = await stage.accept(ANA)
     stage.clock.advance(1)
     for _ in range(20):
-        await stage.hear(BOB)
+        await stage.receive_text(BOB)
     read = QueueRead(stage.channel_id, last)
     async with explained_database(common_url) as (db, plans):
         assert (await read_new_messages(db, [read]))[read].messages == []
