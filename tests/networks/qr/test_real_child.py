@@ -4,6 +4,7 @@ import asyncio
 import os
 import signal
 import socket
+import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterator
 from datetime import UTC, datetime
@@ -261,6 +262,28 @@ async def test_what_cannot_be_loaded_is_a_clear_error(tmp_path: Path, breakage: 
     with pytest.raises(CallFailed):
         await link.pair("15550002222")
     await driver.close()
+
+
+_VOTE = """
+import asyncio
+from gatepost.networks.qr.phone.by_neonize.library import load
+binder = load()
+from gatepost.networks.qr.phone.by_neonize.native import Neonize
+from tests.networks.qr.library_events import message, said
+event = message(said())
+event.IsViewOnceV2Extension = event.IsLottieSticker = False
+event.UnavailableRequestID, event.RetryCount = "", 0
+try:
+    asyncio.run(Neonize(binder, "").phone("ch_1/1").vote(event))
+except Exception as error:
+    print(error)
+"""
+
+
+def test_the_library_is_asked_for_votes_in_the_form_that_it_returns() -> None:
+    """It answers with an error in the same way as with a vote."""
+    done = subprocess.run([sys.executable, "-c", _VOTE], capture_output=True, text=True, check=True)
+    assert done.stdout == "given message isn't a poll update message\n"
 
 
 def test_no_secret_of_the_gateway_reaches_the_child() -> None:

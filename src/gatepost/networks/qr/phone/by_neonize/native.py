@@ -3,9 +3,10 @@
 A connection blocks its own thread until it ends. Callbacks run on threads of the library: they must not block, and
 must not raise.
 
-Three things differ from the package's own client. `Stop` returns nothing, but the package frees a supposed result,
-which crashes the process. A device that is not in the store also ends the process, so it is looked up first. And the
-package prints codes and states to the terminal.
+Four things differ from the package's own client. `Stop` returns nothing, but the package frees a supposed result,
+which crashes the process. A device that is not in the store also ends the process, so it is looked up first. The
+result of `DecryptPollVote` is not converted, so that no vote could be read. And the package prints codes and states to
+the terminal.
 """
 
 import asyncio
@@ -42,6 +43,7 @@ class Neonize:
         self._client = import_module("neonize.client").NewClient
         self._stop = _returning_nothing(binder.gocode, "Stop", [ctypes.c_char_p])
         self._stop_all = _returning_nothing(binder.gocode, "StopAll", [])
+        binder.gocode.DecryptPollVote.errcheck = binder.consume_bytes_struct
 
     async def holds(self, device: str) -> bool:
         """Return whether the store holds a device."""
