@@ -69,6 +69,7 @@ class Library:
         self.last_event: Any = None  # reported when a connection is stopped, before it has ended
         self._ends: dict[str, asyncio.Event] = {}
         self._sent = 0
+        self.asked_whose = 0
 
     async def holds(self, device: str) -> bool:
         return device in self.devices
@@ -92,6 +93,7 @@ class Library:
         return NeonizePhone(self, Words, self.host.url)
 
     def get_me(self) -> Any:
+        self.asked_whose += 1
         if self.failure:
             raise self.failure
         return neo.Device(
@@ -439,6 +441,18 @@ async def test_a_phone_that_is_linked_while_its_code_is_withdrawn_is_known(drive
     library.last_event = neo.PairStatus(ID=SHOP, BusinessName="", Platform="", Status=neo.PairStatus.SUCCESS)
     await link.close()
     assert link.device == "15550002222:7@s.whatsapp.net"
+
+
+async def test_a_link_that_connects_while_it_is_closed_is_not_asked_whose_it_is(
+    driver: Driver, library: Library
+) -> None:
+    """This call ends the process, and with it all links, if the library has closed the connection."""
+    link = driver.link("ch_1")
+    await link.open("15550002222")
+    await opened(library)
+    library.last_event = neo.Connected(status=True)
+    await link.close()
+    assert library.asked_whose == 0
 
 
 async def test_an_event_that_cannot_be_encoded_blocks_no_other(link: Link, library: Library) -> None:

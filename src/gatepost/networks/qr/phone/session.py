@@ -212,7 +212,7 @@ class DeviceSession:
                 acknowledged.set_result(None)
 
     async def _event(self, event: Any) -> None:
-        if isinstance(event, neo.Connected):
+        if isinstance(event, neo.Connected) and not self._stopping:
             await self._introduce()
         if isinstance(event, neo.Disconnected) and self._is_final():
             return
@@ -245,6 +245,7 @@ class DeviceSession:
         return frame | {"content": {"poll": {**poll, "options": named}}}
 
     async def _introduce(self) -> None:
+        """Report whose phone it is. Not of a connection that is closed: the library's call would end the process."""
         try:
             self.me = await self.phone.me()
         except Exception as error:  # the link is connected nevertheless
