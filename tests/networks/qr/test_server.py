@@ -285,6 +285,10 @@ async def test_a_link_whose_calls_get_no_answer_does_not_block_another(
     waiting = asyncio.gather(*(link.typing(ANA, True) for _ in range(300)))
     try:
         assert await other.send(ID, ANA, "text", {"body": "Hi"}) == SendAccepted("3EB01")
+        vote = e2e.PollUpdateMessage(pollCreationMessageKey=common.MessageKey(ID="3EB0P"))
+        library.to["ch_1"].event(message(said(pollUpdateMessage=vote)))
+        _, update = await next_update(link)  # decrypting it needs no answer
+        assert isinstance(update, Incoming)
         assert not waiting.done()
     finally:
         library.answers.set()

@@ -14,7 +14,7 @@ _KINDS = {"image": "MediaImage", "video": "MediaVideo", "audio": "MediaAudio", "
 _COMPOSING, _PAUSED, _TEXT = 0, 1, 0
 # A call waits for the network for a minute or more. Without these limits, a few links that get no answer block all.
 _THREADS = ThreadPoolExecutor(512, "calls")
-_AT_ONCE = 8  # calls of one link
+_AT_ONCE = 8  # calls of one link that wait for the network
 
 
 class NeonizePhone:
@@ -27,7 +27,7 @@ class NeonizePhone:
         self._free = asyncio.Semaphore(_AT_ONCE)
 
     async def me(self) -> Any:
-        return await self._call(self._client.get_me)
+        return await _in_thread(self._client.get_me)
 
     async def send(self, to: Any, said: Any, id_: str | None) -> EngineSent:
         """Send a message. The library chooses its id."""
@@ -64,12 +64,17 @@ class NeonizePhone:
         return await fetch_file(kind, getattr(said, FIELDS[kind]), self._files)
 
     async def vote(self, event: Any) -> PollVote:
-        opened = await self._call(self._client.decrypt_poll_vote, event)
+        opened = await _in_thread(self._client.decrypt_poll_vote, event)
         return PollVote(list(opened.selectedOptions))
 
     async def logout(self) -> None:
         await self._call(self._client.logout)
 
     async def _call(self, call: Callable[..., Any], *arguments: Any, **names: Any) -> Any:
+        """Make a call that waits for the network."""
         async with self._free:
-            return await asyncio.get_running_loop().run_in_executor(_THREADS, partial(call, *arguments, **names))
+            return await _in_thread(call, *arguments, **names)
+
+
+async def _in_thread(call: Callable[..., Any], *arguments: Any, **names: Any) -> Any:
+    return await asyncio.get_running_loop().run_in_executor(_THREADS, partial(call, *arguments, **names))
