@@ -43,7 +43,6 @@ SAMPLED = {
     "console/test_orders_page.py": 5,
     "console/test_phone.py": 5,
     "console/test_signing_in.py": 5,
-    "console/test_stored_scripts.py": 5,
     "console/test_templates_page.py": 5,
     "console/test_trace_page.py": 5,
     "console/test_usage_page.py": 5,
@@ -55,14 +54,12 @@ SAMPLED = {
     "cells/test_move.py": 3,
     "cells/test_outage.py": 5,
     "cells/test_processes.py": 5,
-    "cli/test_backup.py": 5,
     "cli/test_draining.py": 5,
     "cli/test_links.py": 5,
     "cli/test_move_database.py": 5,
     "cli/test_privileges.py": 5,
     "cli/test_up.py": 5,
     "cli/test_up_kills.py": 5,
-    "conformance/test_errors.py": 5,
     "conformance/test_linking.py": 5,
     "conformance/test_phone_alone.py": 5,
     "conformance/test_reconnects.py": 5,
@@ -83,15 +80,9 @@ SAMPLED = {
     "store/test_embedded.py": 5,
     "store/test_embedded_roles.py": 5,
     "store/test_embedded_root.py": 5,
-    # other people's programs, installed packages, the examples of a page
-    "deploy/test_container.py": 5,
-    "docs/test_tutorial.py": 5,
+    # runs of another program for every request, and of every example of a page
     "gateway/test_collection.py::test_newman": 3,
-    "mcp/test_conformance.py": 5,
-    "mcp/test_inspector.py": 5,
-    "packages/test_packages.py": 5,
     "sandbox/test_ci_page.py::test_every_example_runs": 5,
-    "webhooks/test_libraries.py": 5,
 }
 
 

@@ -31,9 +31,8 @@ from gatepost.store.pool import Connection, Database
 from gatepost.store.statement import statement
 
 STEPS = 2_000  # conversations that one page goes on
-SPARE = (
-    100  # that it reads beyond: before the end of the steps is looked up, some may move up, and others take their place
-)
+# That it reads beyond: before the end of the steps is looked up, some may move up, and others take their place.
+SPARE = 100
 RARE = 500  # up to so many assignments, the list is read from the label's side
 _GATHERED = 25  # up to so many assignments per row of a page, they are read at once and not one by one
 
