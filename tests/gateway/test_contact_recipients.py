@@ -115,6 +115,28 @@ async def test_a_contact_is_found_while_it_changes(gateway: Gateway) -> None:
     assert last.json()["data"]["key"]["remoteJid"] == f"{PERSON}@s.whatsapp.net"
 
 
+async def test_a_new_user_id_belongs_to_the_same_contact(gateway: Gateway) -> None:
+    contact = await hidden_contact(gateway)
+    system = {"from": PERSON, "type": "system", "system": {"type": "user_changed_user_id", "user_id": "BR.2"}}
+    await gateway.sandbox("POST", f"/control/numbers/{NUMBER}/incoming", system)
+    await gateway.sandbox("PUT", f"/control/people/{PERSON}", {"user_id": "BR.2", "phone_hidden": True})
+
+    async def changed() -> bool:
+        answer = await gateway.call("POST", SEND, {"contact": contact, "body": "Still there?"})
+        return bool(answer.json()["data"]["contacts"][0]["user_id"] == "BR.2")
+
+    await until(changed)
+    said = {"from": PERSON, "type": "text", "text": {"body": "Yes"}}
+    await gateway.sandbox("POST", f"/control/numbers/{NUMBER}/incoming", said)
+
+    async def answered() -> Any:
+        return [event["data"] for event in await feed(gateway) if event["data"].get("content") == {"body": "Yes"}]
+
+    assert (await until(answered))[0]["contact"]["id"] == contact
+    sent = await gateway.send(contact=contact, body="Good")
+    await gateway.until_status(sent, "READ")
+
+
 async def test_a_draft_to_a_person_whose_number_is_hidden(gateway: Gateway) -> None:
     contact = await hidden_contact(gateway)
     message = {"contact": contact, "body": "Hello"}

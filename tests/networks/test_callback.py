@@ -214,6 +214,9 @@ def test_a_changed_user_id_is_an_update_of_the_same_person() -> None:
     assert isinstance(found, Incoming)
     assert said(found)["system"]["kind"] == "user_id_changed"
     assert seen == ContactUpdate(Person(PERSON, user_id="BR.2"), AT)
+    hidden = message(type="system", system=system, from_user_id="BR.1") | {"from": ""}
+    (_, seen), _ = read(value(messages=[hidden]))
+    assert seen == ContactUpdate(Person(user_id="BR.2"), AT, old_user_id="BR.1")
 
 
 @pytest.mark.parametrize("kind", ["customer_identity_changed", "something_new"])

@@ -15,6 +15,12 @@ class ContactUpdate(msgspec.Struct, frozen=True):
     at: datetime
     old_phone: str | None = None  # the person's previous number
     opted_out: bool | None = None  # of marketing; None: not reported
+    old_user_id: str | None = None  # the previous user id of a person whose number is not known
+
+    @property
+    def old_address(self) -> str | None:
+        """What the person had before, if it changed."""
+        return self.old_phone or self.old_user_id
 
 
 class LabelUpdate(msgspec.Struct, frozen=True):

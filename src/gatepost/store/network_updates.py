@@ -44,8 +44,8 @@ class NetworkReports(msgspec.Struct, frozen=True):
         return bool(self.persons or self.labels or self.templates or self.numbers or self.stale_templates)
 
     def people(self) -> list[tuple[datetime, Person]]:
-        """Return the persons of the reports with their times; one with a new number is resolved later."""
-        named = [(about.at, about.person) for about in self.persons if about.old_phone is None]
+        """Return the persons of the reports with their times; one with a new number or id is resolved later."""
+        named = [(about.at, about.person) for about in self.persons if about.old_address is None]
         return named + [(about.at, about.person) for about in self.labels if about.person is not None]
 
 
@@ -70,6 +70,9 @@ async def write_reports(transaction: ChannelTransaction, reports: NetworkReports
 async def _write_person(about: ContactUpdate, people: ContactResolver) -> None:
     if about.old_phone is not None:
         await people.renumber(about.old_phone, about.person, about.at)
+    elif about.old_user_id is not None and about.person.user_id is not None:
+        await people.change_user_id(about.old_user_id, about.person.user_id)
+    if about.old_address is not None:
         await people.resolve([(about.at, about.person)])
     if about.opted_out is not None:
         await people.opt_out(about.person, about.at, out=about.opted_out)

@@ -97,5 +97,6 @@ def _contact_update(old: Person, at: datetime, system: dict[str, Any]) -> Contac
         new = Person(number, user_id=user_id or (None if old.phone else old.user_id), name=old.name)
         return ContactUpdate(new, at, old_phone=old.phone)
     if system["kind"] == "user_id_changed" and user_id:
-        return ContactUpdate(Person(old.phone or number, user_id=user_id, name=old.name), at)
+        new = Person(old.phone or number, user_id=user_id, name=old.name)
+        return ContactUpdate(new, at, old_user_id=None if new.phone else old.user_id)
     return None

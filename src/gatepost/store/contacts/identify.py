@@ -16,7 +16,7 @@ import msgspec
 from gatepost.model import ids
 from gatepost.model.event.contacts import ContactUpdated, contact_fields
 from gatepost.model.number_forms import forms_of
-from gatepost.model.person import Identity, Person, addresses, identities, is_phone, split_by_number
+from gatepost.model.person import USER, Identity, Person, addresses, identities, is_phone, split_by_number
 from gatepost.store.channel_head import ChannelTransaction, renew_reads
 from gatepost.store.contacts.preferences import save_preference_times
 from gatepost.store.contacts.rows import (
@@ -107,6 +107,13 @@ class ContactResolver:
             return
         await self._move(contact, person.phone or "")
         await self._release_number(old_phone, person.phone or "")
+
+    async def change_user_id(self, old: str, new: str) -> None:
+        """Move a contact without a known number to the person's new user id; messages are sent to it from now on."""
+        await self._look_up({USER + old})
+        contact = self._by_address.get(USER + old)
+        if contact is not None and contact.phone == USER + old:
+            await self._move(contact, USER + new)
 
     async def opt_out(self, person: Person, at: datetime, *, out: bool) -> None:
         """Save that a person opted out of marketing, or in again, unless that was changed after `at`."""
