@@ -8,11 +8,11 @@ import pytest
 from gatepost.channel_task import ChannelContext, ChannelTask
 from gatepost.store.channel_head import StaleOwner
 from gatepost.store.pool import Database
-from tests.outbound.conftest import common_url, db
+from tests.outbound.conftest import _function_scoped_runner, common_url, db, warm_connections
 from tests.outbound.stage import make_stage
 from tests.patience import PATIENCE
 
-__all__ = ["common_url", "db"]
+__all__ = ["_function_scoped_runner", "common_url", "db", "warm_connections"]
 
 
 class Counting(ChannelTask):

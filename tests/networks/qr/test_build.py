@@ -172,6 +172,6 @@ def test_the_store_is_a_schema_of_its_own() -> None:
     assert "sslmode=require" in store_address("postgres://u:p@h/db?sslmode=require&search_path=public")
     assert "public" not in store_address("postgres://u:p@h/db?sslmode=require&search_path=public")
     assert store_address("/data/devices.db") == "/data/devices.db"
-    several = store_address("postgres://u:p%40@db-1:5433,db-2,[::1]:5434/db?target_session_attrs=primary")
-    assert several.startswith("postgres://u:p%40@/db?target_session_attrs=primary&host=db-1%2Cdb-2%2C%3A%3A1&port=5433")
-    assert "port=5433%2C5432%2C5434" in several
+    several = store_address("postgres://u:p%40@db-1:5433,db-2/db?target_session_attrs=primary")
+    assert several.startswith("postgres://u:p%40@/db?target_session_attrs=primary&host=db-1%2Cdb-2&port=5433")
+    assert "port=5433%2C5432" in several

@@ -20,8 +20,8 @@ def store_address(url: str) -> str:
     asked = {key: value for key, value in parse_qsl(parts.query) if key not in _NOT_KNOWN}
     user, at, hosts = parts.netloc.rpartition("@")
     if "," in hosts:  # several servers; the library reads them only as options
-        pairs = [host.partition(":") if "]" not in host else host.partition("]:") for host in hosts.split(",")]
-        asked["host"] = ",".join(host.strip("[]") for host, _, _ in pairs)
+        pairs = [host.partition(":") for host in hosts.split(",")]
+        asked["host"] = ",".join(host for host, _, _ in pairs)
         asked["port"] = ",".join(port or "5432" for _, _, port in pairs)
         parts = parts._replace(netloc=user + at)
     asked["search_path"] = SCHEMA
