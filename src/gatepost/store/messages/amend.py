@@ -228,11 +228,10 @@ async def amend_own(
     return True
 
 
-async def show_own_reaction(transaction: ChannelTransaction, message_id: UUID, *, removed: bool) -> None:
-    """Show a reaction of ours on its message; `removed`, if the network refused it after all."""
-    conn, channel_id = transaction.conn, transaction.channel_id
-    row = await conn.fetchrow(
-        """SELECT m.content, m.target_id, m.contact_id AS id, m.phone, c.*
+async def get_change(conn: "Connection[Any]", channel_id: UUID, message_id: UUID) -> Any:
+    """Return the row of a message that changes another one, with its contact (`contact_of`)."""
+    return await conn.fetchrow(
+        """SELECT m.type, m.content, m.sent_at, m.incoming, m.context, m.target_id, m.contact_id AS id, m.phone, c.*
            FROM messages m LEFT JOIN LATERAL (
                SELECT name, username, given_name FROM contacts
                WHERE channel_id = $1 AND id = m.contact_id LIMIT 1) c ON true
@@ -240,11 +239,20 @@ async def show_own_reaction(transaction: ChannelTransaction, message_id: UUID, *
         channel_id,
         message_id,
     )
+
+
+def contact_of(row: Any) -> KnownContact:
+    return KnownContact(*(row[name] for name in KnownContact.__struct_fields__))
+
+
+async def show_own_reaction(transaction: ChannelTransaction, message_id: UUID, *, removed: bool) -> None:
+    """Show a reaction of ours on its message; `removed`, if the network refused it after all."""
+    conn, channel_id = transaction.conn, transaction.channel_id
+    row = await get_change(conn, channel_id, message_id)
     target = await get_target(conn, channel_id, row["target_id"]) if row else None
     if row is None or target is None:  # older than the messages that are kept
         return
-    contact = KnownContact(*(row[name] for name in KnownContact.__struct_fields__))
-    amendment = Amendment("reaction", msgspec.json.decode(row["content"]), contact, True, transaction.now)
+    amendment = Amendment("reaction", msgspec.json.decode(row["content"]), contact_of(row), True, transaction.now)
     if removed:
         emoji = _emoji(amendment)
         if not emoji or _reactions(target).get(_author(amendment), {}).get("emoji") != emoji:

@@ -11,8 +11,15 @@ import msgspec
 
 from gatepost.model import ids
 from gatepost.store.channel_head import ChannelTransaction
-from gatepost.store.contacts.rows import KnownContact
-from gatepost.store.messages.amend import Amendment, apply_amendment, get_target, json_object, may_amend
+from gatepost.store.messages.amend import (
+    Amendment,
+    apply_amendment,
+    contact_of,
+    get_change,
+    get_target,
+    json_object,
+    may_amend,
+)
 from gatepost.store.statement import json_text
 
 LONGEST_ID = 512  # characters: the sender of a change chooses the id that it names, and an index takes 2,704 bytes
@@ -58,21 +65,12 @@ async def apply_parked_changes(transaction: ChannelTransaction, arrived: dict[st
 async def _apply(transaction: ChannelTransaction, message_id: UUID, change_id: UUID) -> None:
     conn, channel_id = transaction.conn, transaction.channel_id
     target = await get_target(conn, channel_id, message_id)
-    row = await conn.fetchrow(
-        """SELECT m.type, m.content, m.sent_at, m.incoming, m.context, m.contact_id AS id, m.phone, c.*
-           FROM messages m LEFT JOIN LATERAL (
-               SELECT name, username, given_name FROM contacts
-               WHERE channel_id = $1 AND id = m.contact_id LIMIT 1) c ON true
-           WHERE m.channel_id = $1 AND m.id = $2""",
-        channel_id,
-        change_id,
-    )
+    row = await get_change(conn, channel_id, change_id)
     if target is None or row is None:
         return
     content: dict[str, Any] = msgspec.json.decode(row["content"])
-    contact = KnownContact(*(row[name] for name in KnownContact.__struct_fields__))
     author = json_object(msgspec.json.decode(row["context"] or "{}"), "author")
-    amendment = Amendment(row["type"], content, contact, not row["incoming"], row["sent_at"], author)
+    amendment = Amendment(row["type"], content, contact_of(row), not row["incoming"], row["sent_at"], author)
     if not may_amend(amendment, target):
         return
     await apply_amendment(transaction, amendment, target)
