@@ -327,24 +327,26 @@ class TestServer(uvicorn.Server):
 
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)
-        self._told_to_end = asyncio.Event()
+        self._ending = asyncio.Event()
 
     def end(self) -> None:
         """Request the server to stop."""
-        self._told_to_end.set()
+        self._ending.set()
 
     async def main_loop(self) -> None:
         """Serve until `end`; each turn updates the Date header of responses."""
-        while not self._told_to_end.is_set():
+        while not self._ending.is_set():
             await self.on_tick(0)
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._told_to_end.wait(), 1.0)
+                await asyncio.wait_for(self._ending.wait(), 1.0)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Let requests in flight finish within the grace period of the config, and close the other connections."""
         for server in self.servers:
             server.close()
         state = self.server_state
+        for _ in range(5):  # a connection that was accepted just now is among them some turns of the loop later
+            await asyncio.sleep(0)
         for connection in list(state.connections):
             connection.shutdown()
         with suppress(TimeoutError):
