@@ -17,6 +17,7 @@ from gatepost.api import deprecations
 from gatepost.api.deprecations import Deprecation
 from gatepost.console.dashboard import Dashboard
 from gatepost.http_direct import DirectCycle, DirectRoutes
+from gatepost.model import ids
 from gatepost.outbound.accept import Acceptor
 from gatepost.serving import server_config
 from tests import running_gateway as running
@@ -265,14 +266,18 @@ async def test_an_error_after_the_commit_is_answered(gateway: Gateway, monkeypat
     assert await stored(gateway) == 2
 
 
-async def test_a_message_that_its_commit_refuses_leaves_no_garbage(parted_database_url: str) -> None:
-    """The garbage collector runs rarely."""
+@pytest.mark.parametrize("known", [True, False])
+async def test_a_message_that_its_commit_refuses_leaves_no_garbage(parted_database_url: str, known: bool) -> None:
+    """The garbage collector runs rarely. A key that is not cached any more is looked up in a task."""
     async with running_gateway(parted_database_url, role="api") as gateway:  # which gets no callbacks
         refused = sending(gateway, body=msgspec.json.encode({**TEXT, "reply_to": "0" * 32}))
         await said(gateway, sending(gateway))
         gc.collect()
         gc.disable()
         before = alive(DirectCycle)
+        if not known:
+            gateway.key = await gateway.new_key(ids.parse_id("ch", gateway.channel) or ids.ZERO)
+            refused = sending(gateway, body=msgspec.json.encode({**TEXT, "reply_to": "0" * 32}))
         try:
             async with wired(gateway.url) as wire:
                 for _ in range(3):

@@ -104,6 +104,7 @@ class Dispatcher:
             answer = await handler(self._gateway, scope, receive)
         except (Exception, asyncio.CancelledError) as error:
             answer = self._failed(error, request_id, scope)
+            error.__traceback__ = None  # a reference cycle: the request would wait for the garbage collector
         self._gateway.figures.metrics.answered(answer.status)
         return answer
 
