@@ -83,10 +83,10 @@ async def test_a_deliverer_continues_after_an_error_that_is_no_outage(owned: Own
         await owned.owned.begin(owned)
         await until(lambda: owned.sender.idle)
         await asyncio.sleep(0.2)
+        assert not owned.owned.idle
     finally:
         await conn.execute("ALTER TABLE elsewhere RENAME TO deliveries")
         await conn.close()
-    assert not owned.owned.idle
     await owned.stage.emit(1)
     await owned.stage.receiver.wait_for(1)
     assert owned.made == 1
