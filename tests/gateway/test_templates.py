@@ -193,6 +193,7 @@ async def test_a_preview_shows_what_the_person_will_see(gateway: Gateway) -> Non
     wrong = await preview({"variables": ["Bia"]})
     check_refused(wrong, 422, "template_variables_mismatch", "variables")
     check_refused(await preview({"variables": "Bia"}), 422, "invalid_field", "variables")
+    check_refused(await preview({"variables": ["Bia", "4\n7"]}), 422, "invalid_field", "variables[1]")
     check_refused(await gateway.call("POST", TEMPLATES + "/tpl_none/preview", {}), 404, "not_found")
 
 

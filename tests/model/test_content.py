@@ -395,6 +395,10 @@ def test_headers_of_templates(header: Any) -> None:
     assert content("template", {"template": option}) == {"template": option}
 
 
+def carousel(component: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "carousel", "cards": [{"card_index": i, "components": [component]} for i in range(2)]}
+
+
 @for_each(
     ("option", "path"),
     [
@@ -408,6 +412,12 @@ def test_headers_of_templates(header: Any) -> None:
         ({"variables": ["x", ""]}, "template.variables[1]"),
         ({"variables": [7]}, "template.variables[0]"),
         ({"variables": "x"}, "template.variables"),
+        ({"variables": ["x", "a\nb"]}, "template.variables[1]"),
+        ({"variables": {"first_name": "a\tb"}}, "template.variables.first_name"),
+        ({"variables": ["a     b"]}, "template.variables[0]"),
+        ({"header": "a\r\nb"}, "template.header"),
+        ({"header": {"sale": "a\nb"}}, "template.header.sale"),
+        ({"header": {"type": "text", "text": "a\nb"}}, "template.header.text"),
         ({"buttons": [{"index": 0}]}, "template.buttons[0]"),
         ({"buttons": [{"index": 0, "text": "a", "code": "b"}]}, "template.buttons[0]"),
         ({"buttons": [{"index": 0, "text": "a"}, {"index": 0, "code": "b"}]}, "template.buttons[1].index"),
@@ -422,6 +432,14 @@ def test_headers_of_templates(header: Any) -> None:
         (
             {"components": [{"type": "body", "parameters": [{"type": "text"}]}]},
             "template.components[0].parameters[0].text",
+        ),
+        (
+            {"components": [{"type": "HEADER", "parameters": [{"type": "TEXT", "text": "a\nb"}]}]},
+            "template.components[0].parameters[0].text",
+        ),
+        (
+            {"components": [carousel({"type": "body", "parameters": [{"type": "text", "text": "a\tb"}]})]},
+            "template.components[0].cards[0].components[0].parameters[0].text",
         ),
         ({"components": [{"type": "button", "index": "x"}]}, "template.components[0].index"),
         ({"components": [{"type": "button", "index": "0"}]}, "template.components[0].sub_type"),
@@ -439,6 +457,15 @@ def test_a_use_that_cannot_be_read(option: dict[str, Any], path: str | None) -> 
         if path is None
         else refused.fields[0].field == path
     )
+
+
+def test_values_of_a_template_may_have_four_spaces_and_a_payload_any_text() -> None:
+    button = {"type": "button", "sub_type": "quick_reply", "index": "0"}
+    for option in (
+        {"variables": ["a    b"], "header": "c    d", "buttons": [{"index": 0, "payload": "a\nb\t     c"}]},
+        {"components": [button | {"parameters": [{"type": "payload", "payload": "a\nb"}]}]},
+    ):
+        assert content("template", {"template": USE | option}) == {"template": USE | option}
 
 
 def test_raw_components_are_kept_and_searched_for_files() -> None:

@@ -335,5 +335,19 @@ def test_a_preview_wants_all_variables_or_none(variables: Any) -> None:
         assert refused.value.code == "template_variables_mismatch"
 
 
+@for_each(
+    ("template", "given_", "field"),
+    [
+        (POSITIONAL, (["a", "b\tc"],), "variables[1]"),
+        (BY_NAME, ({"first_name": "a\nb", "order": "7"},), "variables.first_name"),
+        (approved([SALE, FILLED]), (["a", "b"], "c     d"), "header"),
+    ],
+)
+def test_a_preview_refuses_values_that_the_network_refuses(template: Template, given_: Any, field: str) -> None:
+    with pytest.raises(Invalid) as refused:
+        preview(template, *given_)
+    assert [one.field for one in refused.value.fields] == [field]
+
+
 def test_a_value_that_looks_like_a_variable_is_left_alone() -> None:
     assert preview(POSITIONAL, ["{{2}}", "{{1}}"]).body == "Hello {{2}}, your order {{1}} is on its way"

@@ -1,6 +1,6 @@
 """Checks of the values in a request. Errors name the exact field: `sections[0].rows[2].title`."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -51,11 +51,13 @@ def read_text(path: str, value: Any, name: str) -> str:
     return value
 
 
-def read_texts(path: str, given: Mapping[str, Any], limits: Mapping[str, str]) -> dict[str, str]:
+def read_texts(
+    path: str, given: Mapping[str, Any], limits: Mapping[str, str], read_one: Callable[[str, Any, str], str] = read_text
+) -> dict[str, str]:
     """Return the strings among the fields of an object, each checked against its limit; missing ones are omitted."""
     problems = ProblemCollector()
     read = {
-        name: problems.read(read_text, place(path, name), given[name], limit_)
+        name: problems.read(read_one, place(path, name), given[name], limit_)
         for name, limit_ in limits.items()
         if name in given
     }

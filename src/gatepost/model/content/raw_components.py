@@ -7,6 +7,7 @@ from gatepost.model.content.references import MessageReferences
 from gatepost.model.errors import invalid_field
 from gatepost.model.field_readers import check_storable_all, place, read_choice, read_list, read_url
 from gatepost.model.limits import limit, maximum
+from gatepost.model.template.variables import check_value
 
 _TYPES = ("header", "body", "button", "limited_time_offer", "carousel")
 _FILES = ("image", "video", "document", "gif")
@@ -38,8 +39,7 @@ def _component(path: str, value: Any, found: MessageReferences, *, inner: bool) 
     kind = read_choice(place(path, "type"), component["type"].lower(), types)
     if kind == "carousel":
         cards = read_list(place(path, "cards"), component.get("cards"), "template.cards")
-        read = [_card(f"{path}.cards[{i}]", card, found) for i, card in enumerate(cards)]
-        return component | {"cards": read}
+        return component | {"cards": [_card(f"{path}.cards[{i}]", card, found) for i, card in enumerate(cards)]}
     if kind == "button":
         _check_index(place(path, "index"), component.get("index"))
         if not isinstance(component.get("sub_type"), str):
@@ -49,7 +49,11 @@ def _component(path: str, value: Any, found: MessageReferences, *, inner: bool) 
         return component
     if not isinstance(rows, list):
         raise invalid_field(place(path, "parameters"), "must be a list of parameters")
-    return component | {"parameters": [_parameter(f"{path}.parameters[{i}]", row, found) for i, row in enumerate(rows)]}
+    read = [_parameter(f"{path}.parameters[{i}]", row, found) for i, row in enumerate(rows)]
+    for i, row in enumerate(read):
+        if kind != "button" and row["type"].lower() == "text":
+            check_value(f"{path}.parameters[{i}].text", row["text"])
+    return component | {"parameters": read}
 
 
 def _outline(path: str, value: Any) -> dict[str, Any]:

@@ -11,21 +11,28 @@ from gatepost.model.field_readers import check_unlike, place, plain, read_text, 
 from gatepost.model.limits import maximum
 from gatepost.model.problem_collector import read_each
 from gatepost.model.template.values import TemplateUse
+from gatepost.model.template.variables import check_value
+
+
+def _read_value(path: str, value: Any, name: str = "template.variable") -> str:
+    read = read_text(path, value, name)
+    check_value(path, read)
+    return read
 
 
 def _read_variables(path: str, value: Any, _: MessageReferences) -> list[str] | dict[str, str]:
     if isinstance(value, list | tuple):
-        return read_each(path, value, read_text, name="template.variable")
+        return read_each(path, value, _read_value)
     if not isinstance(value, dict):
         raise invalid_field(path, 'must be a list such as ["Anna", "1001"] or an object such as {"name": "Anna"}')
     for name in value:
         read_text(place(path, plain(name)), name, "template.variable_name")
-    return read_texts(path, value, dict.fromkeys(value, "template.variable"))
+    return read_texts(path, value, dict.fromkeys(value, "template.variable"), _read_value)
 
 
 class _HeaderText(Part, frozen=True):
     type: Literal["text"]
-    text: Annotated[str, text("template.variable")]
+    text: Annotated[str, text("template.variable", read=_read_value)]
 
 
 class _HeaderFile(Part, frozen=True):
@@ -55,7 +62,7 @@ _HEADERS: dict[str, type[Part]] = {
 
 def _read_header(path: str, value: Any, found: MessageReferences) -> str | dict[str, Any]:
     if isinstance(value, str):
-        return read_text(path, value, "template.variable")
+        return _read_value(path, value)
     if isinstance(value, dict) and "type" not in value:
         return _named_header(path, value)
     return read_variant(path, value, found, _HEADERS)
@@ -67,7 +74,7 @@ def _named_header(path: str, value: dict[str, Any]) -> dict[str, str]:
         raise invalid_field(path, 'must be text, {"type": …} or the one variable by its name, e.g. {"sale": "Summer"}')
     ((name, text_),) = value.items()
     read_text(place(path, plain(name)), name, "template.variable_name")
-    return {name: read_text(place(path, name), text_, "template.variable")}
+    return {name: _read_value(place(path, name), text_)}
 
 
 def _read_index(path: str, value: Any, _: MessageReferences) -> int:

@@ -8,7 +8,7 @@ from msgspec import UNSET, Meta, UnsetType
 from gatepost.model.template.slots import given_by, needs_of
 from gatepost.model.template.use import mismatch
 from gatepost.model.template.values import Template, TemplateUse, buttons_of, word
-from gatepost.model.template.variables import fill
+from gatepost.model.template.variables import check_value, fill
 
 Variables = tuple[str, ...] | list[str] | dict[str, str] | None
 
@@ -55,6 +55,8 @@ def _values(template: Template, variables: list[str] | tuple[str, ...] | dict[st
     names = gifts.body if isinstance(given, dict) else tuple(str(i + 1) for i in range(len(given)))
     if sorted(map(str, names)) != sorted(map(str, needs.body)):
         raise mismatch("variables", f"the template has {', '.join(map(str, needs.body)) or 'no variables'}")
+    for i, (name, text) in enumerate(zip(names, gifts.texts, strict=True)):
+        check_value(f"variables.{name}" if isinstance(given, dict) else f"variables[{i}]", text)
     return dict(zip(map(str, names), gifts.texts, strict=True))
 
 
@@ -65,6 +67,7 @@ def _header(template: Template, text: str | None) -> PreviewHeader | None:
     kind = word(header.get("format") or "TEXT").lower()
     if kind != "text":
         return PreviewHeader(kind)
+    check_value("header", text or "")
     names = needs_of(template).header_names
     values = _example_values(template, "header") if text is None else {str(name): text for name in names}
     return PreviewHeader(kind, fill(header.get("text") or "", values))

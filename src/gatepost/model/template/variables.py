@@ -7,6 +7,7 @@ from gatepost.model.errors import invalid_field
 from gatepost.model.limits import limit
 
 _VARIABLE = re.compile(r"\{\{([^{}]*)\}\}")
+_REFUSED = re.compile(r"[\n\t]| {5,}")
 
 
 def variables_of(text: str) -> tuple[str, ...]:
@@ -63,4 +64,14 @@ def _check_counted(path: str, names: tuple[str, ...]) -> None:
             path,
             f"has {wrong}; number variables {{{{1}}}}, {{{{2}}}}, … without a gap, "
             'or name them and set "parameter_format": "named"',
+        )
+
+
+def check_value(path: str, text: str) -> None:
+    """Reject a value of a text or header variable that the network refuses (its error 132018)."""
+    if _REFUSED.search(text):
+        raise invalid_field(
+            path,
+            "must not contain line breaks, tabs or more than 4 consecutive spaces: the network refuses them in the "
+            "variables of a template",
         )
