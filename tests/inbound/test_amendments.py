@@ -20,7 +20,7 @@ from gatepost.networks.base import (
     SendAccepted,
     StatusUpdate,
 )
-from gatepost.store.messages.amend import EVENTS_MAX
+from gatepost.store.messages.amend import EVENTS_MAX, MEMBERS_MAX
 from gatepost.store.messages.parked_changes import APPLIED
 from tests.inbound.incoming_messages import (
     ANA,
@@ -235,6 +235,50 @@ async def test_one_reaction_per_person_stands_and_an_empty_one_takes_it_back(sta
     await receive(stage, touch(stage, ANA, "reaction", target.network_id, ""))
     assert [r.sender for r in await reactions(stage, target)] == ["me", bob]
     assert (await data(stage))[-1]["reaction"] == {"emoji": "", "from": ana}
+
+
+async def test_in_a_group_each_member_has_one_reaction(stage: Stage) -> None:
+    group = Person(user_id="120363000000000000@g.us", name="Team")
+    target = message_from(stage, group, age=90, context={"author": {"phone": ANA.phone}})
+    await receive(stage, target, touch(stage, group, "reaction", target.network_id, "😶", age=80))
+
+    async def by(emoji: str, age: float, **author: Any) -> None:
+        chat = {"chat": {"kind": "group"}, "author": {**author, "name": "Somebody"}}
+        await receive(stage, touch(stage, group, "reaction", target.network_id, emoji, age=age, context=chat))
+
+    async def shown() -> list[tuple[str, dict[str, str]]]:
+        rows = await reactions(stage, target)
+        assert {row.sender for row in rows} == {team}
+        return [(row.emoji, msgspec.to_builtins(row.author)) for row in rows if row.author]
+
+    team = (await reactions(stage, target))[0].sender  # stored by a version that kept one for the whole group
+    await by("👍", 70, phone=ANA.phone)
+    await by("👀", 60, lid="1")
+    await by("❤️", 50, phone=BOB.phone)
+    assert await shown() == [("👍", {"phone": ANA.phone}), ("👀", {"lid": "1"}), ("❤️", {"phone": BOB.phone})]
+    await by("😀", 40, phone=ANA.phone, lid="1")  # two ids of one person
+    await by("😢", 65, lid="1")  # late
+    assert await shown() == [("❤️", {"phone": BOB.phone}), ("😀", {"phone": ANA.phone, "lid": "1"})]
+    await by("", 30, lid="1")
+    assert await shown() == [("❤️", {"phone": BOB.phone})]
+    assert (await data(stage))[-1]["reaction"] == {"emoji": "", "from": team, "author": {"lid": "1"}}
+    await receive(stage, touch(stage, group, "reaction", target.network_id, "🎉", from_me=True, context={"author": {}}))
+    assert [row.sender for row in await reactions(stage, target)] == [team, "me"]
+
+
+async def test_reactions_of_a_large_group_are_limited_to_the_newest(stage: Stage) -> None:
+    group = Person(user_id="120363000000000000@g.us", name="Team")
+    target = message_from(stage, group, age=2 * MEMBERS_MAX)
+    await receive(stage, target, touch(stage, group, "reaction", target.network_id, "🎉", from_me=True))
+    change = [
+        touch(
+            stage, group, "reaction", target.network_id, "👍", age=MEMBERS_MAX - i, context={"author": {"lid": str(i)}}
+        )
+        for i in range(MEMBERS_MAX + 2)
+    ]
+    await receive(stage, *change)
+    me, *others = await reactions(stage, target)
+    assert (me.sender, [one.author.lid for one in others]) == ("me", [str(i + 2) for i in range(MEMBERS_MAX)])
 
 
 async def react(stage: Stage, target: Incoming, emoji: str) -> UUID:

@@ -118,10 +118,18 @@ function updateMessage({ client, channel }: Target, data: MessageData): void {
   });
 }
 
-/** One person has one reaction on a message; an empty one takes it back. */
-export function withReaction(before: Message["reactions"], reaction: Message["reactions"][number]) {
-  const others = before.filter(({ from }) => from !== reaction.from);
+type Reaction = Message["reactions"][number];
+
+/** One person, in a group one member, has one reaction on a message; an empty one takes it back. */
+export function withReaction(before: Reaction[], reaction: Reaction) {
+  const others = before.filter((one) => !isOfSamePerson(one, reaction));
   return reaction.emoji ? [...others, reaction] : others;
+}
+
+function isOfSamePerson(one: Reaction, other: Reaction): boolean {
+  const [a, b] = [one.author, other.author];
+  if (one.from !== other.from || !a || !b) return one.from === other.from;
+  return (["phone", "lid", "user_id"] as const).some((id) => a[id] !== undefined && a[id] === b[id]);
 }
 
 /** A message with a new status. One that comes late does not take a later one back. */

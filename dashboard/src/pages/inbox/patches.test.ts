@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { GatewayEvent } from "../../shared/live/follow";
 import { SESSION } from "../../shared/session/state";
 import { countsAfter } from "./counts";
-import { applyEvent } from "./events";
+import { applyEvent, withReaction } from "./events";
 import {
   type Conversation,
   type ConversationPages,
@@ -182,4 +182,13 @@ test("a conversation that is closed leaves the list of open ones", () => {
     event("chat_notification", "updated", { id: "cv_1", status: "closed", changed: ["status"] }),
   );
   expect(list(client).map(({ id }) => id)).toEqual(["cv_2"]);
+});
+
+test("in a group, each member has one reaction", () => {
+  const ana = { emoji: "👍", from: "ct_1", author: { phone: "5511", lid: "1" } };
+  const bob = { emoji: "👀", from: "ct_1", author: { lid: "2" } };
+  const mine = { emoji: "🎉", from: "me" };
+  const all = withReaction(withReaction([mine, ana], bob), { emoji: "❤️", from: "ct_1", author: { lid: "1" } });
+  expect(all.map(({ emoji }) => emoji)).toEqual(["🎉", "👀", "❤️"]);
+  expect(withReaction(all, { ...bob, emoji: "" }).map(({ emoji }) => emoji)).toEqual(["🎉", "❤️"]);
 });

@@ -89,11 +89,20 @@ class ConversationRef(Result, frozen=True, kw_only=True):
     id: str
 
 
+class GroupMember(Result, frozen=True, kw_only=True):
+    """A member of a group, with the ids that the network gives."""
+
+    phone: str | None = None
+    lid: str | None = None
+    user_id: str | None = None
+
+
 class Reaction(Result, frozen=True, kw_only=True, rename={"sender": "from"}):
-    """An emoji on a message, and who added it: the id of a contact, or `me`."""
+    """An emoji on a message, and who added it: the id of a contact, or `me`; in a group, `author` is the member."""
 
     emoji: str
     sender: str
+    author: GroupMember | None = None
 
 
 class SentBy(Result, frozen=True, kw_only=True):
@@ -1040,6 +1049,7 @@ class EventReaction(Result, frozen=True, kw_only=True, rename={"sender": "from"}
 
     emoji: str
     sender: str
+    author: EventGroupAuthor | None = None
 
 
 class MessageUpdated(Result, frozen=True, kw_only=True):

@@ -31,6 +31,7 @@ from gatepost.model.message import ACK, State, status_of
 from gatepost.model.person import jid, shown_phone
 from gatepost.model.sender import SenderKind, read_sender
 from gatepost.model.waits import RULES, Wait, words
+from gatepost.store.messages.amend import member_ids
 from gatepost.store.messages.history import StoredMessage
 from gatepost.store.messages.history import Trace as TraceRows
 
@@ -103,11 +104,26 @@ class Waiting(ApiObject, frozen=True):
         )
 
 
+class GroupMember(ApiObject, frozen=True):
+    """A member of a group, with the ids that the network gives."""
+
+    phone: str | UnsetType = UNSET
+    lid: str | UnsetType = UNSET
+    user_id: str | UnsetType = UNSET
+
+
 class Reaction(ApiObject, frozen=True, rename={"sender": "from"}):
-    """An emoji on a message, and who added it: the id of a contact, or `me`."""
+    """An emoji on a message, and who added it: the id of a contact, or `me`; in a group, `author` is the member."""
 
     emoji: Annotated[str, Meta(examples=["👍"])]
     sender: Annotated[str, Meta(examples=["me"])]
+    author: GroupMember | UnsetType = UNSET
+
+    @classmethod
+    def of(cls, sender: str, mark: dict[str, str]) -> "Reaction":
+        """Return a reaction from its stored form."""
+        member = member_ids(mark)
+        return cls(mark["emoji"], sender.partition("/")[0], GroupMember(**member) if member else UNSET)
 
 
 class SentBy(ApiObject, frozen=True):
@@ -202,7 +218,7 @@ def _outgoing(row: StoredMessage) -> dict[str, Any]:
 def _reactions(row: StoredMessage) -> list[Reaction]:
     """Return the reactions to a message; an empty emoji was removed."""
     given = _json(row.reactions) or {}
-    return [Reaction(mark["emoji"], sender) for sender, mark in given.items() if mark["emoji"]]
+    return [Reaction.of(sender, mark) for sender, mark in given.items() if mark["emoji"]]
 
 
 class Step(msgspec.Struct, frozen=True):

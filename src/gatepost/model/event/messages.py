@@ -177,6 +177,7 @@ class Reaction(EventObject, frozen=True):
 
     emoji: Annotated[str, Meta(description="Empty: removed.")]
     from_: Annotated[str, Meta(pattern="^(me|ct_[0-9a-f]{32})$")] = msgspec.field(name="from")
+    author: Annotated[GroupAuthor | UnsetType, Meta(description="Of a group: the ids of the member.")] = UNSET
 
 
 class MessageUpdated(Message, frozen=True, kw_only=True):

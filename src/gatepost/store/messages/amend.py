@@ -9,15 +9,16 @@ import msgspec
 
 from gatepost.model import ids, times
 from gatepost.model.event import ChannelRef
-from gatepost.model.event.messages import MessageUpdated, Reaction
+from gatepost.model.event.messages import GroupAuthor, MessageUpdated, Reaction
 from gatepost.model.message import State
+from gatepost.model.person import Person, addresses
 from gatepost.store.channel_head import ChannelTransaction, channel_transaction
 from gatepost.store.contacts.rows import KnownContact
 from gatepost.store.pool import Connection, Database
 from gatepost.store.statement import json_text
 
 EVENTS_MAX = 1_000  # that a message remembers: a person can react any number of times, and each time writes all of them
-_IDENTITIES = ("phone", "lid", "user_id")
+MEMBERS_MAX = 256  # members of a group whose reactions to one message are stored: the last ones who reacted
 CHANGES = {"reaction": "reaction", "edit": "edited", "revoke": "deleted"}
 
 
@@ -35,7 +36,7 @@ class AmendTarget(msgspec.Struct, frozen=True):
     state: State
     reply_to: UUID | None
     context: str | None
-    reactions: str | None  # JSON: person → emoji and time; an empty emoji is a removed reaction
+    reactions: str | None  # JSON: person → emoji, time, ids of a group's member; an empty emoji is a removed reaction
     edited_at: datetime | None
     deleted_at: datetime | None
     sent_at: datetime | None
@@ -103,11 +104,7 @@ def may_amend(amendment: Amendment, target: AmendTarget) -> bool:
 
 def _same_member(amendment: Amendment, target: AmendTarget) -> bool:
     author = json_object(msgspec.json.decode(target.context), "author") if target.context else {}
-    return (
-        amendment.from_me
-        or not author
-        or any(author.get(name) and author[name] == amendment.author.get(name) for name in _IDENTITIES)
-    )
+    return amendment.from_me or not author or not _addresses(author).isdisjoint(_addresses(amendment.author))
 
 
 async def apply_amendment(
@@ -140,11 +137,22 @@ def amended(amendment: Amendment, target: AmendTarget) -> AmendTarget:
     if amendment.type == "edit":
         type_, content = _edited(amendment, target)
         return msgspec.structs.replace(target, type=type_, content=content, edited_at=amendment.at)
-    standing = {
-        **_reactions(target),
-        _author(amendment): {"emoji": _emoji(amendment), "at": times.format_time(amendment.at)},
-    }
-    return msgspec.structs.replace(target, reactions=json_text(standing))
+    return msgspec.structs.replace(target, reactions=json_text(_with_reaction(amendment, target)))
+
+
+def _with_reaction(amendment: Amendment, target: AmendTarget) -> dict[str, dict[str, str]]:
+    """Return the reactions after one more: one per person, in a group one per member."""
+    standing, who, member = _reactions(target), _author(amendment), _member(amendment)
+    mark = {"emoji": _emoji(amendment), "at": times.format_time(amendment.at)}
+    if not member:
+        return {**standing, who: mark}
+    for key in _keys_of(amendment, standing):
+        member = {**member_ids(standing.pop(key)), **member}
+    standing.pop(who, None)  # an older version kept one for the whole group
+    others = [key for key in standing if "/" in key]
+    for key in others[: max(0, len(others) + 1 - MEMBERS_MAX)]:
+        del standing[key]
+    return {**standing, f"{who}/{min(_addresses(member))}": {**mark, **member}}
 
 
 def _edited(amendment: Amendment, target: AmendTarget) -> tuple[str, str]:
@@ -167,12 +175,35 @@ def _reactions(target: AmendTarget) -> dict[str, dict[str, str]]:
 
 
 def _reacted_at(amendment: Amendment, target: AmendTarget) -> datetime:
-    before = _reactions(target).get(_author(amendment))
-    return datetime.fromisoformat(before["at"]) if before else datetime.min.replace(tzinfo=UTC)
+    reactions = _reactions(target)
+    before = [datetime.fromisoformat(reactions[key]["at"]) for key in _keys_of(amendment, reactions)]
+    return max(before, default=datetime.min.replace(tzinfo=UTC))
 
 
 def _author(amendment: Amendment) -> str:
     return "me" if amendment.from_me else ids.format_id("ct", amendment.contact.id)
+
+
+def _member(amendment: Amendment) -> dict[str, str]:
+    """Return the ids of the member of a group; empty if the change is ours or not in a group."""
+    return {} if amendment.from_me else member_ids(amendment.author)
+
+
+def member_ids(values: Mapping[str, Any]) -> dict[str, str]:
+    """Return the ids of a group's member, from the author of a message or from a stored reaction."""
+    return {name: values[name] for name in ("phone", "lid", "user_id") if values.get(name)}
+
+
+def _addresses(values: Mapping[str, Any]) -> set[str]:
+    return set(addresses(Person(**member_ids(values))))
+
+
+def _keys_of(amendment: Amendment, reactions: dict[str, dict[str, str]]) -> list[str]:
+    """Return the keys of the person's earlier reactions; several if ids of a member turn out to be of one person."""
+    who, mine = _author(amendment), _addresses(_member(amendment))
+    if not mine:
+        return [who] if who in reactions else []
+    return [key for key, mark in reactions.items() if not mine.isdisjoint(_addresses(mark))]
 
 
 def _emoji(amendment: Amendment) -> str:
@@ -197,8 +228,14 @@ def _updated(amendment: Amendment, target: AmendTarget) -> MessageUpdated:
         status=target.state,
         context=msgspec.json.decode(target.context) if target.context else None,
         change=CHANGES[amendment.type],
-        reaction=Reaction(_emoji(amendment), _author(amendment)) if reacted else msgspec.UNSET,
+        reaction=_reaction(amendment) if reacted else msgspec.UNSET,
     )
+
+
+def _reaction(amendment: Amendment) -> Reaction:
+    member = _member(amendment)
+    author = GroupAuthor(**member) if member else msgspec.UNSET
+    return Reaction(_emoji(amendment), _author(amendment), author)
 
 
 async def amend_own(
