@@ -21,7 +21,7 @@ from bench.processes import BenchFailed
 from gatepost.model import ids
 from gatepost.model.search_words import words_of
 from gatepost.services.search_indexing import index_more
-from gatepost.store.channel_head import claim_channel, release_channel
+from gatepost.store.leases import claim_channel, release_channel
 from gatepost.store.pool import Database
 from gatepost.store.search.index import BLOCK, places_of
 

@@ -65,13 +65,11 @@ from gatepost.services.mcp_recorder import McpRecorder
 from gatepost.services.media import MediaService
 from gatepost.services.presence_board import PresenceBoard
 from gatepost.settings import Settings
-from gatepost.store.account_changes import AccountChange
 from gatepost.store.channel_notifier import ChannelNotifier
 from gatepost.store.channels import ChannelConfig, get_configs
-from gatepost.store.limit_counts import LimitCounts
 from gatepost.store.media.objects import ObjectStorage, media_place
+from gatepost.store.notifications import AccountChange, LimitCounts, Presence
 from gatepost.store.pool import Database
-from gatepost.store.presence import Presence
 from gatepost.trace_export import TraceExporter
 from gatepost.tracing import Tracer
 from gatepost.webhooks.guard import Guard

@@ -6,8 +6,8 @@ from uuid import UUID
 
 from gatepost.clock import Clock
 from gatepost.model.lease_share import room_for
-from gatepost.store.channel_head import Lease, claim_channel, claim_channels, find_unowned_channels
-from gatepost.store.owners import count_owned
+from gatepost.store.channel_head import Lease
+from gatepost.store.leases import claim_channel, claim_channels, count_owned, find_unowned_channels
 from gatepost.store.pool import Database
 
 AT_ONCE = 500  # channels in one claim

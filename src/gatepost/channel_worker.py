@@ -84,7 +84,7 @@ class ChannelReads:
 
     def __init__(self, db: Database) -> None:
         self.config = GroupedLookup(partial(get_configs, db)).find
-        self.queue_news = GroupedLookup(partial(read_new_messages, db), _QUEUES).find
+        self.new_messages = GroupedLookup(partial(read_new_messages, db), _QUEUES).find
         self.next_file = GroupedLookup(partial(next_waiting, db)).find
         self.unindexed = GroupedLookup(partial(find_unindexed, db)).find
         self.recoveries = GroupedLookup(partial(open_recoveries, db)).find
@@ -194,7 +194,7 @@ class ChannelWorker:
                 forget_media=self._forget_media,
                 metrics=parts.metrics,
                 tracer=parts.tracer,
-                read_new_messages=shared.reads.queue_news,
+                read_new_messages=shared.reads.new_messages,
                 senders=shared.senders,
                 backoff=Backoff(limited=config.connection == "limited"),
             )

@@ -15,7 +15,7 @@ from gatepost.clock import Clock, DatabaseClock, FollowingClock, SystemClock
 from gatepost.networks.sandbox_clock import SandboxClockFeed
 from gatepost.settings import Settings
 from gatepost.store.embedded import DataFolderInUse, EmbeddedPostgres, FolderLock, lock_data_folder, reach_running
-from gatepost.store.embedded.moved import check_not_moved
+from gatepost.store.embedded.data_folder import check_not_moved
 from gatepost.store.migrate import migrate
 from gatepost.store.pool import Database
 from gatepost.store.pooling import check_sessions

@@ -25,7 +25,7 @@ from gatepost.store.devices import forget_devices
 from gatepost.store.drafts import expire_drafts, forget_drafts
 from gatepost.store.idempotency import forget_idempotency_keys
 from gatepost.store.mcp.calls import forget_calls
-from gatepost.store.mcp.reads import forget_reads
+from gatepost.store.mcp.conversations import forget_reads
 from gatepost.store.media.objects import ObjectStorage
 from gatepost.store.media.storage import forget_reservations
 from gatepost.store.messages.accept_rows import forget_batches

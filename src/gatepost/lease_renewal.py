@@ -5,8 +5,7 @@ from uuid import UUID
 
 from gatepost.clock import Clock
 from gatepost.owned_channel import OwnedChannel
-from gatepost.store.channel_head import renew_leases
-from gatepost.store.owners import report_owner
+from gatepost.store.leases import renew_leases, report_owner
 from gatepost.store.pool import Database
 
 _MARGIN = 0.2  # fraction of the TTL: an owner that could not renew stops this long before its lease ends

@@ -9,7 +9,7 @@ from collections.abc import Hashable
 from uuid import UUID
 
 from gatepost.process_limits import ProcessLimits
-from gatepost.store.limit_counts import LimitCounts, LimitedAction, send_counts
+from gatepost.store.notifications import LimitCounts, LimitedAction, send_counts
 from gatepost.store.pool import Database
 
 _EVERY = 0.5  # seconds

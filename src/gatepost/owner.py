@@ -32,9 +32,9 @@ from gatepost.model.lease_share import excess_of
 from gatepost.owned_channel import OwnedChannel, Worker
 from gatepost.settings import LeaseSettings
 from gatepost.stalled_sessions import STALLED, look_for_stalls
-from gatepost.store.channel_head import Lease, LogEnd, read_log_ends, release_all, release_channel
+from gatepost.store.channel_head import Lease, LogEnd, read_log_ends
 from gatepost.store.endpoints import list_delivering
-from gatepost.store.owners import remove_owner
+from gatepost.store.leases import release_all, release_channel, remove_owner
 from gatepost.store.pool import Database
 
 log = structlog.get_logger("gatepost.owner")

@@ -4,7 +4,7 @@ import asyncio
 
 import structlog
 
-from gatepost.store.channel_head import end_stalled_sessions
+from gatepost.store.leases import end_stalled_sessions
 from gatepost.store.pool import Database
 
 log = structlog.get_logger("gatepost.owner")

@@ -14,7 +14,7 @@ from gatepost.clock import SystemClock
 from gatepost.model import ids
 from gatepost.model.event import ChannelRef
 from gatepost.services.recovery_task import RecoveryTask
-from gatepost.store.channel_head import claim_channel
+from gatepost.store.leases import claim_channel
 from gatepost.store.partitions import make_partitions
 from gatepost.store.pool import Database
 from tests.cli.conftest import Run

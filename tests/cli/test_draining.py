@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from gatepost.store.embedded import running_dsn
-from gatepost.store.embedded.lock import holder_of
+from gatepost.store.embedded.data_folder import holder_of
 from gatepost.store.embedded.postmaster import leftovers
 from tests.cli.conftest import Run
 from tests.patience import PATIENCE, patience

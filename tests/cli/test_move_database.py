@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from gatepost.store.embedded import running_dsn
-from gatepost.store.embedded.lock import holder_of
+from gatepost.store.embedded.data_folder import holder_of
 from tests.cli.conftest import Run, invoke
 from tests.cli.test_backup import contents
 from tests.cli.test_secret_key import create_official

@@ -8,7 +8,7 @@ from playwright.async_api import Locator, expect
 from gatepost.model import ids
 from gatepost.model.mcp_call import CallOutcome, CallResult, McpCall, short_arguments
 from gatepost.store.mcp.calls import CallRecord, insert_calls
-from gatepost.store.mcp.handovers import insert_handover
+from gatepost.store.mcp.conversations import insert_handover
 from tests.console.test_developers_page import new_key
 from tests.console.test_inbox_page import received, say
 from tests.console.visitor import EMAIL, Visitor, add_person, visiting

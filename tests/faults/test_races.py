@@ -8,7 +8,7 @@ from uuid import uuid4
 import asyncpg
 
 from gatepost.model import ids
-from gatepost.store.channel_head import claim_channel
+from gatepost.store.leases import claim_channel
 from gatepost.store.messages.intents import Intent, mark_sending
 from tests.conftest import Receiver
 from tests.faults.stage import Stage, running_stage

@@ -10,7 +10,7 @@ from gatepost.model import ids
 from gatepost.model.mcp_call import CallResult, McpCall
 from gatepost.store.keys import list_keys
 from gatepost.store.mcp.calls import CallRecord, insert_calls
-from gatepost.store.mcp.handovers import insert_handover, list_handovers
+from gatepost.store.mcp.conversations import insert_handover, list_handovers
 from tests.gateway.checks import check_refused
 from tests.gateway.people import new_person
 from tests.running_gateway import Gateway

@@ -13,7 +13,7 @@ from gatepost.model import ids
 from gatepost.services.account_streams import AccountStreams
 from gatepost.services.event_waiters import EventWaiters
 from gatepost.services.presence_board import MAX_KNOWN, PresenceBoard
-from gatepost.store.presence import Presence
+from gatepost.store.notifications import Presence
 from tests.gateway.account_streams import open_account_stream
 from tests.gateway.checks import check_refused
 from tests.gateway.event_streams import another_node

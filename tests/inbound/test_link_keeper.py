@@ -17,8 +17,9 @@ from gatepost.model.errors import Conflict
 from gatepost.networks.qr.driver import Driver
 from gatepost.networks.qr.reasons import reason_of
 from gatepost.services import link as service
-from gatepost.store.channel_head import StaleOwner, claim_channel, release_channel
+from gatepost.store.channel_head import StaleOwner
 from gatepost.store.channels import ChannelConfig, get_config
+from gatepost.store.leases import claim_channel, release_channel
 from gatepost.store.links import LinkRow, get_link, save_link_state, update_link
 from tests.networks.qr.scripted import Frame, Scripted, running
 from tests.outbound.stage import NOW, Stage

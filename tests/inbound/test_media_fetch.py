@@ -12,7 +12,8 @@ from gatepost.channel_task import ChannelContext
 from gatepost.inbound.media_fetch import DELAYS, MISMATCHES, NETWORK_MEMORY, MediaFetchContext, MediaFetchTask, next_try
 from gatepost.model import ids
 from gatepost.networks.base import CallFailed, ErrorReaction, NetworkError, RemoteMedia
-from gatepost.store.channel_head import Lease, StaleOwner, release_channel
+from gatepost.store.channel_head import Lease, StaleOwner
+from gatepost.store.leases import release_channel
 from gatepost.store.media.files import MediaRow
 from gatepost.store.pool import Database
 from tests.patience import PATIENCE

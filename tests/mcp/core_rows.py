@@ -13,10 +13,10 @@ from gatepost.model.mcp_call import CallResult, McpCall
 from gatepost.model.mcp_policy import Policy
 from gatepost.store import drafts
 from gatepost.store.drafts import DraftDecision, DraftFilter, NewDraft
-from gatepost.store.mcp import calls, handovers, policies, reads
+from gatepost.store.mcp import calls, conversations, policies
 from gatepost.store.mcp.calls import CallFilter, CallRecord
+from gatepost.store.mcp.conversations import merge_assistant_rows
 from gatepost.store.mcp.facts import KeyAndPerson, read_counts
-from gatepost.store.mcp.merge import merge_assistant_rows
 from gatepost.store.pool import Database
 from tests.outbound.stage import NOW
 from tests.store.query_plans import Explained, Plan
@@ -147,8 +147,8 @@ async def _drafts(db: Database, note: Note) -> None:
 
 async def _rest(db: Database, note: Note) -> None:
     async with db.transaction() as conn:
-        await handovers.insert_handover(conn, CHANNEL, CONTACT, KEY, "x", NOW)
-        await handovers.list_handovers(conn, CHANNEL, CONTACT)
+        await conversations.insert_handover(conn, CHANNEL, CONTACT, KEY, "x", NOW)
+        await conversations.list_handovers(conn, CHANNEL, CONTACT)
         note("hand-overs")
         await merge_assistant_rows(conn, CHANNEL, OTHER, CONTACT)
         note("merge")
@@ -159,5 +159,5 @@ async def _rest(db: Database, note: Note) -> None:
     await calls.forget_calls(db, NOW, DAYS)
     await drafts.forget_drafts(db, NOW, DAYS)
     await drafts.expire_drafts(db, NOW - timedelta(days=DAYS))
-    await reads.forget_reads(db, NOW)
+    await conversations.forget_reads(db, NOW)
     note("housekeeping")

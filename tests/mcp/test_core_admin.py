@@ -20,12 +20,12 @@ from gatepost.services import assistant_changes
 from gatepost.services.labels import LabelService, NewLabel, create_label
 from gatepost.services.mcp_access import count_sends_left
 from gatepost.settings import load
-from gatepost.store.account_changes import NOTIFICATION, read_change
 from gatepost.store.account_log import list_entries
 from gatepost.store.channels import delete_channel
-from gatepost.store.mcp.handovers import delete_handovers
+from gatepost.store.mcp.conversations import delete_handovers
 from gatepost.store.mcp.policies import McpStop, StoredPolicy
 from gatepost.store.media.objects import ObjectStorage
+from gatepost.store.notifications import ACCOUNT_CHANGES, AccountChange, read_notice
 from gatepost.store.pool import Database
 from tests.mcp.core_assistant import SEND, Assistant, make_assistant
 from tests.outbound.stage import NOW, Stage, make_stage
@@ -200,7 +200,7 @@ async def test_open_pages_are_notified_once_per_commit(stage: Stage, common_url:
     conn = await asyncpg.connect(common_url)
 
     def listen(_conn: Any, _pid: int, _channel: str, payload: object) -> None:
-        change = read_change(str(payload))
+        change = read_notice(str(payload), AccountChange)
         news.set()
         if change is not None and change.channel_id == stage.channel_id:
             notified.append(change.resource)
@@ -211,7 +211,7 @@ async def test_open_pages_are_notified_once_per_commit(stage: Stage, common_url:
                 news.clear()
                 await news.wait()
 
-    await conn.add_listener(NOTIFICATION, listen)
+    await conn.add_listener(ACCOUNT_CHANGES, listen)
     assistant = await make_assistant(stage, replace(SEND, mode="draft"))
     ana = await assistant.contact(ANA)
     await until(lambda: "mcp_policies" in notified)

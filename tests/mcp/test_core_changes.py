@@ -20,7 +20,7 @@ from gatepost.services.labels import LabelService, NewLabel, create_label
 from gatepost.services.mcp_access import check_reading, count_sends_left, read_policy_in_force
 from gatepost.store.channels import ChannelConfig
 from gatepost.store.contacts.changes import delete_contact, merge_contacts
-from gatepost.store.mcp.handovers import delete_handovers, list_handovers
+from gatepost.store.mcp.conversations import delete_handovers, list_handovers
 from gatepost.store.mcp.policies import McpStop, set_stop
 from gatepost.store.pool import Database
 from tests.mcp.core_assistant import SEND, Assistant, make_assistant

@@ -18,7 +18,7 @@ from gatepost.model.mcp_policy import Policy, Recipients
 from gatepost.outbound.accept import Acceptor
 from gatepost.store.contacts.changes import merge_contacts
 from gatepost.store.drafts import NewDraft, insert_drafts
-from gatepost.store.mcp.handovers import insert_handover
+from gatepost.store.mcp.conversations import insert_handover
 from gatepost.store.pool import Database
 from tests.mcp.core_assistant import ANYONE, SEND, Assistant, make_assistant
 from tests.outbound.stage import NOW, PLANS, Stage, check_no_link, make_stage

@@ -16,7 +16,7 @@ from gatepost.model.mcp_call import ARGUMENTS_MAX, CallResult, McpCall, short_ar
 from gatepost.model.mcp_policy import Policy
 from gatepost.store import drafts
 from gatepost.store.drafts import DraftDecision, DraftEdit, DraftFilter, NewDraft
-from gatepost.store.mcp import calls, handovers, policies, reads
+from gatepost.store.mcp import calls, conversations, policies
 from gatepost.store.mcp.calls import CallFilter, CallRecord
 from gatepost.store.mcp.policies import McpStop
 from tests.outbound.stage import NOW, Stage
@@ -161,20 +161,20 @@ async def test_old_rows_are_deleted(stage: Stage) -> None:
     assert len(await stage.rows("mcp_calls")) == 2
     await calls.forget_calls(stage.db, NOW + timedelta(days=90, seconds=1), 90)
     assert len(await stage.rows("mcp_calls")) == 1
-    await reads.forget_reads(stage.db, NOW + timedelta(days=90))
+    await conversations.forget_reads(stage.db, NOW + timedelta(days=90))
     assert len(await stage.rows("mcp_reads")) == 1
 
 
 async def test_a_conversation_is_handed_over_once(stage: Stage) -> None:
     ana = uuid4()
     async with stage.db.transaction() as conn:
-        assert await handovers.insert_handover(conn, stage.channel_id, ana, KEY, "Angry", NOW)
-        assert not await handovers.insert_handover(conn, stage.channel_id, ana, KEY, "Again", NOW + HOUR)
-    (found,) = await handovers.list_handovers(stage.db, stage.channel_id, ana)
+        assert await conversations.insert_handover(conn, stage.channel_id, ana, KEY, "Angry", NOW)
+        assert not await conversations.insert_handover(conn, stage.channel_id, ana, KEY, "Again", NOW + HOUR)
+    (found,) = await conversations.list_handovers(stage.db, stage.channel_id, ana)
     assert (found.key_id, found.reason, found.at) == (KEY, "Angry", NOW)
-    assert await handovers.list_handovers(stage.db, uuid4(), ana) == []
-    assert await handovers.delete_handovers(stage.db, stage.channel_id, ana) == 1
-    assert await handovers.delete_handovers(stage.db, stage.channel_id, ana) == 0
+    assert await conversations.list_handovers(stage.db, uuid4(), ana) == []
+    assert await conversations.delete_handovers(stage.db, stage.channel_id, ana) == 1
+    assert await conversations.delete_handovers(stage.db, stage.channel_id, ana) == 0
 
 
 # -- drafts ------------------------------------------------------------------------------------------------------------

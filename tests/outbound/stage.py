@@ -33,7 +33,8 @@ from gatepost.outbound.number_limits import NumberLimits
 from gatepost.outbound.send_decision import SendRules
 from gatepost.outbound.send_recorder import SendRecorder
 from gatepost.outbound.sender_state import Attach, SenderState, attach_nothing
-from gatepost.store.channel_head import Lease, claim_channel, release_channel
+from gatepost.store.channel_head import Lease
+from gatepost.store.leases import claim_channel, release_channel
 from gatepost.store.messages.history import StoredMessage, get_message
 from gatepost.store.pool import Database
 

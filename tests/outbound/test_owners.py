@@ -10,8 +10,9 @@ import pytest
 from gatepost.model.errors import Unavailable
 from gatepost.model.message import State
 from gatepost.networks.base import Outgoing, Receipt, SendAccepted, SendUnknown
-from gatepost.store.channel_head import LogEnd, StaleOwner, claim_channel, read_log_ends, release_channel
+from gatepost.store.channel_head import LogEnd, StaleOwner, read_log_ends
 from gatepost.store.deliveries.retry import schedule_work
+from gatepost.store.leases import claim_channel, release_channel
 from gatepost.store.messages.cancel import cancel_message
 from gatepost.store.messages.intents import Intent, mark_sending
 from tests.conftest import run_apart

@@ -13,7 +13,7 @@ from gatepost.model.account import Principal
 from gatepost.model.errors import LimitReached
 from gatepost.process_limits import ProcessLimits
 from gatepost.settings import load
-from gatepost.store.limit_counts import NOTIFICATION, LimitCounts, LimitedAction, read_counts, send_counts
+from gatepost.store.notifications import LIMIT_COUNTS, LimitCounts, LimitedAction, read_notice, send_counts
 from gatepost.store.pool import Database
 from tests.gateway.checks import until
 from tests.outbound.stage import NOW
@@ -43,7 +43,7 @@ async def test_a_gateway_counts_nothing_twice(db: Database) -> None:
 async def test_what_was_counted_is_sent_once_and_fits(db: Database, database_url: str) -> None:
     received: list[str] = []
     conn = await asyncpg.connect(database_url)
-    await conn.add_listener(NOTIFICATION, lambda *args: received.append(str(args[-1])))
+    await conn.add_listener(LIMIT_COUNTS, lambda *args: received.append(str(args[-1])))
     one, limits = exchange(db, uuid4())
     requests = {uuid4(): number for number in range(1, 251)}
     longest, too_long = "\U0001f600" * 299 + "ab", "\x01" * 200  # as JSON: 1,200 bytes, and 1,202
@@ -56,14 +56,14 @@ async def test_what_was_counted_is_sent_once_and_fits(db: Database, database_url
     await one.send()  # nothing is left
 
     async def complete() -> bool:
-        found = [read_counts(text) for text in received]
+        found = [read_notice(text, LimitCounts) for text in received]
         return sum(len(counts.actions) for counts in found if counts) == 20 + 300
 
     await until(complete)
-    found = [read_counts(text) for text in received]
+    found = [read_notice(text, LimitCounts) for text in received]
     assert {key: count for counts in found if counts for key, count in counts.requests.items()} == requests
     assert all(len(text.encode()) < 8000 for text in received)
-    assert read_counts("{}") is None
+    assert read_notice("{}", LimitCounts) is None
     await conn.close()
 
 

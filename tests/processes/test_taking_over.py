@@ -24,7 +24,7 @@ from gatepost.owned_channel import OwnedChannel
 from gatepost.owner import Owner
 from gatepost.settings import LeaseSettings, load
 from gatepost.store.channels import get_configs
-from gatepost.store.owners import report_owner
+from gatepost.store.leases import report_owner
 from gatepost.store.pool import Database
 from tests.gateway.test_ownership import Tasks
 from tests.outbound.stage import FAST, RULES

@@ -35,7 +35,8 @@ from gatepost.networks.base import (
     SendNotMade,
 )
 from gatepost.services.media import MediaService, NewFile
-from gatepost.store.channel_head import Lease, claim_channel
+from gatepost.store.channel_head import Lease
+from gatepost.store.leases import claim_channel
 from gatepost.store.media.files import MediaRow, get_media
 from gatepost.store.media.objects import ObjectStorage
 from gatepost.store.pool import Database

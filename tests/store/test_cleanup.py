@@ -15,14 +15,12 @@ from gatepost.background import run_loop
 from gatepost.model import ids
 from gatepost.model.errors import Unavailable
 from gatepost.store import channel_notifier
-from gatepost.store.account_changes import AccountChange
 from gatepost.store.channel_notifier import ChannelNotifier
 from gatepost.store.checks import ping
 from gatepost.store.idempotency import forget_idempotency_keys
-from gatepost.store.limit_counts import LimitCounts
 from gatepost.store.messages.status import forget_parked_statuses
+from gatepost.store.notifications import AccountChange, LimitCounts, Presence
 from gatepost.store.pool import Database
-from gatepost.store.presence import Presence
 from tests.patience import PATIENCE
 
 NOW = datetime(2026, 11, 15, 10, 0, tzinfo=UTC)

@@ -12,8 +12,7 @@ import pytest
 
 from gatepost.model.delivery import EXHAUSTED, PENDING, DeliveryState
 from gatepost.services.deliveries import check_retry
-from gatepost.store.deliveries.attempt_record import AttemptRecord
-from gatepost.store.deliveries.record import DeliveryRecord, OrderedWait, record_attempts
+from gatepost.store.deliveries.record import AttemptRecord, DeliveryRecord, OrderedWait, record_attempts
 from gatepost.store.deliveries.recover import recover_next
 from gatepost.store.deliveries.retry import retry_deliveries
 from gatepost.store.endpoints import delete_endpoint

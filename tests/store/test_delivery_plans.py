@@ -12,9 +12,9 @@ from gatepost.model.delivery import DeliveryState
 from gatepost.model.endpoint import HealthCounters
 from gatepost.model.event.endpoints import EndpointPaused
 from gatepost.store.channel_head import Lease
-from gatepost.store.deliveries.attempt_record import AttemptRecord
 from gatepost.store.deliveries.queue import DeliveryCursor, next_retry, read_retries, save_cursors
 from gatepost.store.deliveries.record import (
+    AttemptRecord,
     OrderedWait,
     OrphanedRetry,
     record_attempts,

@@ -18,8 +18,7 @@ from gatepost.model.endpoint import HealthCounters
 from gatepost.model.event.endpoints import EndpointPaused
 from gatepost.model.message import State
 from gatepost.services.deliveries import check_retry
-from gatepost.store.channel_head import find_unowned_channels, read_log_ends
-from gatepost.store.deliveries.attempt_record import AttemptRecord
+from gatepost.store.channel_head import read_log_ends
 from gatepost.store.deliveries.log import list_attempts
 from gatepost.store.deliveries.queue import (
     DeliveryCursor,
@@ -29,6 +28,7 @@ from gatepost.store.deliveries.queue import (
     save_cursors,
 )
 from gatepost.store.deliveries.record import (
+    AttemptRecord,
     OrderedWait,
     OrphanedRetry,
     record_attempts,
@@ -54,12 +54,12 @@ from gatepost.store.endpoints import (
 )
 from gatepost.store.events import newest_event, read_feed_page
 from gatepost.store.idempotency import NEVER
+from gatepost.store.leases import find_unowned_channels
 from gatepost.store.messages.cancel import CancelCursor, CancelSelection, cancel_message, find_waiting
 from gatepost.store.messages.history import get_message, read_trace
 from gatepost.store.messages.intents import Intent, mark_sending
-from gatepost.store.messages.queue import read_marks, read_queued_states, read_wait_facts, save_unknown_until
+from gatepost.store.messages.queue import read_marks, read_queued_states, read_wait_facts, save_pace, save_unknown_until
 from gatepost.store.messages.send import SendResult, mark_results, read_queue, read_scheduled, read_start, read_states
-from gatepost.store.paces import save_pace
 from gatepost.store.partitions import first_kept_event, make_partitions
 from gatepost.store.pool import Database
 from tests.conftest import PostgresServer, copied_database, run_apart

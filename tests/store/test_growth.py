@@ -7,8 +7,7 @@ import pytest
 
 from gatepost.model import ids
 from gatepost.model.delivery import DeliveryState
-from gatepost.store.deliveries.attempt_record import AttemptRecord
-from gatepost.store.deliveries.record import record_attempts
+from gatepost.store.deliveries.record import AttemptRecord, record_attempts
 from gatepost.store.events import read_feed_page
 from gatepost.store.partitions import make_partitions
 from gatepost.store.pool import Database

@@ -5,9 +5,8 @@ from uuid import UUID
 import asyncpg
 import pytest
 
-from gatepost.store.channel_head import find_unowned_channels
-from gatepost.store.checks import list_unowned
-from gatepost.store.unowned import count_unowned
+from gatepost.store.checks import count_unowned, list_unowned
+from gatepost.store.leases import find_unowned_channels
 from tests.outbound.stage import NOW
 from tests.store.query_plans import explained_database
 

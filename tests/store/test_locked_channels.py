@@ -9,7 +9,8 @@ from gatepost.model.message import State
 from gatepost.model.send_request import SendRequest
 from gatepost.networks.base import Incoming
 from gatepost.outbound.send_recorder import SendRecorder
-from gatepost.store.channel_head import Lease, claim_channel
+from gatepost.store.channel_head import Lease
+from gatepost.store.leases import claim_channel
 from gatepost.store.messages.accept import AcceptResult
 from gatepost.store.messages.intents import Intent
 from gatepost.store.messages.send import SendResult

@@ -16,17 +16,24 @@ from gatepost.model.delivery import DeliveryState
 from gatepost.model.message import State
 from gatepost.model.send_request import SendRequest
 from gatepost.networks.base import Incoming, Person, StatusUpdate
-from gatepost.store.deliveries.attempt_record import AttemptRecord
 from gatepost.store.deliveries.log import list_attempts
 from gatepost.store.deliveries.queue import next_retry, read_retries
-from gatepost.store.deliveries.record import record_attempts
+from gatepost.store.deliveries.record import AttemptRecord, record_attempts
 from gatepost.store.embedded import admin_dsn
 from gatepost.store.events import read_feed_page
 from gatepost.store.messages.accept_plain import accept_plain
 from gatepost.store.messages.cancel import CancelCursor, CancelSelection, cancel_message, cancel_messages, find_waiting
 from gatepost.store.messages.history import get_message, read_trace
 from gatepost.store.messages.intents import Intent, mark_sending, mark_sending_together
-from gatepost.store.messages.queue import QueueRead, count_ahead, read_new_messages, read_wait_facts, save_unknown_until
+from gatepost.store.messages.queue import (
+    QueueRead,
+    count_ahead,
+    read_new_messages,
+    read_wait_facts,
+    save_pace,
+    save_paces,
+    save_unknown_until,
+)
 from gatepost.store.messages.receive import ReportBatch, StatusReport, receive_together
 from gatepost.store.messages.send import (
     SendResult,
@@ -37,7 +44,6 @@ from gatepost.store.messages.send import (
     read_states,
 )
 from gatepost.store.messages.submission import Submission
-from gatepost.store.paces import save_pace, save_paces
 from gatepost.store.partitions import make_partitions
 from gatepost.store.pool import Database
 from tests.conftest import PostgresServer, copied_database, run_apart

@@ -7,7 +7,7 @@ from typing import Any
 import asyncpg
 import pytest
 
-from gatepost.store.channel_head import end_stalled_sessions
+from gatepost.store.leases import end_stalled_sessions
 from gatepost.store.pool import Database
 from tests.patience import PATIENCE
 

@@ -20,14 +20,10 @@ from gatepost.model.endpoint import DeliveryOptions
 from gatepost.model.event import ALL_TYPES, SYSTEM, TYPES, AnyEvent
 from gatepost.model.event.messages import MessageCreated
 from gatepost.model.signing import decode_secret
-from gatepost.store.channel_head import (
-    Lease,
-    channel_transaction,
-    claim_channel,
-    release_channel,
-)
+from gatepost.store.channel_head import Lease, channel_transaction
 from gatepost.store.deliveries.queue import save_cursors
 from gatepost.store.endpoints import Endpoint, get_endpoint, insert_endpoint, list_delivering
+from gatepost.store.leases import claim_channel, release_channel
 from gatepost.store.pool import Database
 from gatepost.webhooks.delivery_context import TOTAL_IN_FLIGHT, ChannelDelivery, DeliveryContext
 from gatepost.webhooks.delivery_request import DeliveryCredentials, SigningKey

@@ -21,16 +21,15 @@ import structlog
 from gatepost.admin.row_pipe import pipe_rows
 from gatepost.model.errors import Conflict, NotFound
 from gatepost.store.backup.table_data import connect_for_copy
-from gatepost.store.channel_head import claim_channels, release_all, renew_leases
 from gatepost.store.channel_notifier import notify_now, notify_release, request_release
+from gatepost.store.leases import claim_channels, release_all, renew_leases
 from gatepost.store.media.files import object_key
 from gatepost.store.media.objects import ObjectStorage
 from gatepost.store.moves import arrival, departure
-from gatepost.store.moves.account_rows import RawConnection, columns_of, delete_rows
 from gatepost.store.moves.change_stream import Snapshot, gather
 from gatepost.store.moves.departure import OutgoingMove
 from gatepost.store.moves.device_rows import forget_devices_of, make_device_tables, read_devices, write_devices
-from gatepost.store.moves.tables import DECISIVE, STREAMED
+from gatepost.store.moves.tables import DECISIVE, STREAMED, RawConnection, columns_of, delete_rows
 from gatepost.store.partitions import cover_spans, read_spans
 from gatepost.store.pool import Database
 

@@ -11,7 +11,7 @@ from gatepost.model.errors import Conflict
 from gatepost.store.backup.archive import Progress
 from gatepost.store.backup.load import check_other, check_unused, open_load
 from gatepost.store.backup.snapshot import open_snapshot
-from gatepost.store.embedded.moved import write_moved
+from gatepost.store.embedded.data_folder import write_moved
 
 
 class MovedDatabase(msgspec.Struct, frozen=True):

@@ -23,7 +23,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from gatepost.model.errors import GatepostError
-from gatepost.store.embedded.lock import give_to_owner, make_data_folder
+from gatepost.store.embedded.data_folder import give_to_owner, make_data_folder
 
 KEY_BYTES = 32
 KEY_FILE = "secret.key"

@@ -12,7 +12,7 @@ from gatepost.model import ids
 from gatepost.model.errors import LimitReached, LimitState, NotFound
 from gatepost.model.session import SignedInUser
 from gatepost.services.presence_board import NAME_MAX
-from gatepost.store.presence import Presence, announce
+from gatepost.store.notifications import Presence, announce
 
 PRESENCES = 120  # of one user in a minute
 

@@ -29,8 +29,7 @@ from gatepost.services.conversations import ConversationChange
 from gatepost.services.inbox_search import find_contacts
 from gatepost.services.read_receipts import show_typing
 from gatepost.store.conversations.changes import ConversationDetails
-from gatepost.store.conversations.counts import count_conversations
-from gatepost.store.conversations.inbox import InboxFilter, WrittenBetween, list_conversations
+from gatepost.store.conversations.inbox import InboxFilter, WrittenBetween, count_conversations, list_conversations
 
 _PATH = "/api/v1/conversations"
 _ONE = _PATH + "/{conversation_id}"

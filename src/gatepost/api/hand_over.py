@@ -6,7 +6,7 @@ from gatepost.api.context import Context, CurrentCaller
 from gatepost.api.contract.mcp import HandOver
 from gatepost.api.route import delete, get
 from gatepost.services.lookup import missing, read_id
-from gatepost.store.mcp.handovers import delete_handovers, list_handovers
+from gatepost.store.mcp.conversations import delete_handovers, list_handovers
 from gatepost.store.messages.history import has_conversation
 from gatepost.store.pool import Database
 

@@ -12,9 +12,9 @@ from gatepost.clock import Clock
 from gatepost.metrics import COUNTED, UNOWNED, BacklogFigures, CurrentFigures, ProcessMetrics
 from gatepost.metrics_totals import MetricFamily, add_up, add_up_cells, as_text, read_metrics
 from gatepost.model.errors import GatepostError
+from gatepost.store.checks import count_unowned
 from gatepost.store.deliveries.queue import count_retries
 from gatepost.store.pool import Database
-from gatepost.store.unowned import count_unowned
 
 COUNT_EVERY = 10.0  # minimum seconds between queries
 _COUNT_WITHIN = 3.0  # seconds; Prometheus waits for 10, and metrics matter most when the database is stuck

@@ -8,7 +8,7 @@ from msgspec import Meta
 from gatepost.api.context import Context, CurrentUser
 from gatepost.api.route import get, put
 from gatepost.model.saved_view import VIEWS_MAX, SavedView, check_views
-from gatepost.store import saved_views as store
+from gatepost.store import users as store
 
 _PATH = "/api/v1/session/views"
 

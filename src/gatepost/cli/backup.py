@@ -22,7 +22,7 @@ from gatepost.model.cell_names import MAIN
 from gatepost.model.errors import Conflict, NotFound, invalid_field
 from gatepost.settings import Settings
 from gatepost.store.backup.archive import Manifest
-from gatepost.store.embedded.lock import make_data_folder
+from gatepost.store.embedded.data_folder import make_data_folder
 from gatepost.store.media.objects import ObjectStorage, media_place
 
 group = new_group()

@@ -14,7 +14,7 @@ from gatepost.model.errors import GatepostError
 from gatepost.services.media import NOT_OWN, read_owner
 from gatepost.settings import Settings
 from gatepost.store.checks import identity
-from gatepost.store.embedded.moved import NOTE as MOVED
+from gatepost.store.embedded.data_folder import NOTE as MOVED
 from gatepost.store.media.objects import ObjectStorage, StorageSetupError
 from gatepost.store.partitions import read_ends
 from gatepost.store.pool import Database

@@ -7,7 +7,7 @@ from pathlib import Path
 import psutil
 
 from gatepost.model.errors import Conflict
-from gatepost.store.embedded.lock import LOCK_FILE, holder_of
+from gatepost.store.embedded.data_folder import LOCK_FILE, holder_of
 
 _PATIENCE = 90.0  # seconds: a stop waits for requests in progress, and for the database
 _POLL = 0.1

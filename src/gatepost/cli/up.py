@@ -30,7 +30,7 @@ from gatepost.settings import Settings
 from gatepost.store.accounts import list_accounts
 from gatepost.store.channels import ChannelConfig
 from gatepost.store.embedded import find_cluster
-from gatepost.store.embedded.lock import make_data_folder
+from gatepost.store.embedded.data_folder import make_data_folder
 from gatepost.store.network_updates import STALE_TEMPLATES, mark_stale
 
 group = new_group()

@@ -23,12 +23,12 @@ from gatepost.model.send_request import SendRequest
 from gatepost.networks.kinds import NETWORK_KINDS
 from gatepost.outbound.send_answer import accepted_id, send_answer
 from gatepost.store.batch import Batch, NoteCommit, note_nothing
+from gatepost.store.drafts import ApprovedDraft
 from gatepost.store.idempotency import IdempotencyKey, check_items, nth
 from gatepost.store.mcp.calls import CallRecord, insert_calls
 from gatepost.store.mcp.judge import AssistantPart, AssistantSend, AssistantSends, LinksUnchecked, sent_answer
 from gatepost.store.messages.accept import AcceptResult, Outcome, accept_messages, accept_together
 from gatepost.store.messages.accept_plain import NotPlain, PlainOutcome, accept_plain, is_plain
-from gatepost.store.messages.approve import ApprovedDraft
 from gatepost.store.messages.submission import Submission
 from gatepost.store.pool import Database
 from gatepost.tracing import ACCEPT, SERVER, Tracer, parse_traceparent

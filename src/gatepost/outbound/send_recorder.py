@@ -13,8 +13,8 @@ from gatepost.outbound.send_metrics import NO_METRICS, SendMetrics
 from gatepost.store.batch import Batch
 from gatepost.store.channel_head import Lease
 from gatepost.store.messages.intents import Intent, IntentResult, mark_sending, mark_sending_together
+from gatepost.store.messages.queue import save_pace, save_paces
 from gatepost.store.messages.send import SendResult, mark_results, mark_results_together
-from gatepost.store.paces import save_pace, save_paces
 from gatepost.store.pool import Database
 
 _RESULTS = {State.SENT: "sent", State.QUEUED: "retry", State.EXPIRED: "expired"}  # how they are counted

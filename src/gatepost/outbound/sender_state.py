@@ -22,7 +22,7 @@ TICK = 0.5  # seconds between looks at waiting messages: lost answers, opened wi
 
 ReportConnection = Callable[[str, str | None, bool], Awaitable[None]]  # state, reason, whether the token was rejected
 Attach = Callable[[Network, str, str], Awaitable[dict[str, str] | Receipt]]
-ReadNews = Callable[[QueueRead], Awaitable[NewMessages | None]]
+ReadNewMessages = Callable[[QueueRead], Awaitable[NewMessages | None]]
 ForgetMedia = Callable[[Mapping[str, str]], Awaitable[bool]]
 
 
@@ -52,7 +52,7 @@ class SenderState:
     forget_media: ForgetMedia = forget_nothing
     metrics: SendMetrics = NO_METRICS
     tracer: Tracer | None = None
-    read_new_messages: ReadNews | None = None  # shared with other senders, so that they read together
+    read_new_messages: ReadNewMessages | None = None  # shared with other senders, so that they read together
     senders: SendersNow = field(default_factory=SendersNow)  # to which this one belongs while it runs
     backoff: Backoff = field(default_factory=Backoff)
     queue: SendQueue = field(default_factory=SendQueue)

@@ -24,9 +24,8 @@ from gatepost.processes.shares import share_of
 from gatepost.running_address import address_of, note_address
 from gatepost.settings import Settings
 from gatepost.start_errors import CannotGoOn, CannotStart
-from gatepost.store.channel_head import release_all
 from gatepost.store.channel_notifier import notify_release
-from gatepost.store.owners import remove_owner
+from gatepost.store.leases import release_all, remove_owner
 from gatepost.store.pool import Database
 
 log = structlog.get_logger("gatepost.processes")

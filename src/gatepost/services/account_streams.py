@@ -17,9 +17,9 @@ from gatepost.model.account_cursor import AccountCursor
 from gatepost.model.errors import LimitReached, LimitState, Unavailable
 from gatepost.services.account_feed import ALL_CHANGED, CHANNELS, PAGE, AccountFeed, AccountStream, Notice
 from gatepost.services.event_waiters import EventWaiters
-from gatepost.store.account_changes import AccountChange
 from gatepost.store.channels import ChannelVersion, list_versions
 from gatepost.store.events import ChannelEvent, EventRange, read_ranges
+from gatepost.store.notifications import AccountChange
 from gatepost.store.pool import Database
 
 _REFRESH = 2.0  # seconds between two looks at the channels of the accounts

@@ -30,9 +30,8 @@ from gatepost.store.conversations import changes as store
 from gatepost.store.conversations.notes import NoteRow, insert_note
 from gatepost.store.labels import ChannelLabels
 from gatepost.store.mcp.calls import CallRecord, insert_calls
-from gatepost.store.mcp.handovers import insert_handover
+from gatepost.store.mcp.conversations import has_read_others, insert_handover
 from gatepost.store.mcp.policies import read_label_rules, read_policies
-from gatepost.store.mcp.reads import has_read_others
 from gatepost.store.messages.history import has_conversation
 from gatepost.store.pool import Database
 

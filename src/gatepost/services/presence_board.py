@@ -8,7 +8,7 @@ from gatepost.clock import Clock
 from gatepost.model import ids
 from gatepost.services.account_feed import Notice
 from gatepost.services.account_streams import AccountStreams
-from gatepost.store.presence import Presence
+from gatepost.store.notifications import Presence
 
 SECONDS = {"viewing": 90, "typing": 10, "gone": 0}  # until a state expires, if the page does not repeat it
 MAX_KNOWN = 10_000  # of all accounts; the oldest are forgotten first

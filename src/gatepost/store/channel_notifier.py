@@ -1,6 +1,5 @@
 """Notifications between nodes: "these channels have changed". They are hints; the sweep finds everything without them.
-Also those about people (`presence.py`), changes of accounts (`account_changes.py`) and limits (`limit_counts.py`),
-which other modules send.
+Also those about people, accounts and limits (`notifications.py`), which other modules send.
 
 They are collected for a moment and sent outside of transactions, because NOTIFY inside one serializes commits.
 """
@@ -16,11 +15,9 @@ import asyncpg
 
 from gatepost.background import attempt
 from gatepost.model.errors import Unavailable, database_unavailable
-from gatepost.store import account_changes, limit_counts, presence
-from gatepost.store.account_changes import AccountChange, read_change
-from gatepost.store.limit_counts import LimitCounts, read_counts
+from gatepost.store import notifications
+from gatepost.store.notifications import AccountChange, LimitCounts, Presence, read_notice
 from gatepost.store.pool import DRIVER_ERRORS, Database
-from gatepost.store.presence import Presence, read_presence
 
 _CHANNEL = "gatepost_channels"
 _RELEASES = "gatepost_releases"
@@ -107,9 +104,9 @@ class ChannelNotifier:
                 await conn.add_listener(_CHANNEL, self._read_channels)
                 await conn.add_listener(_RELEASES, lambda *_: self._listener.on_release())
                 await conn.add_listener(_REQUESTS, self._read_requests)
-                await conn.add_listener(presence.NOTIFICATION, self._read_presence)
-                await conn.add_listener(account_changes.NOTIFICATION, self._read_account_change)
-                await conn.add_listener(limit_counts.NOTIFICATION, self._read_limit_counts)
+                await conn.add_listener(notifications.PRESENCE, self._read_presence)
+                await conn.add_listener(notifications.ACCOUNT_CHANGES, self._read_account_change)
+                await conn.add_listener(notifications.LIMIT_COUNTS, self._read_limit_counts)
                 self._listener.on_listening()
                 while not lost.is_set():
                     with contextlib.suppress(TimeoutError):
@@ -129,18 +126,15 @@ class ChannelNotifier:
         self._listener.on_release_request(_read_ids(payload))
 
     def _read_presence(self, _conn: Any, _pid: int, _channel: str, payload: Any) -> None:
-        found = read_presence(str(payload))
-        if found is not None:
-            self._listener.on_presence(found)
+        if presence := read_notice(str(payload), Presence):
+            self._listener.on_presence(presence)
 
     def _read_account_change(self, _conn: Any, _pid: int, _channel: str, payload: Any) -> None:
-        change = read_change(str(payload))
-        if change is not None:
+        if change := read_notice(str(payload), AccountChange):
             self._listener.on_account_change(change)
 
     def _read_limit_counts(self, _conn: Any, _pid: int, _channel: str, payload: Any) -> None:
-        counts = read_counts(str(payload))
-        if counts is not None:
+        if counts := read_notice(str(payload), LimitCounts):
             self._listener.on_limit_counts(counts)
 
 

@@ -1,4 +1,4 @@
-"""The users of accounts: their passwords, roles and two-factor authentication."""
+"""The users of accounts: their passwords, roles, two-factor authentication and saved views."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -11,6 +11,7 @@ import msgspec
 
 from gatepost.model.account_log import LogEntry
 from gatepost.model.errors import Conflict, FieldProblem
+from gatepost.model.saved_view import SavedView
 from gatepost.model.session import Role
 from gatepost.store.account_log import insert_entry
 from gatepost.store.pool import Connection, Database
@@ -275,3 +276,19 @@ def _user(row: Any) -> User:
     values = dict(row)
     values["recovery_codes"] = tuple(values["recovery_codes"])
     return User(**values)
+
+
+_views = msgspec.json.Decoder(list[SavedView])
+
+
+async def read_views(db: Database, user_id: UUID) -> list[SavedView]:
+    """Return the views of a user, in the user's order."""
+    stored: str | None = await db.fetchval("SELECT saved_views::text FROM users WHERE id = $1", user_id)
+    return _views.decode(stored) if stored else []
+
+
+async def replace_views(db: Database, user_id: UUID, views: list[SavedView]) -> None:
+    """Replace all views of a user."""
+    await db.execute(
+        "UPDATE users SET saved_views = $2::text::jsonb WHERE id = $1", user_id, msgspec.json.encode(views).decode()
+    )

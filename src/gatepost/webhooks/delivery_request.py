@@ -12,8 +12,8 @@ from gatepost.clock import Clock
 from gatepost.model import ids
 from gatepost.model.delivery import DeliveryState, masked
 from gatepost.model.signing import Key
-from gatepost.store.deliveries.attempt_record import AttemptRecord
 from gatepost.store.deliveries.queue import DueDelivery
+from gatepost.store.deliveries.record import AttemptRecord
 from gatepost.store.endpoints import Endpoint
 from gatepost.webhooks.event_batch import build_body
 from gatepost.webhooks.guard import ForbiddenUrl

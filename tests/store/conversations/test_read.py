@@ -15,8 +15,16 @@ from gatepost.services.conversations import list_history
 from gatepost.store.channel_head import channel_transaction
 from gatepost.store.conversations import inbox
 from gatepost.store.conversations.changes import change_conversation, mark_read
-from gatepost.store.conversations.counts import EXAMINED, count_conversations
-from gatepost.store.conversations.inbox import RARE, SPARE, STEPS, InboxFilter, WrittenBetween, list_conversations
+from gatepost.store.conversations.inbox import (
+    EXAMINED,
+    RARE,
+    SPARE,
+    STEPS,
+    InboxFilter,
+    WrittenBetween,
+    count_conversations,
+    list_conversations,
+)
 from gatepost.store.messages.history import HistoryFilter, read_history_page
 from gatepost.store.partitions import make_partitions
 from gatepost.store.pool import Database

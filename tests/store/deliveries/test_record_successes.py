@@ -10,8 +10,8 @@ import pytest
 
 from gatepost.model.delivery import DELIVERED, PENDING
 from gatepost.store.channel_head import Lease, StaleOwner
-from gatepost.store.deliveries.attempt_record import AttemptRecord
 from gatepost.store.deliveries.record import (
+    AttemptRecord,
     OrderedWait,
     record_attempts,
     record_generally,

@@ -16,7 +16,7 @@ from gatepost.model.delivery import DELIVERED, DROPPED, EXHAUSTED, MISSING, PEND
 from gatepost.model.errors import Conflict, Invalid
 from gatepost.services.recoveries import RecoverRequest, progress, read_recovery_filter, recover
 from gatepost.services.recovery_task import RecoveryTask
-from gatepost.store.channel_head import Lease, StaleOwner, claim_channel, release_channel
+from gatepost.store.channel_head import Lease, StaleOwner
 from gatepost.store.deliveries.queue import read_retries
 from gatepost.store.deliveries.recover import (
     CHUNK,
@@ -32,6 +32,7 @@ from gatepost.store.deliveries.recover import (
 from gatepost.store.deliveries.retry import is_infinite
 from gatepost.store.endpoints import Endpoint, get_endpoint
 from gatepost.store.idempotency import NEVER
+from gatepost.store.leases import claim_channel, release_channel
 from gatepost.store.partitions import make_partitions
 from gatepost.store.pool import Database
 from tests.outbound.stage import NOW, Stage, make_stage

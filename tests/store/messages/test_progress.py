@@ -17,9 +17,9 @@ from gatepost.outbound.send_recorder import SendRecorder
 from gatepost.store.channel_head import StaleOwner, lock_head
 from gatepost.store.messages.intents import Intent, IntentResult, mark_sending, mark_sending_together
 from gatepost.store.messages.progress import ChannelProgress, write_progress
+from gatepost.store.messages.queue import save_paces
 from gatepost.store.messages.receive import ReportBatch, StatusReport, receive_any_updates, receive_updates
 from gatepost.store.messages.send import SendResult, mark_any_results, mark_results
-from gatepost.store.paces import save_paces
 from gatepost.store.pool import Database
 from tests.outbound.stage import NOW, Stage, make_stage
 from tests.patience import PATIENCE

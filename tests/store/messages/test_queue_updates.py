@@ -11,7 +11,7 @@ import pytest
 from gatepost.grouped_lookup import GroupedLookup
 from gatepost.model import ids
 from gatepost.store.contacts.rows import KnownContact, MissingContacts, add_missing, find_contacts
-from gatepost.store.messages.queue import _NEWS, PAGE, QueueRead, read_new_messages
+from gatepost.store.messages.queue import _NEW_MESSAGES, PAGE, QueueRead, read_new_messages
 from gatepost.store.pool import Database
 from gatepost.store.statement import statement
 from tests.outbound.stage import NOW, Stage, make_stage
@@ -124,5 +124,5 @@ async def test_scheduled_messages_in_memory_are_found_by_a_hash(db: Database, st
     some = [stage.channel_id]
     values = {"channel_ids": some, "afters": some, "loaded": some, "first": ids.ZERO, "limit": PAGE}
     async with db.connection() as conn:
-        plan = await conn.fetch(*statement("EXPLAIN " + _NEWS, **values))
+        plan = await conn.fetch(*statement("EXPLAIN " + _NEW_MESSAGES, **values))
     assert "hashed SubPlan" in str(plan)

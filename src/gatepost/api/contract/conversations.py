@@ -11,7 +11,7 @@ from gatepost.api.contract.messages import ContactRef, Message
 from gatepost.model import ids, times
 from gatepost.model.window import window_ends
 from gatepost.store.conversations.changes import ConversationDetails
-from gatepost.store.conversations.counts import InboxCounts
+from gatepost.store.conversations.inbox import InboxCounts
 
 No = Annotated[bool, Meta(examples=[False])]
 

@@ -15,7 +15,7 @@ from gatepost.model.mcp_call import CallOutcome, Transport
 from gatepost.model.mcp_policy import PolicyMode, QuietHours, Recipients, sentences
 from gatepost.store.keys import ApiKey
 from gatepost.store.mcp.calls import CallRow
-from gatepost.store.mcp.handovers import HandoverRow
+from gatepost.store.mcp.conversations import HandoverRow
 from gatepost.store.mcp.policies import McpStop, StoredPolicy
 
 _SENTENCES = ["A person approves each message.", "It may write to people who wrote in the last 30 days."]

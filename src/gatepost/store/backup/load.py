@@ -13,8 +13,7 @@ from uuid import UUID
 import msgspec
 
 from gatepost.model.errors import Conflict
-from gatepost.store.backup.device_tables import quoted
-from gatepost.store.backup.table_data import DatabaseContent, TableData, connect_for_copy
+from gatepost.store.backup.table_data import DatabaseContent, TableData, connect_for_copy, quoted
 from gatepost.store.migrate import (
     CREATE_TABLE,
     LOCK_KEY,
@@ -25,7 +24,7 @@ from gatepost.store.migrate import (
     read_migrations,
     shipped,
 )
-from gatepost.store.moves.account_rows import delete_rows
+from gatepost.store.moves.tables import delete_rows
 from gatepost.store.partitions import make_partition
 
 Waiting = Literal["fail", "on_unknown", "send"]

@@ -9,8 +9,7 @@ from contextlib import asynccontextmanager
 from graphlib import TopologicalSorter
 from typing import Any
 
-from gatepost.store.backup.device_tables import read_device_tables
-from gatepost.store.backup.table_data import DatabaseContent, TableData, connect_for_copy
+from gatepost.store.backup.table_data import DatabaseContent, TableData, connect_for_copy, read_device_tables
 from gatepost.store.migrate import applied_versions
 from gatepost.store.partitions import DROP_LOCK
 

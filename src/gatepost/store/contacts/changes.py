@@ -17,9 +17,8 @@ from gatepost.model.event.contacts import ContactCreated, ContactDeleted, Contac
 from gatepost.model.number_forms import forms_of
 from gatepost.model.person import is_phone
 from gatepost.store.channel_head import EventBuffer, channel_transaction, renew_reads
-from gatepost.store.contacts.preferences import save_preference_times
 from gatepost.store.contacts.read import ContactRow, find_people, get_contact
-from gatepost.store.contacts.rows import add_number_forms, merge_contact_rows
+from gatepost.store.contacts.rows import add_number_forms, merge_contact_rows, save_preference_times
 from gatepost.store.drafts import refuse_drafts_of
 from gatepost.store.idempotency import IdempotentRequest
 from gatepost.store.pool import Connection, Database

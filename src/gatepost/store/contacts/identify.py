@@ -18,13 +18,13 @@ from gatepost.model.event.contacts import ContactUpdated, contact_fields
 from gatepost.model.number_forms import forms_of
 from gatepost.model.person import USER, Identity, Person, addresses, identities, is_phone, split_by_number
 from gatepost.store.channel_head import ChannelTransaction, renew_reads
-from gatepost.store.contacts.preferences import save_preference_times
 from gatepost.store.contacts.rows import (
     KnownContact,
     MissingContacts,
     add_missing,
     find_contacts,
     merge_contact_rows,
+    save_preference_times,
 )
 from gatepost.store.conversations.changes import emit_created
 

@@ -10,8 +10,7 @@ import msgspec
 from gatepost.model import ids
 from gatepost.model.number_forms import forms_of, other_form
 from gatepost.store.channel_head import renew_reads
-from gatepost.store.contacts.preferences import merge_preference_times
-from gatepost.store.mcp.merge import merge_assistant_rows
+from gatepost.store.mcp.conversations import merge_assistant_rows
 from gatepost.store.pool import Connection, Queryable
 from gatepost.store.statement import statement
 
@@ -240,3 +239,33 @@ async def _merge_names(conn: "Connection[Any]", channel_id: UUID, stays: UUID, g
         address,
         stays,
     )
+
+
+async def save_preference_times(
+    conn: "Connection[Any]", channel_id: UUID, contact_ids: Sequence[UUID], at: datetime
+) -> set[UUID]:
+    """Save that preferences changed at this time. Return the contacts; those with a newer change are left out."""
+    if not contact_ids:
+        return set()
+    rows = await conn.fetch(
+        """INSERT INTO contact_preferences (channel_id, contact_id, changed_at)
+           SELECT $1, id, $3 FROM unnest($2::uuid[]) AS t (id)
+           ON CONFLICT (channel_id, contact_id) DO UPDATE SET changed_at = excluded.changed_at
+               WHERE contact_preferences.changed_at <= excluded.changed_at
+           RETURNING contact_id""",
+        channel_id,
+        sorted(contact_ids),
+        at,
+    )
+    return {row["contact_id"] for row in rows}
+
+
+async def merge_preference_times(conn: "Connection[Any]", channel_id: UUID, stays: UUID, goes: UUID) -> None:
+    """Merge the times of two contacts; the newer one stays."""
+    at: datetime | None = await conn.fetchval(
+        "DELETE FROM contact_preferences WHERE channel_id = $1 AND contact_id = $2 RETURNING changed_at",
+        channel_id,
+        goes,
+    )
+    if at is not None:
+        await save_preference_times(conn, channel_id, [stays], at)

@@ -1,4 +1,4 @@
-"""Lists of conversations, the newest activity first, with filters that combine.
+"""Lists and counts of conversations, the newest activity first, with filters that combine.
 
 phone ──────────► at most one conversation
 contacts found by a search, a rare label ───► all their conversations, sorted
@@ -248,3 +248,59 @@ def _fits(one: ConversationDetails, filters: InboxFilter, before: UUID | None) -
 
 def _within(last_in: WrittenBetween, at: datetime | None) -> bool:
     return at is not None and last_in.after < at <= last_in.until
+
+
+EXAMINED = 5_000  # conversations that are examined at most
+
+
+class InboxCounts(msgspec.Struct, frozen=True):
+    """How many conversations need work; the archived and those without messages are not counted."""
+
+    open: int
+    unassigned: int  # of the open ones
+    closing: int
+    unread: int
+    mine: int  # open ones of one assignee
+    complete: bool  # False: there are more than were examined
+
+
+async def count_conversations(
+    db: Database, channel_id: UUID, assignee: str | None, closing: WrittenBetween
+) -> InboxCounts:
+    """Return the counts of a channel. Each reads at most `EXAMINED` rows of an index, the newest first."""
+    row = await db.fetchrow(
+        f"""SELECT recent.*, active.closing, unread.unread, mine.mine FROM (
+                SELECT count(*) FILTER (WHERE open) AS open,
+                       count(*) FILTER (WHERE open AND assignee IS NULL) AS unassigned, count(*) AS examined
+                FROM (SELECT status = 'open' AND NOT archived AS open, assignee FROM conversations
+                      WHERE channel_id = :channel_id AND last_message_id IS NOT NULL
+                      ORDER BY last_message_id DESC LIMIT {EXAMINED}) newest) recent
+            CROSS JOIN (
+                SELECT count(*) FILTER (WHERE NOT archived AND last_in_at > :after AND last_in_at <= :until) AS closing,
+                       count(*) AS active
+                FROM (SELECT archived, last_in_at FROM conversations
+                      WHERE channel_id = :channel_id AND last_message_id >= :since
+                      ORDER BY last_message_id DESC LIMIT {EXAMINED}) newest) active
+            CROSS JOIN (
+                SELECT count(*) AS unread FROM (
+                    SELECT archived FROM conversations WHERE channel_id = :channel_id AND unread > 0
+                    ORDER BY last_message_id DESC LIMIT {EXAMINED}) newest WHERE NOT archived) unread
+            CROSS JOIN (
+                SELECT count(*) AS mine FROM (
+                    SELECT status, archived FROM conversations WHERE channel_id = :channel_id AND assignee = :assignee
+                    ORDER BY last_message_id DESC LIMIT {EXAMINED}) newest
+                WHERE status = 'open' AND NOT archived) mine""",
+        channel_id=channel_id,
+        assignee=assignee,
+        after=closing.after,
+        until=closing.until,
+        since=oldest_activity(closing),
+    )
+    return InboxCounts(
+        open=row["open"],
+        unassigned=row["unassigned"],
+        closing=row["closing"],
+        unread=row["unread"],
+        mine=row["mine"],
+        complete=row["examined"] < EXAMINED,
+    )

@@ -1,6 +1,6 @@
 """Records what came of deliveries: one commit for all that was collected on a channel.
 
-first successes     ─► all in one statement, also of several channels (`record_successes.py`)
+first successes     ─► all in one statement, also of several channels
 attempts            ─► the attempt log, and the state of each delivery
 failed ones         ─► delivery_retries, with the time of the retry     ┐ then the first delivery of each conversation
 deferred ones       ─► delivery_retries, without a time                 │ that this touches gets a time, so that no
@@ -17,13 +17,33 @@ from uuid import UUID
 
 import msgspec
 
-from gatepost.model.delivery import DeliveryState
+from gatepost.model.delivery import DELIVERED, DeliveryState
 from gatepost.store.channel_head import Lease, StaleOwner, fence_epoch, owner_transaction
-from gatepost.store.deliveries.attempt_record import AttemptRecord
 from gatepost.store.deliveries.queue import first_of_conversation, retry_by_key
-from gatepost.store.deliveries.record_successes import is_first_success, record_successes
 from gatepost.store.pool import Connection, Database
-from gatepost.store.statement import columns_of, statement, statement_rows
+from gatepost.store.statement import SEPARATOR, columns_of, statement, statement_rows
+
+
+class AttemptRecord(msgspec.Struct, frozen=True):
+    """One attempt and what follows from it."""
+
+    endpoint_id: UUID
+    event_id: UUID
+    number: int
+    at: datetime
+    latency_ms: float
+    status: int | None
+    error: str | None
+    url: str
+    request_headers: str
+    answer_headers: str | None
+    answer_body: bytes | None
+    state: DeliveryState
+    next_at: datetime | None  # None while pending: it waits for another delivery of its conversation
+    retried: bool = False  # it was in delivery_retries
+    order_key: UUID | None = None  # of an ordered endpoint: its conversation
+    batch_first: UUID | None = None  # of a batch: its first event
+    batch: Sequence[UUID] | None = None  # at the first event of a batch: all of its events
 
 
 class OrderedWait(msgspec.Struct, frozen=True):
@@ -68,8 +88,107 @@ async def record_together(
 
 def _first_successes(records: Sequence[DeliveryRecord]) -> list[AttemptRecord]:
     """Return the records if all are first attempts that succeeded; otherwise nothing."""
-    attempts = [record for record in records if isinstance(record, AttemptRecord) and is_first_success(record)]
+    attempts = [record for record in records if isinstance(record, AttemptRecord) and _is_first_success(record)]
     return attempts if len(attempts) == len(records) else []
+
+
+def _is_first_success(attempt: AttemptRecord) -> bool:
+    """Return whether an attempt was the first of its delivery, and succeeded."""
+    return attempt.state == DELIVERED and attempt.number == 1 and not attempt.retried and attempt.error is None
+
+
+# Almost all attempts are first ones that succeeded: they add no retry and remove none, and the rows of their deliveries
+# all change in the same way.
+#
+#     attempts of each endpoint ─► one row of parameters, its values joined to texts ─► the attempt log
+#                                             └─► the events as an array ───────────► state of the deliveries
+#
+# The general statement (`_LOG_ATTEMPTS`) takes one array per column, and the driver checks and encodes each element. A
+# joined text is one element, and PostgreSQL splits it again. The separator occurs in no value: ids, numbers, times and
+# hexadecimal digits do not contain it, and JSON escapes it. What may contain anything, the URL, is a value of its own.
+_SPLIT = "string_to_array({}, chr(30), '')"  # an empty value is null
+_COLUMNS = ("events", "times", "latencies", "statuses", "requests", "answers", "bodies", "firsts", "batches")
+_RECORD = f"""WITH held AS (
+       SELECT channel_id, epoch FROM channel_heads WHERE channel_id = ANY (:channel_ids::uuid[])
+       ORDER BY channel_id FOR KEY SHARE {{locked}}
+   ), e AS MATERIALIZED (
+       SELECT t.*, {_SPLIT.format("t.events")}::uuid[] AS event_ids
+       FROM unnest(:channel_ids::uuid[], :epochs::bigint[], :endpoint_ids::uuid[], :urls::text[],
+                   {", ".join(f":{name}::text[]" for name in _COLUMNS)})
+         AS t (channel_id, epoch, endpoint_id, url, {", ".join(_COLUMNS)})
+       JOIN held h ON h.channel_id = t.channel_id AND h.epoch = t.epoch
+   ), logged AS (
+       INSERT INTO delivery_attempts (channel_id, endpoint_id, event_id, number, at, latency_ms, status, url,
+                                      request_headers, answer_headers, answer_body, batch_first, batch)
+       SELECT e.channel_id, e.endpoint_id, a.event_id, 1, a.at::timestamptz, a.latency::real, a.status::smallint, e.url,
+              a.request, a.answer, decode(a.body, 'hex'), a.batch_first::uuid, a.batch::uuid[]
+       FROM e, unnest(e.event_ids, {", ".join(_SPLIT.format(f"e.{name}") for name in _COLUMNS[1:])})
+         AS a (event_id, at, latency, status, request, answer, body, batch_first, batch)
+       ON CONFLICT DO NOTHING
+   ), updated AS (
+       UPDATE deliveries d SET state = 1, attempts = 1, next_at = NULL, settled_at = :now::timestamptz FROM e
+       WHERE d.channel_id = e.channel_id AND d.endpoint_id = e.endpoint_id AND d.event_id = ANY (e.event_ids)
+         AND d.event_id BETWEEN :first AND :last AND d.state = 0
+   )
+   SELECT channel_id, epoch FROM held"""
+_WAIT, _SKIP = _RECORD.format(locked=""), _RECORD.format(locked="SKIP LOCKED")
+
+
+async def record_successes(
+    db: Database, attempts: Mapping[Lease, Sequence[AttemptRecord]], now: datetime, *, wait: bool
+) -> set[Lease]:
+    """Write first attempts that succeeded, and return the leases that hold: those of the others are not written.
+
+    With `wait`, wait for heads that are locked by others, which is safe for one channel only. Otherwise leave them out.
+    """
+    rows = [
+        row
+        for lease in sorted(attempts, key=lambda lease: lease.channel_id)
+        for row in _endpoint_rows(lease, attempts[lease])
+    ]
+    channel_ids, epochs, endpoint_ids, urls, *columns = (list(column) for column in zip(*rows, strict=True))
+    events = [attempt.event_id for some in attempts.values() for attempt in some]
+    held = await db.fetch(
+        *statement(
+            _WAIT if wait else _SKIP,
+            channel_ids=channel_ids,
+            epochs=epochs,
+            endpoint_ids=endpoint_ids,
+            urls=urls,
+            first=min(events),
+            last=max(events),
+            now=now,
+            **dict(zip(_COLUMNS, columns, strict=True)),
+        )
+    )
+    current = {(row["channel_id"], row["epoch"]) for row in held}
+    return {lease for lease in attempts if (lease.channel_id, lease.epoch) in current}
+
+
+def _endpoint_rows(lease: Lease, attempts: Sequence[AttemptRecord]) -> list[tuple[object, ...]]:
+    """Return the parameters of each endpoint, in the order in which their rows are locked."""
+    endpoints: dict[tuple[UUID, str], list[AttemptRecord]] = {}
+    for attempt in attempts:
+        endpoints.setdefault((attempt.endpoint_id, attempt.url), []).append(attempt)
+    return [
+        (lease.channel_id, lease.epoch, *key, *_joined(sorted(endpoints[key], key=lambda one: one.event_id)))
+        for key in sorted(endpoints)
+    ]
+
+
+def _joined(attempts: Sequence[AttemptRecord]) -> list[str]:
+    columns = (
+        [attempt.event_id.hex for attempt in attempts],
+        [attempt.at.isoformat() for attempt in attempts],
+        [str(attempt.latency_ms) for attempt in attempts],
+        [str(attempt.status) for attempt in attempts],
+        [attempt.request_headers for attempt in attempts],
+        [attempt.answer_headers or "" for attempt in attempts],
+        [attempt.answer_body.hex() if attempt.answer_body else "" for attempt in attempts],
+        [attempt.batch_first.hex if attempt.batch_first else "" for attempt in attempts],
+        [f"{{{','.join(map(str, attempt.batch))}}}" if attempt.batch else "" for attempt in attempts],
+    )
+    return [SEPARATOR.join(column) for column in columns]
 
 
 async def record_generally(db: Database, lease: Lease, records: Sequence[DeliveryRecord], now: datetime) -> None:

@@ -13,8 +13,13 @@ start:  settle (find or create the cluster) ─► postmaster running? (postmast
 stop:   fast shutdown ─► immediate ─► kill; wait until all its processes have ended
 """
 
-from gatepost.store.embedded.errors import DataFolderInUse, EmbeddedPostgresError
-from gatepost.store.embedded.lock import FolderLock, is_locked, lock_data_folder
+from gatepost.store.embedded.data_folder import (
+    DataFolderInUse,
+    EmbeddedPostgresError,
+    FolderLock,
+    is_locked,
+    lock_data_folder,
+)
 from gatepost.store.embedded.place import find_cluster
 from gatepost.store.embedded.ready import admin_dsn, device_dsn
 from gatepost.store.embedded.server import EmbeddedPostgres, reach_running, running_dsn

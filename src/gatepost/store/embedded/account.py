@@ -9,7 +9,7 @@ from typing import TypedDict
 
 import msgspec
 
-from gatepost.store.embedded.errors import EmbeddedPostgresError
+from gatepost.store.embedded.data_folder import EmbeddedPostgresError
 
 SERVICE_USER = "gatepost"
 

@@ -9,7 +9,7 @@ import stat
 from pathlib import Path
 
 from gatepost.store.embedded.account import OsUser, account_of
-from gatepost.store.embedded.lock import LOCK_FILE, make_data_folder
+from gatepost.store.embedded.data_folder import LOCK_FILE, make_data_folder
 from gatepost.store.embedded.place import NOTE
 
 # The names that Gatepost creates in a data folder; drafts of them begin with a dot.

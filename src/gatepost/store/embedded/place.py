@@ -11,7 +11,7 @@ import structlog
 
 from gatepost.store.embedded.account import OsUser, can_pass, identity, runner_of, runner_of_new_cluster
 from gatepost.store.embedded.conf import SUPERUSER, child_environment
-from gatepost.store.embedded.errors import EmbeddedPostgresError
+from gatepost.store.embedded.data_folder import EmbeddedPostgresError
 from gatepost.store.embedded.programs import MAJOR, make_open_folder, programs_for
 
 log = structlog.get_logger("gatepost.store")

@@ -10,7 +10,7 @@ from pathlib import Path
 import structlog
 
 from gatepost.store.embedded.account import OsUser, can_run, is_root
-from gatepost.store.embedded.errors import EmbeddedPostgresError
+from gatepost.store.embedded.data_folder import EmbeddedPostgresError
 
 log = structlog.get_logger("gatepost.store")
 

@@ -10,7 +10,7 @@ import psutil
 
 from gatepost.store.embedded.account import OsUser
 from gatepost.store.embedded.conf import DEVICE_ROLE, GATEWAY_ROLE, SUPERUSER, write_identities
-from gatepost.store.embedded.errors import EmbeddedPostgresError
+from gatepost.store.embedded.data_folder import EmbeddedPostgresError
 from gatepost.store.embedded.postmaster import lives
 from gatepost.store.embedded.roles import settle_roles
 

@@ -15,7 +15,7 @@ import structlog
 from gatepost.background import Loop
 from gatepost.store.embedded.account import identity, runner_of
 from gatepost.store.embedded.conf import child_environment, last_lines, trim_logs, write_configuration
-from gatepost.store.embedded.errors import EmbeddedPostgresError
+from gatepost.store.embedded.data_folder import EmbeddedPostgresError
 from gatepost.store.embedded.place import ROOT_HOME, ClusterPlace, find_cluster, settle
 from gatepost.store.embedded.postmaster import end_leftovers, find_postmaster, forget_stale, read_pid_file, shut_down
 from gatepost.store.embedded.ready import answering, dsn_for

@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 
 from gatepost.store.embedded.account import OsUser, can_pass
-from gatepost.store.embedded.errors import EmbeddedPostgresError
+from gatepost.store.embedded.data_folder import EmbeddedPostgresError
 from gatepost.store.embedded.place import ClusterPlace, make_private_folder
 
 SOCKET_NAME = ".s.PGSQL.5432"

@@ -9,7 +9,7 @@ import msgspec
 
 from gatepost.model.dates import IdRange
 from gatepost.model.mcp_call import CallOutcome, CallResult, McpCall, Transport
-from gatepost.store.account_changes import NOTIFICATION, AccountChange
+from gatepost.store.notifications import ACCOUNT_CHANGES, AccountChange
 from gatepost.store.pool import Connection, Database, delete_in_chunks
 from gatepost.store.statement import json_text, statement
 
@@ -107,7 +107,7 @@ async def insert_calls(
             _INSERT,
             channel_id=channel_id,
             calls=json_text([_NewRow.of(record) for record in records]),
-            notification=NOTIFICATION,
+            notification=ACCOUNT_CHANGES,
             notice=_notice(channel_id) if notify else None,
         )
     )
@@ -135,7 +135,7 @@ _INSERT = """WITH given AS (
 async def notify_calls(db: Database, channels: Sequence[UUID]) -> None:
     """Tell open pages that there are new calls of these channels."""
     notices = [_notice(channel_id) for channel_id in channels]
-    await db.execute("SELECT pg_notify($1, notice) FROM unnest($2::text[]) AS notice", NOTIFICATION, notices)
+    await db.execute("SELECT pg_notify($1, notice) FROM unnest($2::text[]) AS notice", ACCOUNT_CHANGES, notices)
 
 
 def _notice(channel_id: UUID) -> str:

@@ -1,6 +1,6 @@
-"""Reading a channel's queue: whether it has changed, and why a message waits."""
+"""A channel's queue: whether it has changed, why a message waits, and how far sending has come."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -69,7 +69,7 @@ async def read_new_messages(
 ) -> dict[QueueRead, NewMessages]:
     """Return the new messages of several channels, at most `limit` messages of each. A deleted channel is left out."""
     rows = await db.fetch(
-        _NEWS,
+        _NEW_MESSAGES,
         channel_ids=[read.channel_id for read in reads],
         afters=[read.after for read in reads],
         loaded=[id_ for read in reads for id_ in read.loaded],
@@ -79,10 +79,10 @@ async def read_new_messages(
     found: dict[QueueRead, list[Any]] = {}
     for row in rows:
         found.setdefault(reads[row["place"] - 1], []).append(row)
-    return {read: await _news(db, read.channel_id, rows) for read, rows in found.items()}
+    return {read: await _new_messages(db, read.channel_id, rows) for read, rows in found.items()}
 
 
-async def _news(db: Database, channel_id: UUID, rows: Sequence[Any]) -> NewMessages:
+async def _new_messages(db: Database, channel_id: UUID, rows: Sequence[Any]) -> NewMessages:
     row = rows[0]
     marks = QueueMarks(row["last_message_id"], row["joined"], row["queue_version"], row["next_scheduled"])
     return NewMessages(marks, await queued_messages(db, channel_id, rows) if row["id"] else [])
@@ -95,7 +95,7 @@ _PAGE = f"""SELECT {QUEUE_COLUMNS} FROM messages m {ITS_CONVERSATION.replace(":c
               AND m.channel_id = k.channel_id AND m.id > k.after AND m.id > :first AND NOT m.incoming
               AND m.state IN (0, 1) AND m.send_at IS NULL
             ORDER BY m.id LIMIT :limit"""
-_NEWS = f"""SELECT k.place, h.*, (
+_NEW_MESSAGES = f"""SELECT k.place, h.*, (
            SELECT s.send_at FROM scheduled_messages s WHERE s.channel_id = k.channel_id AND {_unloaded(":loaded")}
            ORDER BY s.send_at LIMIT 1) AS next_scheduled, q.*
        FROM unnest(:channel_ids::uuid[], :afters::uuid[]) WITH ORDINALITY AS k (channel_id, after, place)
@@ -240,3 +240,36 @@ async def count_ahead(db: Database, channel_id: UUID, message: StoredMessage) ->
         COUNTED,
     )
     return count
+
+
+async def save_pace(db: Database, lease: Lease, floor: UUID, pace: str) -> None:
+    """Save how far sending has come and what limits it, for the next owner and for `GET /channel`."""
+    await db.execute(
+        "UPDATE channel_heads SET send_floor = $3, pace = $4 WHERE channel_id = $1 AND epoch = $2",
+        lease.channel_id,
+        lease.epoch,
+        floor,
+        pace,
+    )
+
+
+async def save_paces(db: Database, paces: Mapping[Lease, tuple[UUID, str]]) -> set[Lease]:
+    """Do the same for several channels, without waiting for a lock. Return the channels that were saved.
+
+    A head that changed since the statement began is left out (`messages/accept_plain.py` says why).
+    """
+    leases = sorted(paces, key=lambda lease: lease.channel_id)
+    rows = await db.fetch(
+        """UPDATE channel_heads h SET send_floor = k.send_floor, pace = k.pace::jsonb
+           FROM unnest($1::uuid[], $2::bigint[], $3::uuid[], $4::text[]) AS k (channel_id, epoch, send_floor, pace)
+           CROSS JOIN LATERAL (
+               SELECT channel_id, ctid AS version FROM channel_heads WHERE channel_id = k.channel_id AND epoch = k.epoch
+               FOR NO KEY UPDATE SKIP LOCKED) l
+           WHERE h.channel_id = l.channel_id AND h.ctid = l.version RETURNING h.channel_id, h.epoch""",
+        [lease.channel_id for lease in leases],
+        [lease.epoch for lease in leases],
+        [paces[lease][0] for lease in leases],
+        [paces[lease][1] for lease in leases],
+    )
+    saved = {(row["channel_id"], row["epoch"]) for row in rows}
+    return {lease for lease in leases if (lease.channel_id, lease.epoch) in saved}

@@ -1,4 +1,4 @@
--- The processes that own channels, while they work (`store/owners.py`): each takes an equal part of the channels.
+-- The processes that own channels, while they work (`store/leases.py`): each takes an equal part of the channels.
 
 CREATE TABLE channel_owners (
     id         uuid PRIMARY KEY,

@@ -15,9 +15,9 @@ import msgspec
 
 from gatepost.model.errors import Conflict
 from gatepost.store.backup.table_data import connect_for_copy
-from gatepost.store.moves.account_rows import RawConnection, columns_of
 from gatepost.store.moves.change_stream import UNCHANGED, Gathered, Relation, RowState
 from gatepost.store.moves.departure import OutgoingMove, lsn_text
+from gatepost.store.moves.tables import RawConnection, columns_of
 
 # A batch of changes is joined by keys, whatever the statistics say (`pool.py`).
 _PLANS = "SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off; SET jit = off"

@@ -19,9 +19,8 @@ from gatepost.model.errors import Conflict, NotFound
 from gatepost.store.backup.load import LOST_EVENTS
 from gatepost.store.backup.snapshot import begin_reading
 from gatepost.store.backup.table_data import connect_for_copy
-from gatepost.store.moves.account_rows import RawConnection, columns_of
 from gatepost.store.moves.change_stream import Transaction, read_transactions
-from gatepost.store.moves.tables import DECISIVE, LOCKED, STREAMED
+from gatepost.store.moves.tables import DECISIVE, LOCKED, STREAMED, RawConnection, columns_of
 from gatepost.store.pool import Database
 
 _AT_ONCE = 5_000  # changes that are read together; transactions are not divided

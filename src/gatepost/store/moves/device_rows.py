@@ -5,8 +5,7 @@ from typing import Any
 
 import msgspec
 
-from gatepost.store.backup.device_tables import quoted, read_device_tables
-from gatepost.store.backup.table_data import DeviceTable
+from gatepost.store.backup.table_data import DeviceTable, quoted, read_device_tables
 
 # As in `devices.py`: each table names its device in one of these columns, and one table comes first.
 _TABLES = """

@@ -1,12 +1,20 @@
-"""One gateway per data folder, by a kernel lock that is released when the process ends, even after a crash."""
+"""The data folder: its lock, its errors (each says what to do), and the note that its database was moved."""
 
 import fcntl
 import os
+from datetime import datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from gatepost.store.embedded.errors import DataFolderInUse
+
+class EmbeddedPostgresError(Exception):
+    """The embedded PostgreSQL cannot be created, started or reached."""
+
+
+class DataFolderInUse(Exception):
+    """Another gateway holds the data folder."""
+
 
 LOCK_FILE = "gateway.lock"
 
@@ -98,3 +106,23 @@ def in_use_message(data: Path, holder: str) -> str:
         f"The data folder {data.resolve()} is in use by another Gatepost ({who}). "
         "Stop that one first, or give this one a folder of its own with --data."
     )
+
+
+NOTE = "database.moved"
+
+
+def write_moved(data: Path, target: str, now: datetime) -> None:
+    """Record where the database went."""
+    draft = data / f"{NOTE}.new"
+    draft.write_text(f"{target} on {now:%Y-%m-%d}\n", "utf-8")
+    draft.replace(data / NOTE)
+
+
+def check_not_moved(data: Path) -> None:
+    """Refuse a database that was moved: its messages would be sent twice."""
+    if (data / NOTE).exists():
+        where = (data / NOTE).read_text("utf-8").strip()
+        raise EmbeddedPostgresError(
+            f"The database of {data} was moved to {where}. Set database.url to it. "
+            f"To use the old database in this folder again, delete {data / NOTE}."
+        )
