@@ -10,7 +10,6 @@ from datetime import datetime
 from uuid import UUID
 
 import msgspec
-import segno
 
 from gatepost.clock import Clock
 from gatepost.model.errors import Conflict, Invalid
@@ -104,6 +103,8 @@ def check_linked(channel: ChannelConfig) -> None:
 
 def picture(code: LinkCode, kind: str) -> bytes:
     """Return the code as an image, svg or png."""
+    import segno  # noqa: PLC0415  (few processes ever show a code)
+
     out = io.BytesIO()
     segno.make(code.text, error="m").save(out, kind=kind, scale=8, border=4)
     return out.getvalue()

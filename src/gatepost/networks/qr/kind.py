@@ -8,7 +8,6 @@ from gatepost.networks.kind import Connector, NetworkChannel, NetworkKind, Netwo
 from gatepost.networks.qr.child_driver import ChildDriver, Devices
 from gatepost.networks.qr.compose import CHOICES, LINK_TYPES, accepted_fields
 from gatepost.networks.qr.driver import Driver
-from gatepost.networks.qr.websocket_driver import WebSocketDriver
 
 
 class _Drivers:
@@ -31,6 +30,8 @@ class _Drivers:
     async def _make(self, url: str) -> Driver:
         parts, qr = self._parts, self._parts.settings.qr
         if url:
+            from gatepost.networks.qr.websocket_driver import WebSocketDriver  # noqa: PLC0415  (needs a large library)
+
             return WebSocketDriver(url, start_loop=parts.start_loop)
         store = qr.device_store or await parts.device_store()
         return ChildDriver(Devices(store, qr.engine, parts.derive_key(b"linked devices")), start_loop=parts.start_loop)
