@@ -6,6 +6,7 @@ test ─► requests ─► the database ◄─ LinkKeeper ◄══ frames ═�
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from datetime import timedelta
 from typing import Any
 from uuid import uuid4
 
@@ -13,6 +14,7 @@ import pytest
 
 from gatepost.channel_task import ChannelContext
 from gatepost.inbound.link_keeper import LinkKeeper
+from gatepost.model import times
 from gatepost.model.errors import Conflict
 from gatepost.networks.qr.driver import Driver
 from gatepost.networks.qr.reasons import reason_of
@@ -329,6 +331,76 @@ async def test_a_linked_phone_connects_again_once_the_operator_has_solved_the_pr
         await service.connect(linked.db, await linked.config(), NOW)
         linked.keeper.wake()
     await linked.until("connected")
+
+
+async def test_a_banned_number_connects_again_when_its_ban_has_ended(linked: Linked) -> None:
+    phone, clock, opened = linked.phone, linked.stage.clock, linked.phone.open
+    ends = clock.now() + timedelta(hours=1)
+    connections = 0
+
+    def refuse(frame: Frame) -> list[Frame]:
+        nonlocal connections
+        connections += 1
+        return [opened(frame)[0], phone.event("banned", "banned") | {"until": ends.timestamp()}]
+
+    async def until_refused(count: int) -> None:
+        async with patience(lambda: f"{count} connections; there were {connections}"):
+            while connections < count or (await linked.until("banned", "connecting"))[0] != "banned":
+                await asyncio.sleep(0.005)
+
+    await linked.connect()
+    phone.replies["open"] = refuse
+    await linked.start()
+    await until_refused(1)
+    assert times.format_time(ends) in ((await linked.config()).reason or "")
+    row = await linked.row()
+    assert (row.wanted, row.locked_until) == (True, ends)
+    clock.advance(3600)
+    await linked.start()  # a new owner, before the channel's turn
+    await linked.keeper.looked.wait()
+    assert connections == 1
+    await service.connect(linked.db, await linked.config(), NOW)
+    linked.keeper.wake()
+    await until_refused(2)
+    clock.advance(100)
+    phone.replies["open"] = opened
+    await linked.start()
+    await linked.until("connected")
+    assert (await linked.row()).locked_until is None
+
+
+async def test_a_ban_without_an_end_waits_for_a_request(linked: Linked) -> None:
+    phone, opened = linked.phone, linked.phone.open
+    await linked.connect()
+    phone.replies["open"] = lambda frame: [opened(frame)[0], phone.event("banned", "banned")]
+    await linked.start()
+    assert (await linked.until("banned"))[1] == reason_of("banned").text
+    row = await linked.row()
+    assert (row.wanted, row.locked_until) == (False, None)
+
+
+@pytest.mark.parametrize("logout", [True, False])
+async def test_a_ban_that_has_ended_for_us_alone_is_not_asked_about_often(linked: Linked, logout: bool) -> None:
+    """The clocks may differ: the end that the network names may have passed here."""
+    phone, enough, count = linked.phone, asyncio.Event(), 14
+    ends = linked.stage.clock.now() - timedelta(minutes=5)
+
+    def refuse(frame: Frame) -> list[Frame]:
+        phone.session = frame["session"]
+        if len(pauses) == count:
+            enough.set()
+            return []
+        return [{"ok": True}, phone.event("banned", "banned") | {"until": ends.timestamp()}]
+
+    phone.replies["open"] = refuse
+    pauses: list[float] = []
+    linked.keeper_class, Hurried.pauses = Hurried, pauses
+    keeper = await linked.own()
+    await update_link(linked.db, linked.stage.lease, device=DEVICE, linked_at=NOW, wanted=True, logout=logout)
+    keeper.start()
+    async with patience(lambda: f"{count} connections; there were {len(pauses)}"):
+        await enough.wait()
+    assert pauses == [min(2**number, 3600) for number in range(count)]
 
 
 async def test_a_phone_that_is_linked_when_its_codes_have_expired_is_known(linked: Linked) -> None:

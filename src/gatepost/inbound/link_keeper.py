@@ -21,6 +21,14 @@ import structlog
 from gatepost.background import Loop
 from gatepost.channel_task import ChannelContext, ChannelTask
 from gatepost.inbound.groups import apply_group_setting
+from gatepost.inbound.link_changes import (
+    NO_CODES,
+    UNLINKED,
+    changes_of_end,
+    is_temporary_ban,
+    seconds_of_lock,
+    text_of,
+)
 from gatepost.inbound.receive import UpdateReceiver
 from gatepost.model.errors import GatepostError
 from gatepost.model.number_forms import forms_of
@@ -30,7 +38,7 @@ from gatepost.networks.qr.link import Link
 from gatepost.networks.qr.network import QrNetwork
 from gatepost.networks.qr.reasons import NextStep, reason_of
 from gatepost.store.channel_head import StaleOwner
-from gatepost.store.channels import save_connection
+from gatepost.store.channels import get_config, save_connection
 from gatepost.store.links import LinkRow, get_link, save_link_state, update_link
 
 log = structlog.get_logger("gatepost.link")
@@ -44,8 +52,6 @@ _GATHER = 0.1  # seconds: every event of a channel wakes this task, and few brin
 _STOP_WITHIN = 3.0  # seconds that a stop waits for the last state to be written
 _NO_END = timedelta(days=365)  # a lock whose end the network did not name
 _UP = ("connected", "limited")
-_NO_CODES: dict[str, Any] = {"qr": None, "qr_until": None, "pairing_code": None}
-_UNLINKED: dict[str, Any] = {"device": None, "linked_at": None}
 
 _Pending = asyncio.Queue[tuple[int | None, "asyncio.Task[None]"] | None]
 
@@ -78,6 +84,7 @@ class LinkKeeper(ChannelTask):
         self._state = ""
         self._waited = 0.0
         self._longest_wait = _LONGEST_WAIT
+        self._look_after = _LOOK_EVERY
 
     @property
     def idle(self) -> bool:
@@ -95,14 +102,14 @@ class LinkKeeper(ChannelTask):
             self._over.set()
 
     async def work(self) -> float | None:
-        began, self._longest_wait = self._clock.monotonic(), _LONGEST_WAIT
+        began, self._longest_wait, self._look_after = self._clock.monotonic(), _LONGEST_WAIT, _LOOK_EVERY
         then = await self._try_to_connect()
         if then is not NextStep.BACK_OFF or self._clock.monotonic() - began > _HEALTHY:
             self._waited = 0.0
         if then is NextStep.BACK_OFF:
             self._waited = min(max(_FIRST_WAIT, self._waited * 2), self._longest_wait)
             await self._pause(self._waited)
-        return _LOOK_EVERY if then is NextStep.STOP else 0.0
+        return self._look_after if then is NextStep.STOP else 0.0
 
     async def stop(self) -> None:
         """End the connection; the phone stays linked."""
@@ -128,8 +135,8 @@ class LinkKeeper(ChannelTask):
             await asyncio.sleep(min(seconds, _LONGEST_WAIT))
 
     async def _is_still_wanted(self) -> bool:
-        row = await get_link(self._db, self._lease.channel_id)
-        return (row.wanted, row.logout) == (self.row.wanted, self.row.logout)
+        row, known = await get_link(self._db, self._lease.channel_id), self.row
+        return (row.wanted, row.logout, row.locked_until) == (known.wanted, known.logout, known.locked_until)
 
     async def _try_to_connect(self) -> NextStep:
         try:
@@ -147,8 +154,17 @@ class LinkKeeper(ChannelTask):
             return NextStep.STOP
         if self.row.logout and self.row.linked_at is None:  # no phone is linked, or no longer
             text = reason_of("logged_out_here").text
-            await self._save_state("logged_out", text, logout=False, **_UNLINKED, **_NO_CODES)
+            await self._save_state("logged_out", text, logout=False, **UNLINKED, **NO_CODES)
+        if not self.idle and (left := await self._ban_left()) > 0:
+            self._look_after = min(left, _LONGEST_WAIT)
+            return NextStep.STOP
         return NextStep.STOP if self.idle else await self._hold_link()
+
+    async def _ban_left(self) -> float:
+        """Return the seconds for which the link stays closed because of a ban whose end the network named."""
+        left = seconds_of_lock(self.row, self._lease.channel_id, self._clock.now())
+        config = await get_config(self._db, self._lease.channel_id) if left > 0 and not self.row.logout else None
+        return left if config is not None and config.connection == "banned" else 0.0
 
     # -- one connection ------------------------------------------------------------------------------------------------
 
@@ -233,7 +249,7 @@ class LinkKeeper(ChannelTask):
         if update.state == "waiting_for_scan":
             return NextStep.GO_ON  # the code itself is reported
         if update.state in _UP:
-            limited = _text_of(update, update.reason) if update.state == "limited" else None
+            limited = text_of(update, update.reason) if update.state == "limited" else None
             await self._connected(link, update, (limited or reason_of("linked").text) + self._other_number(link))
             return NextStep.GO_ON
         self._set_network(None)
@@ -251,7 +267,7 @@ class LinkKeeper(ChannelTask):
         until = self._clock.now() + timedelta(seconds=seconds)
         self.row = await update_link(self._db, self._lease, qr=code, qr_until=until)
         if self.row.logout:
-            self.row = await update_link(self._db, self._lease, **_UNLINKED, **_NO_CODES)
+            self.row = await update_link(self._db, self._lease, **UNLINKED, **NO_CODES)
         else:
             await self._report("waiting_for_scan", "Scan the code with the phone.", qr=code)
         self._wakeup.set()  # a pairing code or a logout may have been requested
@@ -265,17 +281,17 @@ class LinkKeeper(ChannelTask):
         own = update.reason == "logged_out" and row.logout
         name = "logged_out_here" if own else update.reason
         then = reason_of(name).then
-        installation = update.reason in _OF_OPERATOR and row.linked_at is not None
-        waits = then is NextStep.STOP and not closed and not installation  # until the next request
-        values = _changes_of_end(link, update, self._clock.now())
+        passes = row.linked_at is not None and (update.reason in _OF_OPERATOR or is_temporary_ban(update))
+        waits = then is NextStep.STOP and not closed and not passes  # until the next request
+        values = changes_of_end(link, update, self._clock.now())
         if own:
             values["logout"] = False  # `wanted` stays: it was requested after the logout
         elif waits and not row.logout:
             values["wanted"] = False
-        await self._save_state(update.state, _text_of(update, name), **values)
+        await self._save_state(update.state, text_of(update, name), **values)
         if own:
             return NextStep.STOP if self.idle else NextStep.RECONNECT
-        if installation or (waits and row.logout):
+        if passes or (waits and row.logout):
             self._longest_wait = _LONGEST_WAIT_FOR_PEOPLE
             return NextStep.BACK_OFF
         return NextStep.BACK_OFF if closed else then
@@ -285,7 +301,7 @@ class LinkKeeper(ChannelTask):
         self.row = await update_link(
             self._db,
             self._lease,
-            **_NO_CODES,
+            **NO_CODES,
             device=link.device,
             lid=update.lid or row.lid,
             linked_at=row.linked_at or self._clock.now(),
@@ -370,18 +386,3 @@ class LinkKeeper(ChannelTask):
             await link.logout()
         elif link.state == "waiting_for_scan":
             await link.close()
-
-
-def _text_of(update: ConnectionUpdate, reason: str | None) -> str | None:
-    texts = reason_of(reason).text if reason else None, update.details
-    return " ".join(text for text in texts if text) or None
-
-
-def _changes_of_end(link: Link, update: ConnectionUpdate, now: datetime) -> dict[str, Any]:
-    """Return the changes of the row that a state brings with it, except for those of the requests."""
-    values = {} if update.state == "connecting" else dict(_NO_CODES)
-    if update.reason == "linked":  # the network asks for a new connection now, which this device has to open
-        values |= {"device": link.device, "lid": update.lid, "linked_at": now}
-    if update.state == "logged_out":
-        values |= _UNLINKED
-    return values

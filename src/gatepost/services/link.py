@@ -33,7 +33,7 @@ class LinkCode(msgspec.Struct, frozen=True):
 async def connect(db: Database, channel: ChannelConfig, now: datetime) -> None:
     """Request the link. A phone that is linked connects; otherwise codes are shown, also after a logout under way."""
     check_linked(channel)
-    await request_link(db, channel.id, now, wanted=True)
+    await request_link(db, channel.id, now, wanted=True, **_tried_at_once(channel))
 
 
 async def log_out(db: Database, channel: ChannelConfig, now: datetime) -> None:
@@ -60,7 +60,14 @@ async def want_pairing_code(db: Database, channel: ChannelConfig, phone: str | N
     """Request a code to type on the phone instead of one to scan."""
     check_linked(channel)
     number = check_phone(phone if phone is not None else channel.phone)
-    await request_link(db, channel.id, now, wanted=True, pair_phone=number, pairing_code=None)
+    await request_link(
+        db, channel.id, now, wanted=True, pair_phone=number, pairing_code=None, **_tried_at_once(channel)
+    )
+
+
+def _tried_at_once(channel: ChannelConfig) -> dict[str, None]:
+    """Return the change that lets the owner open the link of a banned number before the ban ends."""
+    return {"locked_until": None} if channel.connection == "banned" else {}
 
 
 async def pairing_code(db: Database, clock: Clock, channel: ChannelConfig, wait: float) -> str:

@@ -30,7 +30,7 @@ class LinkRow(msgspec.Struct, frozen=True):
 
 
 _COLUMNS = ", ".join(LinkRow.__struct_fields__)
-_REQUESTABLE = {"wanted", "logout", "pair_phone", "pairing_code"}
+_REQUESTABLE = {"wanted", "logout", "pair_phone", "pairing_code", "locked_until"}
 
 
 async def get_link(db: Database, channel_id: UUID) -> LinkRow:
