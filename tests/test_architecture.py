@@ -2,8 +2,7 @@
 
 cli
 app          (app, cells, channel_worker, housekeeping, network_factory, database_lifecycle, owner, owned_channel,
-              channel_claims, channel_starts, channel_turns, endpoint_progress, lease_listener, lease_renewal,
-              stalled_sessions, clock_sync, logs, privileges, process_limits, limit_exchange, processes, readiness,
+              channel_claims, channel_turns, held_leases, clock_sync, logs, privileges, process_limits, processes, readiness,
               running_address, serving, settings, start_errors, http_*)
 api │ mcp │ console
 access
@@ -51,19 +50,14 @@ APP = {
     "owner",
     "owned_channel",
     "channel_claims",
-    "channel_starts",
     "channel_turns",
-    "endpoint_progress",
-    "lease_renewal",
-    "lease_listener",
-    "stalled_sessions",
+    "held_leases",
     "channel_worker",
     "clock_sync",
     "logs",
     "loop_watchdog",
     "privileges",
     "process_limits",
-    "limit_exchange",
     "processes",
     "readiness",
     "running_address",

@@ -41,22 +41,21 @@ from gatepost.clock_sync import follow_database, keep_following
 from gatepost.console.built_files import load_files
 from gatepost.console.dashboard import Dashboard
 from gatepost.grouped_lookup import GroupedLookup
+from gatepost.held_leases import LeaseListener
 from gatepost.housekeeping import Housekeeper
 from gatepost.inbound.receive import UpdateReceiver
-from gatepost.lease_listener import LeaseListener
-from gatepost.limit_exchange import LimitExchange
 from gatepost.loop_watchdog import LoopWatchdog
 from gatepost.mcp.tool_call import McpContext
 from gatepost.mcp.transport import McpServer
 from gatepost.metrics import CurrentFigures, ProcessMetrics
 from gatepost.metrics_totals import MetricFamily
-from gatepost.model.cell_names import MAIN
+from gatepost.model.databases import MAIN
 from gatepost.model.errors import GatepostError
 from gatepost.network_factory import NetworkFactory
 from gatepost.networks.base import Network
 from gatepost.outbound.accept import Acceptor
 from gatepost.owner import Owner
-from gatepost.process_limits import ProcessLimits
+from gatepost.process_limits import LimitExchange, ProcessLimits
 from gatepost.readiness import Readiness
 from gatepost.services.account_streams import AccountStreams
 from gatepost.services.event_waiters import EventWaiters

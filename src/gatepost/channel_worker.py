@@ -35,12 +35,10 @@ from gatepost.outbound.send_recorder import SendRecorder
 from gatepost.outbound.sender_state import SenderState
 from gatepost.outbound.senders_now import SendersNow
 from gatepost.owned_channel import OwnedChannel
-from gatepost.services.number_watch import NumberWatch
 from gatepost.services.profile import check_health
-from gatepost.services.recovery_task import RecoveryTask
+from gatepost.services.recoveries import RecoveryTask
 from gatepost.services.search_indexing import SearchIndexTask
-from gatepost.services.stale_watch import StaleWatch
-from gatepost.services.template_watch import TemplateWatch
+from gatepost.services.stale_watch import NumberWatch, StaleWatch, TemplateWatch
 from gatepost.services.templates import TemplateService
 from gatepost.settings import Settings
 from gatepost.store.channels import ChannelConfig, get_configs, save_connection

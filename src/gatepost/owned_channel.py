@@ -12,8 +12,6 @@ from functools import partial
 from typing import Protocol
 from uuid import UUID
 
-import structlog
-
 from gatepost.background import attempt, log_failure
 from gatepost.channel_task import ChannelTask
 from gatepost.clock import Clock
@@ -26,9 +24,9 @@ from gatepost.store.endpoints import Endpoint, list_delivering
 from gatepost.store.pool import Database
 from gatepost.webhooks.endpoint_deliverer import EndpointDeliverer
 
-log = structlog.get_logger("gatepost.owner")
 _RARELY = 3  # sweeps between two looks of the minor tasks, and between two saves of the endpoints' progress
 _REFRESH_EVERY = 1.0
+_TOGETHER = 200  # channels whose progress is saved by one statement
 
 
 class Worker(Protocol):
@@ -253,3 +251,25 @@ class OwnedChannel:
 
     async def _try(self, step: Callable[[], Awaitable[None]]) -> None:
         await attempt("end of a channel", step, channel=self.lease.channel_id.hex)
+
+
+async def save_progress(db: Database, owned: Sequence[OwnedChannel]) -> None:
+    """Save what has changed, of the channels for which it is time. If that fails, of each channel by itself."""
+    due = [one for one in owned if one.save_due]
+    for first in range(0, len(due), _TOGETHER):
+        some = due[first : first + _TOGETHER]
+        try:
+            await _save(db, some)
+        except Unavailable:
+            raise
+        except Exception as error:
+            log_failure("saving of endpoints' progress", error)
+            for one in some:
+                await attempt("saving of endpoints' progress", one.save, channel=one.lease.channel_id.hex)
+
+
+async def _save(db: Database, channels: Sequence[OwnedChannel]) -> None:
+    changed = {one: unsaved for one in channels if (unsaved := one.unsaved())}
+    done = await save_cursors(db, {one.lease: some for one, some in changed.items()}, wait=False)
+    for one in channels:
+        one.saved({id_: cursor for id_, cursor in changed.get(one, {}).items() if id_ in done})

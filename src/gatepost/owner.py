@@ -20,18 +20,14 @@ import structlog
 
 from gatepost.background import Loop, Supervisor, attempt, attempt_within, log_failure, retry_until_available
 from gatepost.channel_claims import AT_ONCE, ChannelClaims
-from gatepost.channel_starts import ChannelStarts
-from gatepost.channel_turns import ChannelTurns
+from gatepost.channel_turns import ChannelStarts, ChannelTurns
 from gatepost.clock import Clock
-from gatepost.endpoint_progress import save_progress
 from gatepost.grouped_lookup import GroupedLookup
-from gatepost.lease_listener import LeaseListener
-from gatepost.lease_renewal import LeaseRenewal
+from gatepost.held_leases import STALLED, LeaseListener, LeaseRenewal, look_for_stalls
 from gatepost.model.errors import Unavailable, database_unavailable
 from gatepost.model.lease_share import excess_of
-from gatepost.owned_channel import OwnedChannel, Worker
+from gatepost.owned_channel import OwnedChannel, Worker, save_progress
 from gatepost.settings import LeaseSettings
-from gatepost.stalled_sessions import STALLED, look_for_stalls
 from gatepost.store.channel_head import Lease, LogEnd, read_log_ends
 from gatepost.store.endpoints import list_delivering
 from gatepost.store.leases import release_all, release_channel, remove_owner

@@ -9,7 +9,7 @@ import structlog
 from gatepost.api.contract.health import ReadyChecks
 from gatepost.background import finish_within
 from gatepost.clock import Clock
-from gatepost.model.cell_names import MAIN
+from gatepost.model.databases import MAIN
 from gatepost.model.errors import GatepostError
 from gatepost.store.checks import check_writes, ping
 from gatepost.store.pool import DRIVER_ERRORS, Database

@@ -15,8 +15,7 @@ from urllib.parse import unquote
 import msgspec
 
 from gatepost.model.account import Plan
-from gatepost.model.cell_names import MAIN
-from gatepost.model.database_url import database_url_fault
+from gatepost.model.databases import MAIN, database_url_fault
 
 PREFIX = "GATEPOST_"
 MOST_PROCESSES = 64

@@ -9,10 +9,11 @@ from uuid import UUID
 import msgspec
 import pytest
 
-from gatepost.admin import accounts, channels
+from gatepost.admin import accounts, channels, passwords
 from gatepost.admin.vault import Vault
 from gatepost.model.account import Plan
 from gatepost.store.pool import Database
+from gatepost.store.users import User, get_user_by_email
 from tests.conftest import AS_MADE, PostgresServer, administer, run_apart
 from tests.shared_loop import _function_scoped_runner
 from tests.warm_connections import WarmConnections
@@ -79,3 +80,9 @@ async def tenants(db: Database) -> Tenants:
         channel = await channels.create_qr(db, account.id, phone=phone, name=name, limits={"throughput": 1}, now=NOW)
         made += [account.id, channel.id]
     return Tenants(*made)
+
+
+async def check_sign_in(db: Database, email: str, password: str) -> User | None:
+    """Return the user of an address if the password is correct."""
+    user = await get_user_by_email(db, email)
+    return user if user and await passwords.verify_password(user.password_hash, password) else None

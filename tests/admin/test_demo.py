@@ -16,7 +16,7 @@ from gatepost.store import channels as channel_rows
 from gatepost.store import keys as key_rows
 from gatepost.store.accounts import list_accounts
 from gatepost.store.pool import Database
-from tests.admin.conftest import NOW
+from tests.admin.conftest import NOW, check_sign_in
 
 
 # The demo is one of its kind, so each test has a database to itself.
@@ -43,7 +43,7 @@ async def make(db: Database, vault: Vault, folder: Path, port: int = 8080) -> Qu
 
 async def signs_in(db: Database, seen: Quickstart) -> bool:
     """The password is right. Looking costs a tenth of a second, so not every test does."""
-    return await users.check_sign_in(db, seen.dashboard.email, seen.dashboard.password) is not None
+    return await check_sign_in(db, seen.dashboard.email, seen.dashboard.password) is not None
 
 
 async def check_works(db: Database, vault: Vault, folder: Path, seen: Quickstart) -> None:
@@ -170,9 +170,9 @@ async def test_a_lost_vault_key_is_replaced(db: Database, vault: Vault, tmp_path
 
 async def test_a_password_that_the_owner_chose_stays(db: Database, vault: Vault, tmp_path: Path) -> None:
     seen = await make(db, vault, tmp_path)
-    owner = await users.check_sign_in(db, seen.dashboard.email, seen.dashboard.password)
+    owner = await check_sign_in(db, seen.dashboard.email, seen.dashboard.password)
     assert owner is not None
     await users.change_password(db, demo.ACCOUNT_ID, owner.id, "my own choice", now=NOW)
     await make(db, vault, tmp_path)
-    assert await users.check_sign_in(db, seen.dashboard.email, "my own choice") is not None
+    assert await check_sign_in(db, seen.dashboard.email, "my own choice") is not None
     assert await channel_rows.list_channels(db, demo.ACCOUNT_ID)

@@ -8,7 +8,7 @@ from gatepost.admin import passwords, users
 from gatepost.model import ids
 from gatepost.model.errors import Conflict, Invalid, NotFound
 from gatepost.store.pool import Database
-from tests.admin.conftest import NOW, Tenants
+from tests.admin.conftest import NOW, Tenants, check_sign_in
 from tests.for_each import for_each
 
 
@@ -23,9 +23,9 @@ async def test_a_generated_password_works(db: Database, tenants: Tenants, email:
     assert len(made.password) >= 20
     assert made.password not in made.user.password_hash
     assert made.user.password_hash.startswith("$argon2id$")
-    assert await users.check_sign_in(db, email.upper(), made.password) == made.user
-    assert await users.check_sign_in(db, email, made.password + "x") is None
-    assert await users.check_sign_in(db, "nobody@example.com", made.password) is None
+    assert await check_sign_in(db, email.upper(), made.password) == made.user
+    assert await check_sign_in(db, email, made.password + "x") is None
+    assert await check_sign_in(db, "nobody@example.com", made.password) is None
 
 
 async def test_an_address_belongs_to_one_user_anywhere(db: Database, tenants: Tenants, email: str) -> None:
@@ -66,7 +66,7 @@ async def test_a_password_is_changed(db: Database, tenants: Tenants, email: str)
     old = await users.create_user(db, tenants.mine, email, password="correct horse", now=NOW)
     new = await users.change_password(db, tenants.mine, old.user.id, "battery staple", now=NOW)
     assert new.password == "battery staple"
-    assert await users.check_sign_in(db, email, "battery staple") == new.user
+    assert await check_sign_in(db, email, "battery staple") == new.user
 
 
 async def test_users_of_another_account_are_not_found(db: Database, tenants: Tenants, email: str) -> None:
@@ -80,7 +80,7 @@ async def test_users_of_another_account_are_not_found(db: Database, tenants: Ten
         with pytest.raises(NotFound):
             await call
     assert await users.list_users(db, tenants.mine) == []
-    assert await users.check_sign_in(db, email, "correct horse") == made.user
+    assert await check_sign_in(db, email, "correct horse") == made.user
     await users.delete_user(db, tenants.theirs, made.user.id, now=NOW)
     assert await users.list_users(db, tenants.theirs) == []
 

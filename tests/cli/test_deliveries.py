@@ -13,7 +13,7 @@ from gatepost.channel_task import ChannelContext
 from gatepost.clock import SystemClock
 from gatepost.model import ids
 from gatepost.model.event import ChannelRef
-from gatepost.services.recovery_task import RecoveryTask
+from gatepost.services.recoveries import RecoveryTask
 from gatepost.store.leases import claim_channel
 from gatepost.store.partitions import make_partitions
 from gatepost.store.pool import Database

@@ -5,7 +5,7 @@ from typing import Any
 from gatepost.api.paging import show_cursor
 from gatepost.model import ids
 from gatepost.model.dates import LAST_ID
-from gatepost.services.history_around import ConversationPosition
+from gatepost.services.history import ConversationPosition
 from tests.gateway.checks import PERSON, check_refused
 from tests.running_gateway import Gateway
 

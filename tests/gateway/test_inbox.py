@@ -6,7 +6,7 @@ from typing import Any
 from gatepost.admin import accounts
 from gatepost.model import ids
 from gatepost.model.account import Plan
-from gatepost.services.inbox_search import CONTACTS
+from gatepost.services.conversations import CONTACTS
 from tests.gateway.checks import PERSON, check_refused
 from tests.gateway.people import new_person
 from tests.gateway.test_conversations import CONVERSATIONS, PEOPLE, listed, phones, say, the_one

@@ -10,7 +10,7 @@ import asyncpg
 import pytest
 
 from gatepost.channel_task import ChannelContext, ChannelTask
-from gatepost.lease_listener import LeaseListener
+from gatepost.held_leases import LeaseListener
 from gatepost.outbound.channel_sender import ChannelSender
 from gatepost.outbound.send_recorder import SendRecorder
 from gatepost.outbound.sender_state import SenderState

@@ -12,8 +12,8 @@ import pytest
 
 from gatepost.model import ids, times
 from gatepost.model.account_log import OPERATOR, new_entry
-from gatepost.model.capabilities import Capabilities
 from gatepost.model.errors import NotAuthenticated
+from gatepost.model.message import Capabilities
 from gatepost.model.person import jid
 from gatepost.networks.base import BadCallback, Incoming, Outgoing, Person, Receipt, RemoteMedia, SendAccepted, Update
 from gatepost.networks.kind import Callbacks, Connector, NetworkChannel, NetworkKind, NetworkParts

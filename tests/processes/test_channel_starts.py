@@ -5,7 +5,7 @@ from contextlib import AsyncExitStack
 
 import pytest
 
-from gatepost.channel_starts import _OTHERS, _SENDERS, ChannelStarts
+from gatepost.channel_turns import _OTHERS, _SENDERS, ChannelStarts
 from tests.patience import PATIENCE
 
 

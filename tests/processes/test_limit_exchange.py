@@ -8,10 +8,9 @@ import pytest
 
 from gatepost.access.rate_limit import RateLimit
 from gatepost.clock import MovableClock
-from gatepost.limit_exchange import LimitExchange
 from gatepost.model.account import Principal
 from gatepost.model.errors import LimitReached
-from gatepost.process_limits import ProcessLimits
+from gatepost.process_limits import LimitExchange, ProcessLimits
 from gatepost.settings import load
 from gatepost.store.notifications import LIMIT_COUNTS, LimitCounts, LimitedAction, read_notice, send_counts
 from gatepost.store.pool import Database

@@ -11,7 +11,7 @@ import pytest
 from gatepost.admin import accounts, channels
 from gatepost.channel_task import ChannelContext
 from gatepost.clock import MovableClock
-from gatepost.lease_listener import LeaseListener
+from gatepost.held_leases import LeaseListener
 from gatepost.outbound.channel_sender import ChannelSender
 from gatepost.outbound.send_recorder import SendRecorder
 from gatepost.outbound.sender_state import SenderState

@@ -15,7 +15,7 @@ from gatepost.background import Supervisor
 from gatepost.channel_claims import ChannelClaims
 from gatepost.channel_task import ChannelContext
 from gatepost.clock import MovableClock
-from gatepost.lease_listener import LeaseListener
+from gatepost.held_leases import LeaseListener
 from gatepost.model.errors import database_unavailable
 from gatepost.outbound.channel_sender import ChannelSender
 from gatepost.outbound.send_recorder import SendRecorder

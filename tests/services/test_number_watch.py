@@ -10,7 +10,7 @@ from gatepost.channel_task import ChannelContext
 from gatepost.model import times
 from gatepost.model.errors import Unavailable
 from gatepost.model.number_status import changed_connection, connection_of
-from gatepost.services.number_watch import NumberWatch, is_due
+from gatepost.services.stale_watch import NumberWatch, is_number_due
 from gatepost.store.channels import get_config
 from gatepost.store.network_updates import STALE_NUMBER
 from gatepost.store.pool import Database
@@ -27,15 +27,15 @@ def read(ago: timedelta) -> dict[str, object]:
 
 
 def test_a_number_is_due_when_it_was_never_read_or_long_ago() -> None:
-    assert is_due({}, NOW, HOUR)
-    assert is_due({"checked_at": None}, NOW, HOUR)
-    assert not is_due(read(HOUR - timedelta(milliseconds=1)), NOW, HOUR)
-    assert is_due(read(HOUR), NOW, HOUR)
-    assert is_due(read(HOUR + timedelta(milliseconds=1)), NOW, HOUR)
+    assert is_number_due({}, NOW, HOUR)
+    assert is_number_due({"checked_at": None}, NOW, HOUR)
+    assert not is_number_due(read(HOUR - timedelta(milliseconds=1)), NOW, HOUR)
+    assert is_number_due(read(HOUR), NOW, HOUR)
+    assert is_number_due(read(HOUR + timedelta(milliseconds=1)), NOW, HOUR)
 
 
 def test_an_update_makes_it_due_at_once() -> None:
-    assert is_due(read(timedelta(0)) | {STALE_NUMBER: times.format_time(NOW)}, NOW, HOUR)
+    assert is_number_due(read(timedelta(0)) | {STALE_NUMBER: times.format_time(NOW)}, NOW, HOUR)
 
 
 @for_each(

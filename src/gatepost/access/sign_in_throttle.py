@@ -1,7 +1,7 @@
 """A limit of failed sign-ins, by address and by e-mail address.
 
 A try counts from its start, so that many at once are not more than the limit, and stops counting when it succeeds.
-The counts are in memory. Processes and nodes tell each other what they have counted (`limit_exchange.py`).
+The counts are in memory. Processes and nodes tell each other what they have counted (`process_limits.py`).
 """
 
 from collections.abc import Hashable, Iterator

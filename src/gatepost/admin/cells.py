@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 
-from gatepost.model.cell_names import MAIN
+from gatepost.model.databases import MAIN
 from gatepost.model.errors import Conflict
 from gatepost.store import cells as store
 from gatepost.store.pool import Database

@@ -20,7 +20,6 @@ from gatepost.model.field_readers import check_storable
 T = TypeVar("T")
 PASSWORD_MIN, PASSWORD_MAX = 10, 200
 AT_ONCE, WAITING = 2, 20  # computations in a process
-NO_PASSWORD = ""  # of a user who was invited and has not set one
 # Verified for an unknown address, which must take as long as a wrong password. Nobody knows the password of it.
 DUMMY_HASH = "$argon2id$v=19$m=65536,t=3,p=4$8S8YHX9jzaad42VWDesDsw$8ouf2j7qMVUmQJWYWCuiuaGAbeSMHTu6sL8EkHZSO2s"
 _hasher = PasswordHasher()

@@ -8,7 +8,7 @@ import msgspec
 
 from gatepost.admin.accounts import get_account
 from gatepost.admin.checks import check_name
-from gatepost.admin.passwords import check_password, hash_password, new_password, verify_password
+from gatepost.admin.passwords import check_password, hash_password, new_password
 from gatepost.model import ids
 from gatepost.model.account_log import OPERATOR, Actor, LogEntry, new_entry
 from gatepost.model.errors import NotAuthenticated, NotFound, invalid_field
@@ -116,13 +116,6 @@ async def delete_user(db: Database, account_id: UUID, user_id: UUID, *, actor: A
     entry = user_entry(user, actor, "user_deleted", now)
     if not await store.delete_user(db, account_id, user_id, entry, keep_owner=kept):
         raise _unknown(user_id)
-
-
-async def check_sign_in(db: Database, email: str, password: str) -> User | None:
-    """Return the user if the password is correct. An unknown address takes as long as a wrong password."""
-    user = await store.get_user_by_email(db, email)
-    correct = await verify_password(user.password_hash if user else "", password)
-    return user if correct else None
 
 
 def user_entry(user: User, actor: Actor, action: str, now: datetime, **details: str) -> LogEntry:

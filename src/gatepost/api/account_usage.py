@@ -19,7 +19,7 @@ from gatepost.api.route import get
 from gatepost.model import times
 from gatepost.model.dates import Days, read_days
 from gatepost.networks.kinds import NETWORK_KINDS
-from gatepost.services.account_usage import UsageFigures, read_figures
+from gatepost.services.usage import UsageFigures, read_figures
 from gatepost.store.account_usage import MessageSum, read_states
 from gatepost.store.accounts import Account
 from gatepost.store.channels import ChannelConfig, list_channels

@@ -24,8 +24,7 @@ from gatepost.model.account import Caller
 from gatepost.model.errors import invalid_field
 from gatepost.model.field_readers import check_storable
 from gatepost.model.phone import check_phone
-from gatepost.services.contact_import import Importer, export_csv, export_fields, export_ndjson
-from gatepost.services.contact_report import unpack_report
+from gatepost.services.contact_import import Importer, export_csv, export_fields, export_ndjson, unpack_report
 from gatepost.services.contact_table import open_table
 from gatepost.services.contacts import (
     CheckRequest,

@@ -25,8 +25,7 @@ from gatepost.model.phone import check_phone
 from gatepost.model.window import WINDOW
 from gatepost.networks.kinds import NETWORK_KINDS
 from gatepost.services import conversations as service
-from gatepost.services.conversations import ConversationChange
-from gatepost.services.inbox_search import find_contacts
+from gatepost.services.conversations import ConversationChange, find_contacts
 from gatepost.services.read_receipts import show_typing
 from gatepost.store.conversations.changes import ConversationDetails
 from gatepost.store.conversations.inbox import InboxFilter, WrittenBetween, count_conversations, list_conversations

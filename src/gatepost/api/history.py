@@ -19,8 +19,7 @@ from gatepost.api.stream_response import StreamResponse
 from gatepost.model.dates import IdRange
 from gatepost.model.errors import invalid_field
 from gatepost.services.export import FORMATS, Render, as_csv, open_export
-from gatepost.services.history import find_page
-from gatepost.services.history_around import ConversationPosition, read_around, read_on
+from gatepost.services.history import ConversationPosition, find_page, read_around, read_on
 from gatepost.services.history_query import read_history_query, resolve
 from gatepost.store.messages.history import HistoryFilter, HistoryPage, StoredMessage
 from gatepost.store.pool import Database

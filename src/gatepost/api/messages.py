@@ -9,8 +9,7 @@ from gatepost.api.route import delete, get, patch, post
 from gatepost.model.account import Caller
 from gatepost.outbound.cancel import cancel_message
 from gatepost.outbound.wait_explanation import explain_wait
-from gatepost.services.message_amendments import MessageChange, delete_message, edit_message
-from gatepost.services.messages import access_message
+from gatepost.services.messages import MessageChange, access_message, delete_message, edit_message
 from gatepost.services.read_receipts import show_read
 from gatepost.store.messages.history import read_trace
 

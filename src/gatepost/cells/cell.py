@@ -15,7 +15,7 @@ from gatepost.admin.cells import check_name
 from gatepost.admin.unlock import unlock
 from gatepost.app import Gatepost
 from gatepost.metrics import ProcessMetrics
-from gatepost.model.cell_names import MAIN
+from gatepost.model.databases import MAIN
 from gatepost.model.errors import GatepostError, Unavailable
 from gatepost.settings import Settings
 from gatepost.store.cells import name_cell

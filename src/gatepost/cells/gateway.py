@@ -7,8 +7,6 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from typing import Any
 
-import structlog
-
 from gatepost import __version__
 from gatepost.access.origin import origin_of
 from gatepost.admin.vault import KEY_FILE
@@ -22,12 +20,11 @@ from gatepost.clock import Clock, DatabaseClock, SystemClock
 from gatepost.database_lifecycle import opened_migrated
 from gatepost.metrics import ProcessMetrics
 from gatepost.metrics_totals import MetricFamily
-from gatepost.model.cell_names import MAIN
+from gatepost.model.databases import MAIN
 from gatepost.settings import Settings
 from gatepost.start_errors import CannotStart
 from gatepost.store.pool import Database
 
-log = structlog.get_logger("gatepost.cells")
 FIRST_TRY = 10.0  # seconds that a start waits for all cells
 _CHECK_WITHIN = 0.8  # seconds; probes usually wait for one
 

@@ -10,7 +10,7 @@ from gatepost.cli.command import CommandSession, command, new_group
 from gatepost.cli.output import CommandResult
 from gatepost.cli.records import AccountArgument
 from gatepost.model import times
-from gatepost.model.cell_names import MAIN
+from gatepost.model.databases import MAIN
 from gatepost.model.errors import invalid_field
 from gatepost.store.accounts import list_accounts
 from gatepost.store.media.storage import stored_bytes

@@ -18,7 +18,7 @@ from gatepost.cli.output import CommandResult
 from gatepost.cli.progress_bar import progress_bar
 from gatepost.database_lifecycle import reached
 from gatepost.model import times
-from gatepost.model.cell_names import MAIN
+from gatepost.model.databases import MAIN
 from gatepost.model.errors import Conflict, NotFound, invalid_field
 from gatepost.settings import Settings
 from gatepost.store.backup.archive import Manifest

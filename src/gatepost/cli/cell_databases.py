@@ -8,7 +8,7 @@ import msgspec
 
 from gatepost.admin.cells import check_name
 from gatepost.database_lifecycle import opened, opened_migrated, reached
-from gatepost.model.cell_names import MAIN
+from gatepost.model.databases import MAIN
 from gatepost.model.errors import Conflict, GatepostError, invalid_field
 from gatepost.settings import Settings
 from gatepost.store.backup.load import accounts_in

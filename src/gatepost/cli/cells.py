@@ -20,7 +20,7 @@ from gatepost.cli.output import CommandResult
 from gatepost.cli.progress_bar import progress_bar
 from gatepost.database_lifecycle import opened_migrated
 from gatepost.model import ids
-from gatepost.model.cell_names import MAIN
+from gatepost.model.databases import MAIN
 from gatepost.model.errors import Conflict, NotFound, Unavailable, invalid_field
 from gatepost.settings import Settings
 from gatepost.store.accounts import get_account

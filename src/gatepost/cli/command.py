@@ -27,7 +27,7 @@ from gatepost.cli.options import F, Given, Lookup, lookups_of, new_group, parame
 from gatepost.cli.output import CommandResult, LinePrinter, print_result
 from gatepost.clock import DatabaseClock, SystemClock
 from gatepost.clock_sync import follow_database
-from gatepost.model.cell_names import MAIN
+from gatepost.model.databases import MAIN
 from gatepost.model.errors import Conflict, NotFound, Unavailable, invalid_field
 from gatepost.settings import Settings, load
 from gatepost.store.checks import KeyProof, read_key_proof

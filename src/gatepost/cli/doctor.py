@@ -29,7 +29,7 @@ from gatepost.cli.output import CommandResult
 from gatepost.clock import SystemClock
 from gatepost.model import ids, times
 from gatepost.model.account import API_ACCESS
-from gatepost.model.cell_names import MAIN
+from gatepost.model.databases import MAIN
 from gatepost.model.errors import GatepostError
 from gatepost.networks.kinds import NETWORK_KINDS
 from gatepost.settings import Settings

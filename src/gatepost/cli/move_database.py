@@ -15,7 +15,7 @@ from gatepost.cli.command import check_database, command, new_group
 from gatepost.cli.output import CommandResult
 from gatepost.cli.progress_bar import progress_bar
 from gatepost.database_lifecycle import reserved
-from gatepost.model.database_url import database_url_fault
+from gatepost.model.databases import database_url_fault
 from gatepost.model.errors import Conflict, GatepostError, invalid_field
 from gatepost.services.media import OWNER
 from gatepost.settings import Settings

@@ -15,7 +15,7 @@ from gatepost.cli.output import CommandResult, confirm
 from gatepost.cli.progress_bar import progress_bar
 from gatepost.database_lifecycle import opened_at, reached, reserved
 from gatepost.model import ids
-from gatepost.model.cell_names import MAIN
+from gatepost.model.databases import MAIN
 from gatepost.model.errors import Conflict, NotFound
 from gatepost.settings import Settings
 from gatepost.store.backup.load import check_unused

@@ -24,7 +24,7 @@ from gatepost.cli.serve import OnReady, check_port, leave_root, run_gateway
 from gatepost.clock import DatabaseClock, SystemClock
 from gatepost.database_lifecycle import opened
 from gatepost.model import ids
-from gatepost.model.cell_names import MAIN
+from gatepost.model.databases import MAIN
 from gatepost.model.errors import Conflict
 from gatepost.settings import Settings
 from gatepost.store.accounts import list_accounts

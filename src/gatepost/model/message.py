@@ -14,8 +14,7 @@ from uuid import UUID
 import msgspec
 
 from gatepost.model import ids
-from gatepost.model.capabilities import Capabilities
-from gatepost.model.content.references import MessageReferences
+from gatepost.model.content.fields import MessageReferences
 from gatepost.model.errors import Invalid, invalid_field
 from gatepost.model.field_readers import check_storable
 from gatepost.model.limits import maximum
@@ -27,6 +26,19 @@ from gatepost.model.template.values import TemplateUse
 BODY_MAX = maximum("text.body")
 CLIENT_REF_MAX = maximum("send.client_ref")
 SEND_AT_MAX = timedelta(days=maximum("send.send_at"))
+
+
+class Capabilities(msgspec.Struct, frozen=True):
+    """The message types that a channel can send, and the operations on sent messages. Anything else is rejected."""
+
+    types: frozenset[str]
+    as_text: frozenset[str] = frozenset()  # types that are sent as numbered text if the request allows it
+    templates: bool = False
+    window: bool = False  # free text only within 24 hours of the person's last message
+    edit: bool = False
+    delete: bool = False
+    hidden_people: str | None = None  # people without a known number can be written to: the prefix of their addresses
+    any_document: bool = False  # a file of any MIME type can be sent as a document
 
 
 class State(IntEnum):

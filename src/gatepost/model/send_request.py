@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Meta
 
 from gatepost.model.content import cards, choices, files, products, reactions_and_polls, template
-from gatepost.model.content.fields import MessageType, Reader, described, read_fields, text
+from gatepost.model.content.fields import MessageReferences, MessageType, Reader, described, read_fields, text
 from gatepost.model.content.parts import (
     CatalogId,
     Fallback,
@@ -22,7 +22,6 @@ from gatepost.model.content.parts import (
     ProductId,
     ProductRef,
 )
-from gatepost.model.content.references import MessageReferences
 from gatepost.model.content.template import TemplateContent
 from gatepost.model.errors import Invalid, invalid_field
 from gatepost.model.limits import maximum

@@ -10,7 +10,7 @@ import msgspec
 from pyreqwest.client import Client
 
 from gatepost.background import Loop
-from gatepost.model.capabilities import Capabilities
+from gatepost.model.message import Capabilities
 from gatepost.networks.base import AcceptedMessage, BusinessAccount, CallbackReader, CredentialReport, Network
 from gatepost.networks.qr.driver import Driver
 

@@ -3,6 +3,7 @@
 table ─► 250 lines ─► one commit ─► the result of each line, the progress ─► … ─► the summary
 """
 
+import zlib
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
@@ -18,7 +19,6 @@ from gatepost.model import ids, times
 from gatepost.model.errors import GatepostError, invalid_field
 from gatepost.model.event import ChannelRef
 from gatepost.model.person import shown_phone
-from gatepost.services.contact_report import ImportReport
 from gatepost.services.contact_table import ContactTable, TableRow
 from gatepost.services.csv_cells import safe_lines
 from gatepost.store.channel_head import lock_head
@@ -32,6 +32,8 @@ _ROWS = 250  # per commit
 BATCH = 500  # contacts of a page of an export
 COLUMNS_MAX = 1_000
 _PAGE_SIZE = 1024 * 1024  # bytes of custom fields after which a page of an export ends
+_GZIP = 31  # zlib's number for a whole gzip file
+_CHUNK = 64 * 1024  # bytes of a stored report
 RESULTS = ("created", "updated", "unchanged", "refused")
 _encode = msgspec.json.Encoder().encode
 
@@ -89,6 +91,33 @@ class FailureLine(msgspec.Struct, frozen=True):
 
     error: ImportFailure
     summary: ImportSummary
+
+
+class ImportReport:
+    """The lines of a report. They are sent, and stored, compressed, with the idempotency key for repeated requests."""
+
+    def __init__(self, *, kept: bool) -> None:
+        self._packer = zlib.compressobj(wbits=_GZIP) if kept else None
+        self._packed: list[bytes] = []
+
+    def add(self, lines: bytes) -> bytes:
+        """Add lines to the report, and return them."""
+        if self._packer is not None:
+            self._packed.append(self._packer.compress(lines))
+        return lines
+
+    def pack(self) -> bytes:
+        """Return all lines, compressed."""
+        end = self._packer.flush() if self._packer is not None else b""
+        return b"".join(self._packed) + end
+
+
+async def unpack_report(packed: bytes) -> AsyncIterator[bytes]:
+    """Yield the lines of a report, chunk by chunk."""
+    unpacker, rest = zlib.decompressobj(wbits=_GZIP), packed
+    while chunk := unpacker.decompress(rest, _CHUNK):
+        yield chunk
+        rest = unpacker.unconsumed_tail
 
 
 class Importer(msgspec.Struct, frozen=True):

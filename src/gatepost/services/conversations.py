@@ -1,5 +1,6 @@
-"""Conversations: read one and its history, change its fields, mark it as read."""
+"""Conversations: find some, read one and its history, change its fields, mark it as read."""
 
+import re
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -13,11 +14,14 @@ from gatepost.model.dates import IdRange
 from gatepost.model.errors import GatepostError, invalid_field
 from gatepost.model.field_readers import check_storable, read_choice
 from gatepost.model.person import person_at
+from gatepost.model.search_words import QUERY_MAX, read_query, split
+from gatepost.services.history import find_contacts_by_words
 from gatepost.services.lookup import existing, missing, read_id
 from gatepost.services.network_errors import network_call
 from gatepost.services.read_receipts import MEMORY, Speak
 from gatepost.store.channel_head import channel_transaction
 from gatepost.store.channels import ChannelConfig
+from gatepost.store.contacts.read import ContactFilter, search_contacts
 from gatepost.store.conversations import changes as store
 from gatepost.store.conversations.changes import ConversationDetails, LastIncoming
 from gatepost.store.messages.history import HistoryFilter, HistoryPage, has_conversation, read_history_page
@@ -26,6 +30,9 @@ from gatepost.store.users import get_user
 
 log = structlog.get_logger("gatepost.conversations")
 LENGTHS = {"assignee": 256, "note": 4096}
+CONTACTS = 200  # contacts that a search by name or number returns at most
+_NAME_MAX = 64  # characters of a name that are searched
+_NUMBER = re.compile(r"\+?[\d .()/-]+", re.ASCII)
 
 
 class ConversationChange(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -124,3 +131,25 @@ async def show_read_mark(speak: Speak, channel: ChannelConfig, incoming: LastInc
         log.info("read mark refused", channel=ids.format_id("ch", channel.id), reason=str(error))
         return False
     return True
+
+
+async def find_contacts(db: Database, channel_id: UUID, text: str) -> tuple[UUID, ...]:
+    """Return the contacts whose name or number begins with a text, and those with messages that contain its words."""
+    text = text.strip()
+    check_storable("q", text)
+    if not 1 <= len(text) <= QUERY_MAX:
+        raise invalid_field("q", f"takes 1 to {QUERY_MAX} characters")
+    words = read_query(text) if split(text) else None
+    found: set[UUID] = set()
+    if len(name := _without_separators(text)) <= _NAME_MAX:
+        named = await search_contacts(db, channel_id, name, ContactFilter(), None, CONTACTS)
+        found |= {one.contact.id for one in named.found}
+    if words is not None:
+        found |= set(await find_contacts_by_words(db, channel_id, words))
+    return tuple(sorted(found))
+
+
+def _without_separators(text: str) -> str:
+    """Return a number as it is stored, and any other text as it is."""
+    digits = re.sub(r"\D", "", text) if _NUMBER.fullmatch(text) else ""
+    return digits or text

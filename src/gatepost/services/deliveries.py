@@ -30,13 +30,10 @@ from gatepost.store.deliveries.log import (
 from gatepost.store.deliveries.retry import ATTEMPTS_MAX, RetryCandidate, is_infinite, retry_deliveries
 from gatepost.store.pool import Database
 
-FILTERS = ("endpoint", "status", "type", "from", "to", "tz")
 CLASSES = {"2xx": 2, "3xx": 3, "4xx": 4, "5xx": 5, "none": 0}
 SCAN = 5_000  # deliveries that one response may check
 SELECTION_MAX = 100
 _ATTEMPTS_SHOWN = 50  # the newest; a delivery that was retried often may have more
-_headers = msgspec.json.Decoder(dict[str, str])
-_pairs = msgspec.json.Decoder(list[tuple[str, str]])
 
 
 def read_filter(given: Mapping[str, str]) -> DeliveryFilter:

@@ -16,7 +16,6 @@ from gatepost.services.lookup import missing
 from gatepost.store.messages.history import SCHEDULED, HistoryFilter, find_contact, has_conversation
 from gatepost.store.pool import Database
 
-FILTERS = ("from", "to", "tz", "phone", "conversation", "direction", "status", "type", "q")
 _STATUSES = ("SCHEDULED", *dict.fromkeys(STATUS.values()))
 TYPES_MAX = 50  # each is compared with every message that is checked
 _TYPE = re.compile(r"[a-z_]{1,32}", re.ASCII)

@@ -1,11 +1,14 @@
-"""Recoveries: redelivery of events that an endpoint has missed since a given time."""
+"""Recoveries: redelivery of events that an endpoint has missed since a given time, and the owner's work on them."""
 
-from collections.abc import Sequence
-from datetime import datetime
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import datetime, timedelta
+from functools import partial
 from uuid import UUID
 
 import msgspec
 
+from gatepost.channel_task import ChannelContext, ChannelTask
+from gatepost.grouped_lookup import GroupedLookup
 from gatepost.model import ids
 from gatepost.model.dates import first_id, read_moment, read_zone
 from gatepost.model.delivery import MISSING, STATUSES
@@ -15,11 +18,13 @@ from gatepost.model.event import ALL_TYPES
 from gatepost.model.field_readers import read_choice, read_choices
 from gatepost.services.lookup import existing, read_id
 from gatepost.store.deliveries import recover as store
-from gatepost.store.deliveries.recover import RecoveryFilter, RecoveryRow
+from gatepost.store.deliveries.recover import RecoveryFilter, RecoveryRow, RecoveryStep, open_recoveries, recover_next
 from gatepost.store.endpoints import Endpoint
 from gatepost.store.idempotency import IdempotentRequest
 from gatepost.store.pool import Database
 
+_HELD = 1.0  # seconds before a recovery that cannot continue is checked again
+_HELD_UNOWNED = timedelta(seconds=30)  # the same for a channel that was released meanwhile
 CHOICES = {
     "missing": MISSING,
     **{name: STATUSES.index(name) for name in ("pending", "exhausted", "dropped", "delivered")},
@@ -91,3 +96,36 @@ def progress(one: RecoveryRow) -> float:
         return 1.0
     whole, done = one.end_id.int - one.first_id.int, one.position.int - one.first_id.int
     return round(min(0.999, max(0.0, done / whole)), 3) if whole > 0 else 0.0
+
+
+class RecoveryTask(ChannelTask):
+    """Advances the recoveries of a channel, one chunk of each in turn."""
+
+    name = "recovery"
+    first_wait = 5.0
+    gather = 0.2
+
+    def __init__(
+        self, context: ChannelContext, find: Callable[[UUID], Awaitable[list[UUID] | None]] | None = None
+    ) -> None:
+        super().__init__(context)
+        self._find = find or GroupedLookup(partial(open_recoveries, context.db)).find
+
+    async def step(self) -> list[RecoveryStep]:
+        """Advance every open recovery by one chunk. Return the result of each."""
+        found = await self._find(self._lease.channel_id) or []
+        return [
+            await recover_next(self._db, self._lease, recovery_id, self._clock.now())
+            for recovery_id in found
+            if self.going
+        ]
+
+    async def work(self) -> float | None:
+        self._next_work = None
+        steps = await self.step()
+        while "more" in steps:
+            steps = await self.step()
+        if "held" not in steps:
+            return None
+        self._next_work = self._clock.now() + _HELD_UNOWNED
+        return _HELD

@@ -1,11 +1,17 @@
 """Reads something from the network again when the channel's state marks the local copy as stale."""
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
+from datetime import datetime, timedelta
 from typing import ClassVar
 
+import structlog
+
 from gatepost.channel_task import ChannelContext, ChannelTask
-from gatepost.store.network_updates import clear_stale
+from gatepost.services.templates import TemplateService, sync_templates
+from gatepost.store.network_updates import STALE_NUMBER, STALE_TEMPLATES, clear_stale
+
+log = structlog.get_logger("gatepost.templates")
 
 
 class StaleWatch(ChannelTask):
@@ -53,3 +59,51 @@ class StaleWatch(ChannelTask):
             await clear_stale(self._db, self._lease, str(stale), self.mark)
         if self._stale in (stale, None):
             self._stale, self._due = None, False
+
+
+def is_number_due(state: Mapping[str, object], now: datetime, every: timedelta) -> bool:
+    """Return whether the number must be read: it never was, not recently, or it has changed since."""
+    read_at = state.get("checked_at")
+    if STALE_NUMBER in state or not isinstance(read_at, str):
+        return True
+    return datetime.fromisoformat(read_at) + every <= now
+
+
+class NumberWatch(StaleWatch):
+    """Keeps the state of an official number current: its quality, status, tier and throughput.
+
+        never read, read long ago, or changed since ─► GET the number ─► state, limits, connection
+                                       ▲                     │ no answer
+                                       └── 5 s, doubling ────┘
+
+    Only the owner of a channel reads its number: an idle channel costs nothing.
+    """
+
+    name = "reading of the number"
+    mark = STALE_NUMBER
+
+    def __init__(self, context: ChannelContext, read: Callable[[], Awaitable[object]], every: float) -> None:
+        super().__init__(context)
+        self._read = read
+        self._every = timedelta(seconds=every)
+
+    def is_due(self, state: Mapping[str, object]) -> bool:
+        return is_number_due(state, self._clock.now(), self._every)
+
+    async def read(self) -> None:
+        await self._read()
+
+
+class TemplateWatch(StaleWatch):
+    """Reads the templates again after the network reported a change without all details."""
+
+    name = "reading of templates"
+    mark = STALE_TEMPLATES
+
+    def __init__(self, context: ChannelContext, templates: TemplateService) -> None:
+        super().__init__(context)
+        self._templates = templates
+
+    async def read(self) -> None:
+        synced = await sync_templates(self._templates)
+        log.info("templates synced", channel=self._channel.id, changed=synced.changed, added=synced.added)

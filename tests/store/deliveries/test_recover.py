@@ -14,8 +14,7 @@ from gatepost.channel_task import ChannelContext
 from gatepost.model import ids
 from gatepost.model.delivery import DELIVERED, DROPPED, EXHAUSTED, MISSING, PENDING
 from gatepost.model.errors import Conflict, Invalid
-from gatepost.services.recoveries import RecoverRequest, progress, read_recovery_filter, recover
-from gatepost.services.recovery_task import RecoveryTask
+from gatepost.services.recoveries import RecoverRequest, RecoveryTask, progress, read_recovery_filter, recover
 from gatepost.store.channel_head import Lease, StaleOwner
 from gatepost.store.deliveries.queue import read_retries
 from gatepost.store.deliveries.recover import (

@@ -10,7 +10,7 @@ from gatepost.api.contract.channel import Throughput, Tier
 from gatepost.api.contract.fields import HEX, ApiObject, ChannelId, Text
 from gatepost.api.contract.usage import MessageCount, PlanUsage, StorageUsage
 from gatepost.model import ids
-from gatepost.services.account_usage import Failure
+from gatepost.services.usage import Failure
 from gatepost.store.account_usage import MessageSum
 from gatepost.store.channels import ChannelConfig
 

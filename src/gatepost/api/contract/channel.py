@@ -8,7 +8,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from gatepost.api.contract.fields import LATER, ApiObject, ChannelId, Never, Nothing, PersonName, Text, Time
 from gatepost.model import ids, times
-from gatepost.model.capabilities import Capabilities
+from gatepost.model.message import Capabilities
 from gatepost.model.number_status import NumberHealth, NumberProblem
 from gatepost.networks.kinds import NETWORK_KINDS
 from gatepost.store.channels import ChannelConfig

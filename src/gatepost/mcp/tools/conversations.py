@@ -36,7 +36,7 @@ from gatepost.model.field_readers import check_storable
 from gatepost.model.window import window_ends
 from gatepost.networks.kinds import NETWORK_KINDS
 from gatepost.services.conversations import access_conversation, list_history
-from gatepost.services.history_around import ConversationPosition, read_around, read_on
+from gatepost.services.history import ConversationPosition, read_around, read_on
 from gatepost.services.lookup import read_id
 from gatepost.store.contacts.read import ContactFilter, find_people, search_contacts
 from gatepost.store.conversations.changes import ConversationDetails

@@ -2,9 +2,8 @@
 
 from typing import Annotated, Any
 
-from gatepost.model.content.fields import MessageType, Part, items, text
+from gatepost.model.content.fields import MessageReferences, MessageType, Part, items, text
 from gatepost.model.content.parts import Place
-from gatepost.model.content.references import MessageReferences
 from gatepost.model.errors import invalid_field
 from gatepost.model.field_readers import read_url
 

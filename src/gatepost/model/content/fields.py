@@ -9,14 +9,25 @@ Variables = Annotated[list[str] | dict[str, str], reads(_variables)]  anything e
 from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
+from uuid import UUID
 
 import msgspec
 from msgspec import Meta
 
-from gatepost.model.content.references import MessageReferences
 from gatepost.model.field_readers import place, read_choice, read_flag, read_list, read_number, read_object, read_text
 from gatepost.model.limits import limit
 from gatepost.model.problem_collector import ProblemCollector, read_each
+from gatepost.model.template.values import TemplateUse
+
+
+class MessageReferences(msgspec.Struct):
+    """The files and links of a message, the target of a reaction, and the template that it uses."""
+
+    media: list[str] = []
+    links: list[str] = []
+    target: UUID | None = None
+    template: TemplateUse | None = None
+
 
 Reader = Callable[[str, Any, MessageReferences], Any]  # path, value and references → the value to store
 ItemsCheck = Callable[[str, list[Any]], None]

@@ -5,8 +5,7 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta
 
 from gatepost.model import ids
-from gatepost.model.content.fields import Part, number, read_variant, reads, text
-from gatepost.model.content.references import MessageReferences
+from gatepost.model.content.fields import MessageReferences, Part, number, read_variant, reads, text
 from gatepost.model.errors import invalid_field
 from gatepost.model.field_readers import read_url
 
@@ -92,14 +91,6 @@ class HeaderDocument(Part, frozen=True):
     type: Literal["document"]
     media: File
     filename: FileName | None = None
-
-
-_HEADERS: dict[str, type[Part]] = {
-    "text": HeaderText,
-    "image": HeaderFile,
-    "video": HeaderFile,
-    "document": HeaderDocument,
-}
 
 
 def _read_header(path: str, value: Any, found: MessageReferences) -> dict[str, Any]:

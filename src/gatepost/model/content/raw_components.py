@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from gatepost.model.content.fields import MessageReferences
 from gatepost.model.content.parts import read_media_id
-from gatepost.model.content.references import MessageReferences
 from gatepost.model.errors import invalid_field
 from gatepost.model.field_readers import check_storable_all, place, read_choice, read_list, read_url
 from gatepost.model.limits import limit, maximum

@@ -6,8 +6,7 @@ from msgspec import Meta
 
 from gatepost.model import ids
 from gatepost.model.content.emoji import is_emoji
-from gatepost.model.content.fields import MessageType, Part, items, reads, text
-from gatepost.model.content.references import MessageReferences
+from gatepost.model.content.fields import MessageReferences, MessageType, Part, items, reads, text
 from gatepost.model.errors import invalid_field
 from gatepost.model.field_readers import check_unlike, read_text
 from gatepost.model.limits import limit

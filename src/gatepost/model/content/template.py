@@ -2,10 +2,9 @@
 
 from typing import Annotated, Any, Literal
 
-from gatepost.model.content.fields import MessageType, Part, items, read_variant, reads, text
+from gatepost.model.content.fields import MessageReferences, MessageType, Part, items, read_variant, reads, text
 from gatepost.model.content.parts import File, HeaderDocument, Place, ProductRef
 from gatepost.model.content.raw_components import read_raw_components
-from gatepost.model.content.references import MessageReferences
 from gatepost.model.errors import invalid_field
 from gatepost.model.field_readers import check_unlike, place, plain, read_text, read_texts
 from gatepost.model.limits import maximum

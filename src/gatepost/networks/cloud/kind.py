@@ -5,7 +5,7 @@ from functools import partial
 
 import msgspec
 
-from gatepost.model.capabilities import Capabilities
+from gatepost.model.message import Capabilities
 from gatepost.model.person import USER
 from gatepost.networks.base import CredentialReport
 from gatepost.networks.cloud.business_account import CloudAccount

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from gatepost.model.capabilities import Capabilities
+from gatepost.model.message import Capabilities
 from gatepost.model.person import LID
 from gatepost.networks.kind import Connector, NetworkChannel, NetworkKind, NetworkParts
 from gatepost.networks.qr.child_driver import ChildDriver, Devices

@@ -25,7 +25,7 @@ import obstore
 from obstore.exceptions import BaseError, NotFoundError
 from obstore.store import LocalStore, ObjectStore, from_url
 
-from gatepost.model.cell_names import MAIN
+from gatepost.model.databases import MAIN
 from gatepost.model.errors import GatepostError, NotFound, Unavailable
 
 PART = 5 << 20  # the smallest part that S3 takes

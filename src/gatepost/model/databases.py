@@ -1,7 +1,11 @@
-"""Addresses of databases: what is wrong with one, without showing it, since it may contain a password."""
+"""The databases of a gateway, its cells. An account is in one of them with everything that it has.
+
+What is wrong with the address of one is said without showing it: it may contain a password.
+"""
 
 from urllib.parse import parse_qs, urlsplit
 
+MAIN = "main"  # the first cell: the database of `database.url`, or the embedded one
 SCHEMES = ("postgresql://", "postgres://")
 _ESCAPE = "If the user or the password has characters such as / @ : ? #, write them as %2F %40 %3A %3F %23."
 
