@@ -2,8 +2,8 @@
 
 cli
 app          (app, cells, channel_worker, housekeeping, network_factory, database_lifecycle, owner, owned_channel,
-              channel_claims, channel_turns, held_leases, clock_sync, logs, privileges, process_limits, processes, readiness,
-              running_address, serving, settings, start_errors, http_*)
+              channel_claims, channel_turns, held_leases, clock_sync, logs, privileges, process_limits, processes,
+              readiness, running_address, serving, settings, start_errors, http_*)
 api │ mcp │ console
 access
 outbound │ inbound │ webhooks │ services │ admin
