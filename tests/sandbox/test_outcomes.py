@@ -16,8 +16,11 @@ async def send(sandbox: Driver, kind: str, content: Any = None, **more: Any) -> 
     return await sandbox.post(envelope(kind, plain(kind) if content is None else content, **more))
 
 
-async def make_template(sandbox: Driver, name: str, category: str, text: str = "Good news for you today") -> str:
-    body = {"name": name, "language": "en_US", "category": category, "components": [{"type": "BODY", "text": text}]}
+async def make_template(
+    sandbox: Driver, name: str, category: str, text: str = "Good news for you today", **more: Any
+) -> str:
+    part = {"type": "BODY", "text": text}
+    body = {"name": name, "language": "en_US", "category": category, "components": [part], **more}
     made = await sandbox.call("POST", f"/v25.0/{WABA}/message_templates", body, TOKEN)
     assert made.status == 200, made.raw
     await sandbox.control("POST", f"templates/{made.json['id']}/review", {"decision": "approve"})
@@ -210,6 +213,49 @@ async def test_a_person_who_stopped_marketing(sandbox: Driver, receiver: Receive
     statuses = [update for update in receiver.updates() if "status" in update]
     assert [update["status"] for update in statuses] == ["failed", "sent", "delivered", "read"]
     assert statuses[0]["errors"][0]["code"] == 131050
+
+
+async def test_a_person_gets_a_limited_number_of_marketing_messages(sandbox: Driver, receiver: Receiver) -> None:
+    await make_template(sandbox, "promo", "MARKETING")
+    await sandbox.control("PATCH", "settings", {"limits": {"marketing": 1, "pair_interval": None}})
+
+    async def codes(*sends: tuple[str, str]) -> list[int]:
+        before = len(receiver.updates())
+        for name, person in sends:
+            assert (await send_template(sandbox, name, to=person)).status == 200
+        await sandbox.advance(10)
+        last = {update["id"]: update for update in receiver.updates()[before:]}
+        return sorted(update["errors"][0]["code"] if "errors" in update else 0 for update in last.values())
+
+    assert await codes(("promo", ANA), ("promo", ANA), ("hello_world", ANA), ("promo", PHONE[:-1] + "9")) == [0] * 3 + [
+        131049
+    ]
+    await sandbox.advance(24 * 3600 - 25)
+    assert await codes(("promo", ANA)) == [131049]
+    await sandbox.advance(30)
+    assert await codes(("promo", ANA)) == [0]
+    await sandbox.control("PATCH", "settings", {"limits": {"marketing": 0}})
+    assert await codes(("promo", "5511977776666"), ("hello_world", "5511977776666")) == [0, 131049]
+
+
+@pytest.mark.parametrize(("ttl", "offline", "arrives"), [(60, 59, True), (60, 61, False), (-1, 3600, True)])
+async def test_a_template_that_expires_is_not_delivered(
+    sandbox: Driver, receiver: Receiver, ttl: int, offline: float, arrives: bool
+) -> None:
+    await make_template(sandbox, "order_sent", "UTILITY", message_send_ttl_seconds=ttl)
+    await sandbox.control("PUT", f"people/{ANA}", {"replies": [{"text": "Thanks"}]})
+    await sandbox.control("POST", f"people/{ANA}/offline", {"seconds": offline})
+    await send_template(sandbox, "order_sent")
+    await sandbox.advance(offline + 60)
+    assert receiver.labels() == (["sent", "delivered", "read", "text"] if arrives else ["sent"])
+
+
+async def test_a_message_that_has_arrived_does_not_expire(sandbox: Driver, receiver: Receiver) -> None:
+    await make_template(sandbox, "order_sent", "UTILITY", message_send_ttl_seconds=30)
+    await sandbox.control("PATCH", "settings", {"delays": {"read": 100, "jitter": 0}})
+    await send_template(sandbox, "order_sent")
+    await sandbox.advance(120)
+    assert receiver.labels() == ["sent", "delivered", "read"]
 
 
 async def test_another_identity_than_the_business_knows(sandbox: Driver, receiver: Receiver) -> None:

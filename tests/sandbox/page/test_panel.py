@@ -201,17 +201,19 @@ async def test_the_ledger_shows_each_request_with_its_answer_as_it_happens(viewe
     await expect(rows).to_contain_text("after the reset")
 
 
-async def test_the_window_is_switched_on(viewer: Viewer, sandbox: Driver) -> None:
+async def test_limits_are_switched_on(viewer: Viewer, sandbox: Driver) -> None:
     await viewer.open("#/panel/settings")
     await viewer.page.get_by_label("24-hour window").select_option("sync")
     await viewer.page.get_by_label("Messages per second").fill("lots")
     await viewer.button("Save").click()
     await viewer.page.get_by_role("alert").filter(has_text="must be a number").wait_for()
     await viewer.page.get_by_label("Messages per second").fill("5")
+    await viewer.page.get_by_label("Marketing per person").fill("2")
     await viewer.button("Save").click()
     await viewer.see("done")
     assert (await sandbox.text()).code == 131047
-    assert (await sandbox.control("GET", "settings"))["limits"]["throughput"] == 5
+    limits = (await sandbox.control("GET", "settings"))["limits"]
+    assert (limits["throughput"], limits["marketing"]) == (5, 2)
 
 
 async def test_the_curl_line_is_what_was_sent(viewer: Viewer, sandbox: Driver) -> None:

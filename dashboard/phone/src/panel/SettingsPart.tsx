@@ -26,6 +26,7 @@ function Forms({ value }: { value: Settings }) {
     delivered: String(delays.delivered),
     read: String(delays.read),
     throughput: value.limits.throughput === null ? "" : String(value.limits.throughput),
+    marketing: value.limits.marketing === null ? "" : String(value.limits.marketing),
   });
   const set = (name: keyof typeof draft) => (text: string) => setDraft({ ...draft, [name]: text });
   const build = () => ({
@@ -35,6 +36,7 @@ function Forms({ value }: { value: Settings }) {
       limits: {
         window: draft.window === "false" ? false : draft.window,
         throughput: numberOf("Messages per second", draft.throughput) ?? null,
+        marketing: numberOf("Marketing per person", draft.marketing) ?? null,
       },
       delays: {
         delivered: numberOf("Delivered after", draft.delivered),
@@ -75,6 +77,13 @@ function Forms({ value }: { value: Settings }) {
               onChange={set("throughput")}
               inputMode="numeric"
               hint="Of one number. Empty: no limit"
+            />
+            <Field
+              label="Marketing per person"
+              value={draft.marketing}
+              onChange={set("marketing")}
+              inputMode="numeric"
+              hint="Marketing templates in 24 hours; more fail with 131049. Empty: no limit"
             />
           </div>
         </RequestForm>

@@ -194,7 +194,11 @@ export interface Clock {
 
 export interface Settings {
   delays: { delivered: number; read: number } & Record<string, unknown>;
-  limits: { window: boolean | string; throughput: number | null } & Record<string, unknown>;
+  limits: {
+    window: boolean | string;
+    throughput: number | null;
+    marketing: number | null;
+  } & Record<string, unknown>;
   management: { review: "auto" | "manual" } & Record<string, unknown>;
   default_character: string;
 }

@@ -1,4 +1,4 @@
-"""The network's two rate limits as pure arithmetic, and the state that applies them to one number.
+"""The network's rate limits as pure arithmetic, and the state that applies them to one number.
 
 Throughput: at most N messages, in and out together, in any one second.
 
@@ -7,6 +7,8 @@ then no more are accepted until one interval has passed for each message of the 
 
     interval 6 s:   ││││ ─────────── refused ─────────── │
                     0  6                               24
+
+Marketing: at most N templates of this category to the same person in 24 hours.
 """
 
 from collections import deque
@@ -17,6 +19,7 @@ from gatepost_sandbox.settings import Limits
 THROUGHPUT_REACHED = 130429
 PAIR_REACHED = 131056
 _SWEEP_AT = 50_000
+_DAY = 24 * 3600.0
 
 
 class Burst(NamedTuple):
@@ -39,6 +42,31 @@ def forget_before(times: deque[float], cutoff: float) -> None:
     """Drop the times that are no longer inside the window."""
     while times and times[0] <= cutoff:
         times.popleft()
+
+
+class RecentMarketing:
+    """The marketing templates that people got from one number in the last 24 hours."""
+
+    def __init__(self) -> None:
+        self._times: dict[str, deque[float]] = {}
+        self._sweep_at = _SWEEP_AT
+
+    def take(self, person: str, now: float, limit: int) -> bool:
+        """Count one more to a person; return False, and do not count it, if the person has got as many as allowed."""
+        times = self._times.setdefault(person, deque())
+        forget_before(times, now - _DAY)
+        if len(times) >= limit:
+            return False
+        times.append(now)
+        if len(self._times) > self._sweep_at:
+            self._times = {one: got for one, got in self._times.items() if got and got[-1] > now - _DAY}
+            self._sweep_at = max(_SWEEP_AT, 2 * len(self._times))
+        return True
+
+    def move_person(self, old: str, new: str) -> None:
+        """Give what a person got to their new number."""
+        if old in self._times:
+            self._times[new] = self._times.pop(old)
 
 
 class Pace:

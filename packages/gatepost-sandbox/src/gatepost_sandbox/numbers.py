@@ -8,7 +8,7 @@ from gatepost_sandbox.conversation_tier import OpenedConversations, tier_name
 from gatepost_sandbox.errors import Refusal
 from gatepost_sandbox.ids import stream
 from gatepost_sandbox.ledger import Ledger
-from gatepost_sandbox.limits import Pace
+from gatepost_sandbox.limits import Pace, RecentMarketing
 from gatepost_sandbox.outbox import Address, Outbox, Post
 from gatepost_sandbox.recent_messages import RecentMessages
 from gatepost_sandbox.settings import NumberSpec, SandboxSettings, merge
@@ -42,6 +42,7 @@ class Number:
     ) -> None:
         self.id = spec.phone_number_id
         self.pace = Pace()
+        self.recent_marketing = RecentMarketing()
         self.opened = OpenedConversations()
         self.recent_messages = RecentMessages()
         self.ids = stream(settings.seed, self.id, "ids")
@@ -82,11 +83,12 @@ class Number:
         return self._last_incoming[person] + WINDOW_SECONDS if self.window_open(person, now) else None
 
     def move_person(self, old: str, new: str) -> None:
-        """Give the windows of a person, and a stop of marketing messages, to their new number."""
+        """Give the windows of a person, and what concerns marketing messages, to their new number."""
         windows: tuple[dict[str, Any], ...] = (self._last_incoming, self._entries)
         for window in windows:
             if old in window:
                 window[new] = window.pop(old)
+        self.recent_marketing.move_person(old, new)
         if old in self.stopped:
             self.stopped.discard(old)
             self.stopped.add(new)

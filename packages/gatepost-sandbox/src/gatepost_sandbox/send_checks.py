@@ -73,3 +73,13 @@ def find_failure(
     ):
         return status_error(131009, "There is no message of the last 30 days to answer to.")
     return None
+
+
+def take_marketing(number: Number, send: Send, template: StoredTemplate | None, now: float) -> dict[str, Any] | None:
+    """Count a message that can arrive; return the error of a marketing template that is one too many, or None."""
+    most = number.limits.marketing
+    if most is None or template is None or template.category != "MARKETING":
+        return None
+    if number.recent_marketing.take(send.to, now, most):
+        return None
+    return status_error(131049, "This message was not delivered to maintain healthy ecosystem engagement.")

@@ -24,9 +24,10 @@ from gatepost_sandbox.network_state import Answer, NetworkState
 from gatepost_sandbox.number_status import note_opening
 from gatepost_sandbox.numbers import Number
 from gatepost_sandbox.pricing import Charge, charge_message, conversation_of
-from gatepost_sandbox.send_checks import check_sendable, find_failure
+from gatepost_sandbox.send_checks import check_sendable, find_failure, take_marketing
 from gatepost_sandbox.status_plan import plan_statuses
 from gatepost_sandbox.templates import Template
+from gatepost_sandbox.templates.template import lifetime
 
 _SENDER = Refusal(131021, details="Recipient phone number cannot be the same as the sender's.")
 _TOO_FAST = {
@@ -38,8 +39,8 @@ _TOO_FAST = {
 _DROPPED = "The template was paused because of its quality while this message was held."
 
 
-class Outgoing(msgspec.Struct, frozen=True, gc=False):
-    """An accepted message."""
+class Outgoing(msgspec.Struct, gc=False):
+    """An accepted message. If it has not arrived when it expires, it is dropped without a status."""
 
     send: Send
     wamid: str
@@ -47,6 +48,12 @@ class Outgoing(msgspec.Struct, frozen=True, gc=False):
     template: Template | None
     user_id: str | None
     wa_id: str  # empty if the phone number is hidden
+    expires: float
+    arrived: bool = False
+
+    def is_dropped(self, now: float) -> bool:
+        """Return whether the message has expired before it arrived."""
+        return not self.arrived and now > self.expires
 
 
 class Hold(msgspec.Struct, frozen=True):
@@ -124,7 +131,8 @@ def _set_out(
     charge = charge_message(number, send.to, template, wamid, now, service_billed=network.settings.service_billed)
     person = network.people.introduced(send.to)
     user_id = send.user_id if person is None else person.user_id
-    out = Outgoing(send, wamid, charge, template, user_id, send.to if user_id is None else _shown(network, send.to))
+    wa_id = send.to if user_id is None else _shown(network, send.to)
+    out = Outgoing(send, wamid, charge, template, user_id, wa_id, now + lifetime(template))
     rule = _strike(network, number, send, network.faults.outcomes) if network.faults.outcomes else None
     hold = _find_hold(network, number, template, rule) if template is not None else None
     if hold is not None:
@@ -176,6 +184,7 @@ def _travel(network: NetworkState, number: Number, out: Outgoing, rule: Rule | N
     failure = find_failure(network.people.introduced(send.to), character, number, send, out.template, now)
     if rule is not None:
         failure = errors.status_error(rule.code or 131000, rule.details or errors.title(rule.code or 131000))
+    failure = failure or take_marketing(number, send, out.template, now)
     if failure is not None:
         network.clock.at(now + steps[0].after, partial(report_status, network, number, out, "failed", error=failure))
         return
@@ -184,7 +193,7 @@ def _travel(network: NetworkState, number: Number, out: Outgoing, rule: Rule | N
     if character.reachable and (network.people.sends_receipts(send.to) or kind == "voice"):
         network.chats.keep_outgoing(number.id, out.wamid, out)
     if steps[-1].label != "sent" and network.people.answers(send.to):
-        plan_reply(network, number, send, out.wamid, out.template, now + steps[-1].after)
+        plan_reply(network, number, send, out.wamid, out.template, now + steps[-1].after, out.is_dropped)
 
 
 def report_status(
@@ -205,6 +214,10 @@ def report_status(
         return
     if label in ("read", "played") and not opened and not network.people.reads_unasked(person):
         return
+    if label in ARRIVED:
+        if out.is_dropped(network.clock.now()):
+            return
+        out.arrived = True
     if not network.chats.advance(number.id, out.wamid, label, error):
         return
     if out.send.type == "reaction" and error is None:

@@ -36,6 +36,7 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     # "sync" refuses; true is "async".
     window: bool | Literal["async", "sync"] = False
     tier: Count | None = None  # people to whom conversations may be opened in 24 hours; 0 is unlimited
+    marketing: Count | None = None  # marketing templates that one person gets in 24 hours; the others fail with 131049
     tier_code: int = 131048  # the network documents no separate code for the tier
     ladder: tuple[Count, ...] = (2000, 10_000, 100_000, 0)  # the tiers a number rises through
     rise_after: Seconds = 6 * 3600.0  # from the use of half a tier to the next tier

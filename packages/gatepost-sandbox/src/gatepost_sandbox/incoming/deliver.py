@@ -1,5 +1,6 @@
 """Delivery of a message from a person: it is recorded, opens the window, and is sent as a callback."""
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -153,7 +154,13 @@ def _prefer(network: NetworkState, number: Number, incoming: Incoming, now: floa
 
 
 def plan_reply(
-    network: NetworkState, number: Number, send: Send, wamid: str, template: StoredTemplate | None, seen_at: float
+    network: NetworkState,
+    number: Number,
+    send: Send,
+    wamid: str,
+    template: StoredTemplate | None,
+    seen_at: float,
+    is_dropped: Callable[[float], bool],
 ) -> None:
     """Schedule the reply of the person who receives a message, according to their script."""
     received = describe(send, wamid, template)
@@ -161,11 +168,13 @@ def plan_reply(
     body = respond(reply, received) if reply is not None else None
     if reply is not None and body is not None:
         incoming = read_incoming({"from": send.to, **body})
-        network.clock.at(seen_at + reply.delay, partial(_reply, network, number, incoming, wamid))
+        network.clock.at(seen_at + reply.delay, partial(_reply, network, number, incoming, wamid, is_dropped))
 
 
-def _reply(network: NetworkState, number: Number, incoming: Incoming, message_id: str) -> None:
-    """Send a reply of a script, as soon as the person is online."""
-    again = partial(_reply, network, number, incoming, message_id)
-    if not network.offline.hold(incoming.person, message_id, again):
+def _reply(
+    network: NetworkState, number: Number, incoming: Incoming, message_id: str, is_dropped: Callable[[float], bool]
+) -> None:
+    """Send a reply of a script, as soon as the person is online; none to a message that did not arrive."""
+    again = partial(_reply, network, number, incoming, message_id, is_dropped)
+    if not network.offline.hold(incoming.person, message_id, again) and not is_dropped(network.clock.now()):
         deliver_incoming(network, number, incoming)

@@ -12,6 +12,7 @@ Reason = Literal[
     "NONE", "ABUSIVE_CONTENT", "INCORRECT_CATEGORY", "INVALID_FORMAT", "PROMOTIONAL", "SCAM", "TAG_CONTENT_MISMATCH"
 ]
 
+_LONGEST_SECONDS, _CODE_SECONDS = 30 * 86_400, 600  # for which the network tries to deliver, unless a template says so
 _SHOWN = ("name", "parameter_format", "components", "language", "status", "category", "id")
 
 
@@ -38,6 +39,15 @@ class Template(msgspec.Struct, frozen=True, kw_only=True):
     pacing: bool = False  # paused by pacing: stays so until the business unpauses it
     edited: tuple[float, ...] = ()  # when it was edited while approved
     before_archive: Status = "APPROVED"
+
+
+def lifetime(template: Template | None) -> float:
+    """Return for how many seconds the network tries to deliver a message; without a template, forever."""
+    if template is None:
+        return float("inf")
+    if template.ttl is None:
+        return _CODE_SECONDS if template.category == "AUTHENTICATION" else _LONGEST_SECONDS
+    return _LONGEST_SECONDS if template.ttl == -1 else template.ttl
 
 
 def component(components: list[dict[str, Any]], kind: str) -> dict[str, Any] | None:
