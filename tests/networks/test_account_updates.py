@@ -1,12 +1,13 @@
 """What the network says about templates, the number and its account, and whom it concerns."""
 
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from gatepost.networks.base import ErrorReaction, NumberUpdate, TemplateUpdate, Update
-from gatepost.networks.cloud.account_updates import tier
+from gatepost.networks.cloud.account_updates import OF_ACCOUNT, OF_METADATA, OF_NUMBER, tier
 from gatepost.networks.cloud.callback import parse_updates
 from gatepost.networks.cloud.errors import with_advice
 from tests.for_each import for_each
@@ -214,3 +215,12 @@ def test_updates_without_content_are_counted_and_break_nothing(odd: Any) -> None
     body = callback(odd, {"decision": "APPROVED"}, field="account_review_update")
     details = {"field": "account_review_update", "decision": "APPROVED"}
     assert parse_updates(body, NUMBER, WABA) == ([NumberUpdate("account_review_update", details=details)], 1)
+
+
+@pytest.mark.parametrize(
+    "page", ["docs/how-to/connect-an-official-number.md", "dashboard/src/pages/channels/CallbackFields.tsx"]
+)
+def test_people_are_told_to_subscribe_to_every_field_that_is_read(page: str) -> None:
+    text = (Path(__file__).parents[2] / page).read_text()
+    fields = ["messages", "smb_message_echoes", *OF_ACCOUNT, *OF_NUMBER, *OF_METADATA]
+    assert [field for field in fields if f"`{field}`" not in text and f'"{field}"' not in text] == []
