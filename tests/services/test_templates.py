@@ -96,6 +96,23 @@ async def test_an_update_is_newer_than_the_answer_to_an_older_request(db: Databa
     assert (await only(db, channel_id)).status == "PENDING"
 
 
+async def test_a_sync_keeps_the_details_of_a_reason(db: Database, channel_id: UUID) -> None:
+    await store.sync_templates(db, REF, channel_id, [template()], NOW, NOW)
+    cases = {
+        "REJECTED": ("INVALID_FORMAT: Variables: Add words", "INVALID_FORMAT"),
+        "PAUSED": ("FIRST_PAUSE: 3 hours", "NONE"),
+    }
+    for status, (reported, listed) in cases.items():
+        await tell(db, channel_id, TemplateUpdate("110", "order_sent", "en_US", status=status, reason=reported))
+        for _ in range(2):
+            found = [template(status=status, reason=listed)]
+            await store.sync_templates(db, REF, channel_id, found, NOW + 2 * SECOND, NOW + 2 * SECOND)
+            assert (await only(db, channel_id)).reason == reported
+    found = [template(status="REJECTED", reason="SCAM")]
+    await store.sync_templates(db, REF, channel_id, found, NOW + 3 * SECOND, NOW + 3 * SECOND)
+    assert (await only(db, channel_id)).reason == "SCAM"
+
+
 async def test_a_sync_leaves_what_the_network_could_not_know(db: Database, channel_id: UUID) -> None:
     await store.sync_templates(db, REF, channel_id, [template("known")], NOW, NOW)
     await store.reserve_template(db, channel_id, template("handed_in", network_id=None), NOW)

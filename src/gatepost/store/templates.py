@@ -264,7 +264,7 @@ async def _take_over(
 ) -> tuple[int, int]:
     """Write new and changed templates, and emit the network's decisions. Return how many of each."""
     conn, now = transaction.conn, transaction.now
-    there = {_key(template): _facts(template) for template in found}
+    there = {_key(template): _with_known_reason(_facts(template), here.get(_key(template))) for template in found}
     new = [facts for key, facts in there.items() if key not in here]
     changed = [
         (here[key], facts)
@@ -280,6 +280,14 @@ async def _take_over(
     for before, facts in changed:
         _emit_status(transaction, before.id, before.status, facts)
     return len(new), len(changed)
+
+
+def _with_known_reason(facts: dict[str, str | None], known: StoredTemplate | None) -> dict[str, str | None]:
+    """Keep the reason of a report, which says more than a list: why exactly it was rejected, how long it is paused."""
+    if known is None or known.status != facts["status"] or known.status == "APPROVED":
+        return facts
+    detailed = known.reason is not None and known.reason.startswith(facts["reason"] or "")
+    return {**facts, "reason": known.reason} if detailed else facts
 
 
 async def apply_template_reports(
