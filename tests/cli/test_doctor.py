@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import asyncpg
+import pytest
 
 from gatepost.store.partitions import make_partitions
 from gatepost.store.pool import Database
@@ -33,8 +34,16 @@ def test_a_gateway_that_does_not_run_is_a_problem(run: Run, channel: str) -> Non
     assert (checks["database"]["state"], checks["data folder"]["state"]) == ("ok", "ok")
     assert checks["gateway"]["state"] == "problem"
     assert checks["gateway"]["fix"] == "gatepost serve"
+    assert "urlopen" not in checks["gateway"]["found"]
     assert checks[f"channel {channel}"]["state"] == "warning"
     assert checks[f"channel {channel}"]["fix"] == f"gatepost channel link {channel}"
+
+
+def test_a_public_address_that_does_not_respond_may_be_a_problem_of_the_proxy(
+    run: Run, account: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GATEPOST_SERVER__PUBLIC_URL", "http://127.0.0.1:1")
+    assert "the proxy" in found(run("doctor", "--json"))["gateway"]["fix"]
 
 
 def test_every_problem_is_named(run: Run, account: str, channel: str, database_url: str, tmp_path: Path) -> None:

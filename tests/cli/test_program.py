@@ -67,6 +67,7 @@ def test_a_command_that_there_is_not() -> None:
 
 def test_the_version() -> None:
     assert invoke("version").out.startswith("gatepost 0.")
+    assert invoke("--version") == invoke("version")
 
 
 def test_bytes_that_are_not_utf8_are_rejected(run: Run) -> None:

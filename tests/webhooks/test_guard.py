@@ -224,6 +224,11 @@ async def test_forbidden_forms_are_refused_on_saving_and_on_calling(url: str) ->
     assert names.questions == []
 
 
+async def test_a_forbidden_address_names_the_setting_that_allows_it() -> None:
+    with pytest.raises(ForbiddenUrl, match=r"webhooks\.allow"):
+        await Guard([], Names([PUBLIC])).check("http://127.0.0.1:9000/hook")
+
+
 async def test_a_backslash_ends_the_host_as_in_the_http_client() -> None:
     target = await Guard([], Names([PUBLIC])).check("http://example.com\\@127.0.0.1:22/")
     assert (target.host, target.port, target.address) == ("example.com", 80, PUBLIC)

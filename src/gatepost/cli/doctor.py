@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Iterator
 from http.client import HTTPException
 from ipaddress import ip_address
 from typing import Literal
+from urllib.error import URLError
 from urllib.parse import urlsplit
 
 from gatepost.admin.unlock import open_vault
@@ -235,9 +236,13 @@ async def _gateway(settings: Settings) -> CheckResult:
         found, fix = f"{url}/readyz responds with {error.status}.", "See its response and the log of the gateway."
         return CheckResult("gateway", "problem", found, fix)
     except (OSError, ValueError, HTTPException) as error:
-        return CheckResult("gateway", "problem", f"{url} does not respond: {_text(error)}", "gatepost serve")
+        fix = "gatepost serve"
+        if settings.server.public_url:
+            fix += "; if it runs, check server.public_url, the proxy, and whether this machine can reach that address."
+        return CheckResult("gateway", "problem", f"{url} does not respond: {_text(error)}", fix)
     return CheckResult("gateway", "ok", f"{url} is ready.")
 
 
 def _text(error: Exception) -> str:
-    return " ".join(str(error).split()) or type(error).__name__
+    cause = error.reason if isinstance(error, URLError) else error
+    return " ".join(str(cause).split()) or type(error).__name__

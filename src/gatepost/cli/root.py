@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import import_module
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
@@ -75,4 +75,16 @@ class _Program(TyperGroup):
 
 
 app = new_group("A messaging gateway you run yourself.", cls=_Program)
-app.callback()(lambda: None)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        load_command("version").callback()
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[bool, typer.Option("--version", help="Print the version.", callback=_print_version)] = False,
+) -> None:
+    pass

@@ -171,7 +171,8 @@ class Guard:
         if reason is None or any(ip_address(address) in network for network in self._networks):
             return
         # The address of a name is not shown: it may be a secret of the operator's network.
-        raise ForbiddenUrl(f"The host {host} cannot be called: it leads to an address that is {reason}.")
+        why = f"The host {host} cannot be called: it leads to an address that is {reason}."
+        raise ForbiddenUrl(f"{why} The operator can allow it with the setting webhooks.allow.")
 
     def _remember(self, url: str, target: CheckedUrl, seconds: float) -> None:
         self._known.pop(url, None)
