@@ -1,4 +1,4 @@
-import { ActionIcon, Button, Group, Text, Title, Tooltip } from "@mantine/core";
+import { ActionIcon, Box, Button, Group, Text, Title, Tooltip } from "@mantine/core";
 import { IconArrowLeft, IconCheck, IconInfoCircle, IconRotate } from "@tabler/icons-react";
 import { perform } from "../../shared/mutations";
 import { useNames } from "../../shared/people";
@@ -27,7 +27,9 @@ export function ThreadHeader({ conversation, details, onDetails, onBack }: Props
       >
         <IconArrowLeft size={20} aria-hidden />
       </ActionIcon>
-      <PersonAvatar name={contact.name} size={38} />
+      <Box visibleFrom="xs">
+        <PersonAvatar name={contact.name} size={38} />
+      </Box>
       <div className={classes.who}>
         <Title order={2} size="h5" className={classes.title}>
           {personName(conversation)}

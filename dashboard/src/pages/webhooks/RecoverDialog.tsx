@@ -1,4 +1,4 @@
-import { Group, Modal, Progress, Stack, Text, TextInput, Title } from "@mantine/core";
+import { Group, Modal, Progress, SimpleGrid, Stack, Text, TextInput, Title } from "@mantine/core";
 import { useFields } from "../../shared/fields";
 import { fromLocalInput, inShort, toLocalInput } from "../../shared/times";
 import { Form } from "../../shared/ui/Form";
@@ -38,10 +38,10 @@ function Recover({ endpoint }: { endpoint: Webhook }) {
         <Text size="sm" c="dimmed">
           Every event of this time that never arrived is delivered again. Events that arrived are not repeated.
         </Text>
-        <Group grow align="flex-start">
+        <SimpleGrid cols={{ base: 1, xs: 2 }}>
           <TextInput label="From" type="datetime-local" {...text("since")} required />
           <TextInput label="Until" type="datetime-local" {...text("until")} />
-        </Group>
+        </SimpleGrid>
       </Form>
       <Recoveries endpoint={endpoint.id} />
     </Stack>

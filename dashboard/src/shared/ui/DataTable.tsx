@@ -7,7 +7,7 @@ export type Column<Row> = {
   cell: (row: Row) => ReactNode;
   below?: (row: Row) => ReactNode; // a second line
   opens?: boolean; // its cell is the button that opens the row
-  grows?: boolean; // gets the width that is left, and cuts its text off
+  grows?: boolean; // gets the width that is left, and cuts its text off; on a phone, it takes several lines
   quiet?: boolean; // for times and the like: in grey, on one line
   from?: "xs" | "sm" | "md"; // not shown on screens that are smaller
   align?: "right";
