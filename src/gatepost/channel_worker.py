@@ -190,7 +190,6 @@ class ChannelWorker:
                 report_connection=self._report_connection,
                 attach=self._attach,
                 forget_media=self._forget_media,
-                metrics=parts.metrics,
                 tracer=parts.tracer,
                 read_new_messages=shared.reads.new_messages,
                 senders=shared.senders,

@@ -17,7 +17,6 @@ from gatepost.outbound.senders_now import SendersNow
 from gatepost.store.deliveries.queue import count_retries
 from gatepost.store.pool import Database
 from gatepost.store.slots import USES, ConnectionSlots
-from gatepost.webhooks.delivery_metrics import DeliveryMetrics
 from tests.conftest import Answer, Receiver
 from tests.for_each import for_each
 from tests.gateway.checks import TEXT, check_refused, until
@@ -125,15 +124,14 @@ def labels_of(cell: str) -> list[tuple[str, str]]:
 
 def test_it_is_what_the_rounds_count_with() -> None:
     metrics = ProcessMetrics()
-    meter: DeliveryMetrics = metrics
     for outcome in OUTCOMES:
-        meter.attempt(outcome, 0.2)  # type: ignore[arg-type]
-    meter.lag(0.02)
-    meter.lag(-5.0)  # a clock that was set back
-    meter.breaker(None, "active")
-    meter.breaker(None, "active")
-    meter.breaker("active", "paused")
-    meter.breaker("paused", None)
+        metrics.attempt(outcome, 0.2)
+    metrics.lag(0.02)
+    metrics.lag(-5.0)  # a clock that was set back
+    metrics.breaker(None, "active")
+    metrics.breaker(None, "active")
+    metrics.breaker("active", "paused")
+    metrics.breaker("paused", None)
     found = read(metrics.show())
     assert [found["gatepost_webhook_attempts_total", outcome] for outcome in OUTCOMES] == [1, 1, 1, 1]
     assert found["gatepost_webhook_latency_seconds_count", ""] == 4

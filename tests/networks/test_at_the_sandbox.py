@@ -19,7 +19,7 @@ from gatepost.networks.base import (
     TemplateUpdate,
     Update,
 )
-from gatepost.networks.cloud.callback_reader import CloudCallbackReader
+from gatepost.networks.cloud.callback import CloudCallbackReader
 from tests.conftest import Answer, Received, Receiver
 from tests.networks.callbacks import NUMBER, OUR_PHONE, PERSON, WABA, said
 from tests.networks.sandboxed import Sandboxed, sandboxed

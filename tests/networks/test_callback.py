@@ -20,9 +20,8 @@ from gatepost.networks.base import (
     Person,
     StatusUpdate,
 )
-from gatepost.networks.cloud.callback import parse_updates
+from gatepost.networks.cloud.callback import CloudCallbackReader, parse_updates
 from gatepost.networks.cloud.callback_data import pack
-from gatepost.networks.cloud.callback_reader import CloudCallbackReader
 from gatepost.networks.cloud.errors import with_advice
 from tests.for_each import for_each
 from tests.networks.callbacks import AT, NUMBER, OUR_PHONE, PERSON, WABA, callback, message, read, said, status, value

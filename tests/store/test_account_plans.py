@@ -8,9 +8,9 @@ import pytest
 
 from gatepost.model.dates import Days
 from gatepost.store.account_log import LogFilter, list_entries
-from gatepost.store.account_usage import find_uncounted, read_states, sum_codes, sum_failures, sum_messages
 from gatepost.store.channels import list_channels
 from gatepost.store.keys import list_keys
+from gatepost.store.usage import find_uncounted, read_states, sum_codes, sum_failures, sum_messages
 from gatepost.store.users import list_users
 from tests.outbound.stage import NOW
 from tests.store.query_plans import explained_database

@@ -7,8 +7,15 @@ import msgspec
 
 from gatepost.model.dates import Days
 from gatepost.networks.base import ErrorReaction, NetworkError, Outgoing, Person, SendRefused
-from gatepost.store.account_usage import sum_codes, sum_failures
-from gatepost.store.usage import DayCount, count_all, count_messages, read_days, uncounted_channels
+from gatepost.store.usage import (
+    DayCount,
+    count_all,
+    count_messages,
+    read_days,
+    sum_codes,
+    sum_failures,
+    uncounted_channels,
+)
 from tests.inbound.incoming_messages import ANA, message_from, receive
 from tests.outbound.stage import NOW, Stage
 

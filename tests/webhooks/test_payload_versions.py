@@ -5,7 +5,7 @@ import msgspec
 from gatepost.model.endpoint import VERSIONS
 from gatepost.model.event.catalog import EVENTS
 from gatepost.model.event.schema import example_of
-from gatepost.webhooks.payload_versions import NEWEST, STEPS, body_for, step_down
+from gatepost.webhooks.event_batch import NEWEST, STEPS, body_for, step_down
 
 
 def test_the_newest_version_is_the_stored_bytes() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from gatepost.metrics import ProcessMetrics
 from gatepost.model.file import FetchedFile
 from gatepost.webhooks import dns
 from gatepost.webhooks.dns import DnsLookup, NotResolved, ResolvedName
@@ -15,7 +16,7 @@ from gatepost.webhooks.guard import Guard
 from gatepost.webhooks.http_post import Poster
 from gatepost.webhooks.link_fetch import fetch_guarded
 from gatepost.webhooks.lookup_limiter import LookupLimiter
-from gatepost.webhooks.resolver import FAILED_TTL, MAX_TTL, MIN_TTL, REMEMBERED, Resolver, Result
+from gatepost.webhooks.resolver import FAILED_TTL, MAX_TTL, MIN_TTL, REMEMBERED, Resolver
 from tests.conftest import Receiver
 from tests.patience import PATIENCE
 from tests.webhooks.name_server import NameServer, lookup_at, name_server
@@ -44,12 +45,13 @@ class Book:
             del self.open[host]
 
 
-class Figures:
+class Figures(ProcessMetrics):
     def __init__(self) -> None:
-        self.ended: list[Result] = []
+        super().__init__()
+        self.ended: list[str] = []
         self.now = (0, 0)
 
-    def lookup(self, result: Result) -> None:
+    def lookup(self, result: str) -> None:
         self.ended.append(result)
 
     def lookups(self, running: int, waiting: int) -> None:

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from gatepost.clock import SystemClock
 from gatepost.webhooks import endpoint_deliverer
+from gatepost.webhooks.concurrency import SlidingRate
 from gatepost.webhooks.delivery_context import DeliveryContext
-from gatepost.webhooks.sliding_rate import SlidingRate
 from tests.patience import patience
 from tests.webhooks.stage import Stage
 

@@ -20,12 +20,12 @@ from gatepost.model import times
 from gatepost.model.dates import Days, read_days
 from gatepost.networks.kinds import NETWORK_KINDS
 from gatepost.services.usage import UsageFigures, read_figures
-from gatepost.store.account_usage import MessageSum, read_states
 from gatepost.store.accounts import Account
 from gatepost.store.channels import ChannelConfig, list_channels
 from gatepost.store.links import LinkRow, list_links
 from gatepost.store.media.storage import stored_bytes
 from gatepost.store.quota import used_in_month
+from gatepost.store.usage import MessageSum, read_states
 
 _DEFAULT, _LONGEST = 30, 92  # days
 

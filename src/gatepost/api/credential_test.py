@@ -10,7 +10,7 @@ from gatepost.access.sliding_limit import MINUTE
 from gatepost.admin.channels import CloudNumber
 from gatepost.admin.credentials import check_credentials
 from gatepost.api.context import ApiContext, Context, CurrentUser
-from gatepost.api.contract.credentials import CredentialTest
+from gatepost.api.contract.channel import CredentialTest
 from gatepost.api.route import post
 from gatepost.model.errors import LimitReached, LimitState
 from gatepost.networks.base import CredentialReport

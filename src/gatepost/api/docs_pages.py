@@ -9,6 +9,7 @@ from posixpath import dirname, join, normpath
 from typing import TYPE_CHECKING
 
 from gatepost.api.asgi import Response
+from gatepost.api.reference import PAGE_HEADERS
 from gatepost.api.route import get
 
 if TYPE_CHECKING:
@@ -20,14 +21,11 @@ SECTIONS = {
     "reference": "Reference",
     "explanation": "Explanation",
 }
-HEADERS = {
+HEADERS = PAGE_HEADERS | {
     "Content-Security-Policy": (
         "default-src 'none'; style-src 'self'; img-src 'self' data:; "
         "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
     ),
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
-    "Cache-Control": "no-cache",
 }
 _PAGE = """<!doctype html>
 <html lang="en">

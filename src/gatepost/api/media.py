@@ -1,14 +1,15 @@
 """Files: upload, get, download, delete."""
 
+import re
 from collections.abc import Callable
 from typing import Annotated
 from urllib.parse import quote
 
+import msgspec
 from msgspec import Meta
 
 from gatepost.access.costly import ALWAYS
 from gatepost.api.asgi import Request, Response
-from gatepost.api.byte_ranges import ByteRange, read_range
 from gatepost.api.context import ApiContext, Context, CurrentCaller
 from gatepost.api.contract.media import Media
 from gatepost.api.idempotency import REPLAYED, CreateOnce
@@ -19,6 +20,7 @@ from gatepost.api.route import delete, get, post
 from gatepost.api.stream_response import StreamResponse
 from gatepost.api.upload import Upload, open_upload
 from gatepost.model.account import Caller
+from gatepost.model.errors import OutOfRange
 from gatepost.model.file import check_file_type, clean_filename
 from gatepost.networks.kinds import NETWORK_KINDS
 from gatepost.services.media import NewFile, check_ready
@@ -33,6 +35,7 @@ _EXAMPLES = {  # message type → MIME type and text of the file that the reques
     "document": ("application/pdf", "This would be a bill"),
     "sticker": ("image/webp", "This would be a sticker"),
 }
+_RANGE = re.compile(r"bytes=\s*(\d{0,19})-(\d{0,19})\s*", re.ASCII | re.IGNORECASE)
 
 
 class UploadQuery(Query, frozen=True, kw_only=True):
@@ -152,6 +155,31 @@ def _wanted_range(request: Request, media: MediaRow) -> str | None:
     """A range of another version of the file is no range of this one."""
     condition = request.headers.get("if-range")
     return request.headers.get("range") if condition in (None, _etag(media)) else None
+
+
+class ByteRange(msgspec.Struct, frozen=True):
+    """The bytes from `start` (inclusive) to `end` (exclusive)."""
+
+    start: int
+    end: int
+    partial: bool
+
+
+def read_range(header: str | None, size: int) -> ByteRange:
+    """Return the range of a Range header (RFC 9110). Several ranges or an invalid one mean the whole file."""
+    found = _RANGE.fullmatch(header or "")
+    if found is None or found.group(0).strip().endswith("=-"):
+        return ByteRange(0, size, False)
+    first, last = found.groups()
+    if not first:
+        start, end = max(0, size - int(last)), size
+    else:
+        start, end = int(first), min(int(last) + 1, size) if last else size
+        if last and int(last) < int(first):
+            return ByteRange(0, size, False)
+    if start >= end:
+        raise OutOfRange(size)
+    return ByteRange(start, end, True)
 
 
 def _headers(media: MediaRow, span: ByteRange, size: int) -> dict[str, str]:

@@ -7,13 +7,13 @@ from msgspec import Meta
 
 from gatepost.admin import endpoints as admin
 from gatepost.api.context import ApiContext, Context, CurrentCaller
-from gatepost.api.contract.webhook_figures import WebhookHour
 from gatepost.api.contract.webhooks import (
     Attempt,
     ChangeEndpoint,
     CreateEndpoint,
     NewWebhook,
     Webhook,
+    WebhookHour,
     events_after,
     options_after,
 )

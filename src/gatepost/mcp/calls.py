@@ -14,8 +14,7 @@ import msgspec
 import structlog
 
 from gatepost.compute import compute
-from gatepost.mcp.argument_problems import invalid_arguments
-from gatepost.mcp.failures import ToolFailure
+from gatepost.mcp.failures import ToolFailure, invalid_arguments
 from gatepost.mcp.outside_words import Presented, present
 from gatepost.mcp.registry import Tool
 from gatepost.mcp.resources import read_resource

@@ -103,7 +103,7 @@ class SendAttempt:
                 raise StaleOwner
             began, wall = time.perf_counter(), self._clock.now() if self._tracer is not None else None
             receipt = await network.send(_outgoing(message, media))
-            self._state.metrics.network_call(time.perf_counter() - began)
+            self._state.recorder.metrics.network_call(time.perf_counter() - began)
             if self._tracer is not None and wall is not None:
                 trace_call(self._tracer, message, receipt, wall, self._clock.now())
             self._state.calls.note_answer(left, self._clock.monotonic())

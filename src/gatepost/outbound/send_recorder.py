@@ -6,10 +6,10 @@ from uuid import UUID
 import msgspec
 
 from gatepost.clock import Clock
+from gatepost.metrics import ProcessMetrics
 from gatepost.model import ids
 from gatepost.model.event import ChannelRef
 from gatepost.model.message import State
-from gatepost.outbound.send_metrics import NO_METRICS, SendMetrics
 from gatepost.store.batch import Batch
 from gatepost.store.channel_head import Lease
 from gatepost.store.messages.intents import Intent, IntentResult, mark_sending, mark_sending_together
@@ -34,18 +34,18 @@ class SendRecorder:
         db: Database,
         clock: Clock,
         linger: float,
-        metrics: SendMetrics = NO_METRICS,
+        metrics: ProcessMetrics | None = None,
     ) -> None:
         self.db = db
         self._clock = clock
-        self._metrics = metrics
+        self.metrics = metrics or ProcessMetrics()
         self._intents: Batch[Lease, Intent, IntentResult] = Batch(
             self._write_intents,
             limit=_NO_LIMIT,
             together=self._write_intents_together,
             keys=_CHANNELS,
             stage="intent",
-            note=metrics.committed,
+            note=self.metrics.committed,
         )
         self._results: Batch[Lease, FinishedSend, State] = Batch(
             self._write_results,
@@ -54,7 +54,7 @@ class SendRecorder:
             together=self._write_results_together,
             keys=_CHANNELS,
             stage="result",
-            note=metrics.committed,
+            note=self.metrics.committed,
         )
 
         self._paces: Batch[Lease, tuple[UUID, str], None] = Batch(
@@ -120,7 +120,7 @@ class SendRecorder:
     def _count_results(self, results: Sequence[SendResult]) -> None:
         now = ids.milliseconds(self._clock.now())
         for result in results:
-            self._metrics.sent(_RESULTS.get(result.state, "failed"))
+            self.metrics.sent(_RESULTS.get(result.state, "failed"))
             if result.state is State.SENT:
                 due = ids.milliseconds(result.send_at) if result.send_at else ids.milliseconds_of(result.message_id)
-                self._metrics.send_lag((now - due) / 1000)
+                self.metrics.send_lag((now - due) / 1000)

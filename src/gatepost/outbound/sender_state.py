@@ -11,7 +11,6 @@ from gatepost.outbound.backoff import Backoff
 from gatepost.outbound.number_limits import NumberLimits
 from gatepost.outbound.queue import SendQueue
 from gatepost.outbound.send_decision import SendRules
-from gatepost.outbound.send_metrics import NO_METRICS, SendMetrics
 from gatepost.outbound.send_recorder import SendRecorder
 from gatepost.outbound.senders_now import SendersNow
 from gatepost.outbound.throttle import Throttle
@@ -50,7 +49,6 @@ class SenderState:
     report_connection: ReportConnection = report_nothing
     attach: Attach = attach_nothing
     forget_media: ForgetMedia = forget_nothing
-    metrics: SendMetrics = NO_METRICS
     tracer: Tracer | None = None
     read_new_messages: ReadNewMessages | None = None  # shared with other senders, so that they read together
     senders: SendersNow = field(default_factory=SendersNow)  # to which this one belongs while it runs

@@ -9,18 +9,21 @@ import msgspec
 from gatepost.model.dates import Days
 from gatepost.model.event.acknowledgements import MessageError
 from gatepost.networks.cloud.errors import find_entry
-from gatepost.store.account_usage import (
+from gatepost.store.pool import Database
+from gatepost.store.usage import (
+    CHUNK,
     CodeSum,
+    DayCount,
     FailureSum,
     MessageSum,
+    count_messages,
     find_uncounted,
+    read_days,
     read_errors,
     sum_codes,
     sum_failures,
     sum_messages,
 )
-from gatepost.store.pool import Database
-from gatepost.store.usage import CHUNK, DayCount, count_messages, read_days
 
 DAYS = 30
 _CATCH_UP = 2  # chunks that one request counts at most; housekeeping counts the rest

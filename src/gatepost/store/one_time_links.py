@@ -12,7 +12,6 @@ from gatepost.model.session import Role
 from gatepost.store.account_log import insert_entry
 from gatepost.store.idempotency import NEVER, IdempotentRequest
 from gatepost.store.pool import Database
-from gatepost.store.statement import statement
 from gatepost.store.users import User, add_user, put_password, unique_email
 
 Purpose = Literal["invitation", "password_reset"]
@@ -51,41 +50,25 @@ async def insert_link(
     """
     try:
         with unique_email():
-            return await _insert_link(db, token_hash, user_id, purpose, created_at, expires_at, entry, new, once)
+            async with db.transaction() as conn:
+                if new is not None and not await add_user(conn, *new):
+                    return False
+                await conn.execute(_LOCK_USER, user_id)
+                await conn.execute("DELETE FROM one_time_links WHERE user_id = $1", user_id)
+                await conn.execute(
+                    """INSERT INTO one_time_links (hash, user_id, purpose, created_at, expires_at)
+                       VALUES ($1, $2, $3, $4, $5)""",
+                    token_hash,
+                    user_id,
+                    purpose,
+                    created_at,
+                    expires_at,
+                )
+                await insert_entry(conn, entry)
+                await once.keep_unlocked(conn, None, created_at)
     except Conflict:
         await once.look(db, created_at)  # the same request may have just inserted this user
         raise
-
-
-async def _insert_link(
-    db: Database,
-    token_hash: bytes,
-    user_id: UUID,
-    purpose: Purpose,
-    created_at: datetime,
-    expires_at: datetime,
-    entry: LogEntry,
-    new: tuple[User, LogEntry] | None,
-    once: IdempotentRequest[None],
-) -> bool:
-    async with db.transaction() as conn:
-        if new is not None and not await add_user(conn, *new):
-            return False
-        await conn.execute(_LOCK_USER, user_id)
-        await conn.execute("DELETE FROM one_time_links WHERE user_id = $1", user_id)
-        await conn.execute(
-            *statement(
-                """INSERT INTO one_time_links (hash, user_id, purpose, created_at, expires_at)
-                   VALUES (:hash, :user_id, :purpose, :created_at, :expires_at)""",
-                hash=token_hash,
-                user_id=user_id,
-                purpose=purpose,
-                created_at=created_at,
-                expires_at=expires_at,
-            )
-        )
-        await insert_entry(conn, entry)
-        await once.keep_unlocked(conn, None, created_at)
     return True
 
 

@@ -1,12 +1,15 @@
-"""Concurrency limits: how many POSTs an endpoint may have in flight, by its health and by the number of others.
+"""Limits of POSTs: how many an endpoint may have in flight, by its health and by the number of others, and its rate.
 
 one endpoint    halved at each failure, at least one; one more at each success, up to `webhooks.in_flight`
 one process     `webhooks.total_in_flight` in all; beyond half of that, no endpoint gets more than an even share, with
                 one share left for the next endpoint, because a slow endpoint may have taken its slots first
 """
 
+from collections import deque
 from collections.abc import Callable, Hashable
 from itertools import islice
+
+SECOND = 1.0
 
 
 class EndpointConcurrency:
@@ -83,3 +86,28 @@ class ConcurrencyPool:
             if self.used >= self._total:
                 return  # those before took every slot: the others keep their turn
             self._remove(user)()
+
+
+class SlidingRate:
+    """At most `limit` POSTs in every second, wherever it begins; None: no limit. Times must not decrease."""
+
+    def __init__(self, limit: int | None) -> None:
+        self._begun: deque[float] = deque()
+        self.change(limit)
+
+    def change(self, limit: int | None) -> None:
+        """Set another limit; POSTs that were begun before still count."""
+        self.limit = limit
+        self._begun = deque(self._begun, maxlen=limit or 0)
+
+    def free_at(self) -> float:
+        """When the next POST may begin."""
+        full = self.limit is not None and len(self._begun) == self.limit
+        return self._begun[0] + SECOND if full else 0.0
+
+    def quiet_at(self) -> float:
+        """When another process may begin without counting our POSTs."""
+        return self._begun[-1] + SECOND if self._begun else 0.0
+
+    def begin(self, now: float) -> None:
+        self._begun.append(now)

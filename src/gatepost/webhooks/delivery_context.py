@@ -10,6 +10,7 @@ import msgspec
 from gatepost.background import retry_until_available
 from gatepost.clock import Clock
 from gatepost.grouped_lookup import GroupedLookup
+from gatepost.metrics import ProcessMetrics
 from gatepost.model.event import ChannelRef
 from gatepost.store.batch import Batch
 from gatepost.store.channel_head import Lease, StaleOwner
@@ -19,7 +20,6 @@ from gatepost.store.endpoints import Endpoint
 from gatepost.store.pool import Database
 from gatepost.tracing import Tracer
 from gatepost.webhooks.concurrency import ConcurrencyPool
-from gatepost.webhooks.delivery_metrics import NO_METRICS, DeliveryMetrics
 from gatepost.webhooks.delivery_request import DeliveryCredentials
 from gatepost.webhooks.http_post import Poster
 
@@ -39,14 +39,14 @@ class DeliveryContext:
         linger: float,
         *,
         total: int = TOTAL_IN_FLIGHT,
-        metrics: DeliveryMetrics = NO_METRICS,
+        metrics: ProcessMetrics | None = None,
         tracer: Tracer | None = None,
     ) -> None:
         self.db = db
         self.clock = clock
         self.poster = poster
         self.pool = ConcurrencyPool(total)
-        self.metrics = metrics
+        self.metrics = metrics or ProcessMetrics()
         self.tracer = tracer
         # A commit wakes the deliverers of several channels at once: they read with one statement.
         self.read_pending = GroupedLookup(partial(read_pending, db), PENDING_AT_ONCE).find
@@ -58,7 +58,7 @@ class DeliveryContext:
             weigh=len,
             together=self._write_together,
             stage="delivery",
-            note=metrics.committed,
+            note=self.metrics.committed,
         )
 
     @property

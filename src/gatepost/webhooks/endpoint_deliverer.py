@@ -22,7 +22,7 @@ from gatepost.model.errors import Unavailable
 from gatepost.store.channel_head import StaleOwner
 from gatepost.store.deliveries.queue import DeliveryCursor
 from gatepost.store.endpoints import Endpoint
-from gatepost.webhooks.concurrency import EndpointConcurrency
+from gatepost.webhooks.concurrency import EndpointConcurrency, SlidingRate
 from gatepost.webhooks.delivery_buffer import DeliveryBuffer
 from gatepost.webhooks.delivery_context import ChannelDelivery
 from gatepost.webhooks.delivery_reader import DeliveryReader
@@ -38,7 +38,6 @@ from gatepost.webhooks.delivery_request import (
 from gatepost.webhooks.delivery_trace import trace_delivery
 from gatepost.webhooks.endpoint_health import EndpointHealth
 from gatepost.webhooks.outage_recovery import OutageRecovery
-from gatepost.webhooks.sliding_rate import SlidingRate
 from gatepost.webhooks.success_recorder import Succeeded, SuccessRecorder
 
 log = structlog.get_logger("gatepost.webhooks")

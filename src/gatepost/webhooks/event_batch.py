@@ -1,15 +1,44 @@
-"""Batches: events are collected until there are as many as the endpoint takes, or the first has waited long enough."""
+"""Bodies of POSTs: events in the endpoint's payload version, alone or in batches.
+
+A batch is collected until it has as many events as the endpoint takes, or the first has waited long enough.
+
+Events are stored in the newest version; an endpoint that is pinned to an older one gets it by steps:
+
+    stored (newest) ─► step to the version before ─► … ─► the endpoint's version
+
+Each step is a pure function from the event of one version to that of the version before. There is only one version
+today, and so no step; a second version adds a row to STEPS.
+"""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 from uuid import UUID
 
 import msgspec
 
 from gatepost.model import ids
-from gatepost.model.endpoint import DeliveryOptions
+from gatepost.model.endpoint import VERSIONS, DeliveryOptions
 from gatepost.store.deliveries.queue import DueDelivery
-from gatepost.webhooks.payload_versions import body_for
+
+Step = Callable[[dict[str, Any]], dict[str, Any]]
+NEWEST = VERSIONS[-1]
+STEPS: Mapping[int, Step] = {}  # version → the step to it from the version after it
+
+
+def body_for(version: int, body: bytes) -> bytes:
+    """Return a stored event in the version of an endpoint."""
+    if version >= NEWEST:
+        return body
+    return step_down(body, [STEPS[step] for step in range(NEWEST - 1, version - 1, -1)])
+
+
+def step_down(body: bytes, steps: list[Step]) -> bytes:
+    """Return an event after these steps, the one from the newest version first."""
+    event: dict[str, Any] = msgspec.json.decode(body)
+    for step in steps:
+        event = step(event)
+    return msgspec.json.encode(event)
 
 
 class DeliveryBody(msgspec.Struct, frozen=True):

@@ -9,10 +9,10 @@ A channel waits only for its own lookups: it joins a running lookup of another c
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Hashable
-from typing import Literal, Protocol
 
 import structlog
 
+from gatepost.metrics import ProcessMetrics
 from gatepost.webhooks.dns import DnsLookup, NotResolved, ResolvedName
 from gatepost.webhooks.lookup_limiter import LookupLimiter
 
@@ -25,25 +25,6 @@ FAILED_TTL = 3.0  # less than the delay of the first retry of a delivery, which 
 REMEMBERED = 4096
 
 Lookup = Callable[[str], Awaitable[ResolvedName]]
-Result = Literal["found", "failed", "timeout"]
-
-
-class LookupMetrics(Protocol):
-    """Receives the measurements of lookups; must be quick and never raise."""
-
-    def lookup(self, result: Result) -> None:
-        """One lookup ended."""
-
-    def lookups(self, running: int, waiting: int) -> None:
-        """The numbers of running and of waiting lookups changed."""
-
-
-class NoLookupMetrics:
-    """Drops every measurement."""
-
-    def lookup(self, result: Result) -> None: ...
-
-    def lookups(self, running: int, waiting: int) -> None: ...
 
 
 class Resolver:
@@ -57,13 +38,13 @@ class Resolver:
         total: int = TOTAL,
         seconds: float = LOOKUP_SECONDS,
         clock: Callable[[], float] = time.monotonic,
-        metrics: LookupMetrics | None = None,
+        metrics: ProcessMetrics | None = None,
     ) -> None:
         self._dns = DnsLookup()
         self._lookup: Lookup = lookup or self._dns
         self._seconds = seconds
         self._clock = clock
-        self._metrics = metrics or NoLookupMetrics()
+        self._metrics = metrics or ProcessMetrics()
         self._limiter = LookupLimiter(per_channel, total, self._metrics.lookups)
         self._running: dict[str, asyncio.Task[None]] = {}
         self._known: dict[str, tuple[float, tuple[str, ...]]] = {}  # until when; no addresses: the name has none
@@ -103,7 +84,7 @@ class Resolver:
 
     async def _run(self, host: str) -> None:
         """Look a name up. The lookup continues if its first caller is cancelled, because others may have joined."""
-        result: Result = "failed"
+        result = "failed"
         found = ResolvedName((), FAILED_TTL)
         try:
             async with asyncio.timeout(self._seconds):

@@ -11,8 +11,8 @@ from gatepost.api.contract.fields import HEX, ApiObject, ChannelId, Text
 from gatepost.api.contract.usage import MessageCount, PlanUsage, StorageUsage
 from gatepost.model import ids
 from gatepost.services.usage import Failure
-from gatepost.store.account_usage import MessageSum
 from gatepost.store.channels import ChannelConfig
+from gatepost.store.usage import MessageSum
 
 Day = Annotated[str, Meta(extra_json_schema={"format": "date"}, examples=["2026-11-15"])]
 

@@ -23,6 +23,7 @@ from gatepost.model.endpoint import (
 from gatepost.model.errors import invalid_field
 from gatepost.model.event import ALL_TYPES
 from gatepost.model.signing import V1, public_key
+from gatepost.store.deliveries.figures import SAMPLE, HourFigures
 from gatepost.store.deliveries.log import LoggedAttempt
 from gatepost.store.endpoints import Endpoint
 from gatepost.webhooks.endpoint_test import EndpointTest
@@ -275,3 +276,23 @@ class Attempt(ApiObject, frozen=True):
             request=SentRequest.of(row.url, row.request_headers, row.request_body),
             answer=GivenAnswer.of(row.answer_headers, row.answer_body),
         )
+
+
+HourLatency = Annotated[float | None, Meta(description="In milliseconds; null without attempts.", examples=[42.0])]
+
+
+class WebhookHour(ApiObject, frozen=True):
+    """The attempts to deliver the events of one hour."""
+
+    hour: Time
+    delivered: Annotated[int, Meta(description="Attempts that the endpoint answered with 2xx.", examples=[118])]
+    failed: Annotated[int, Meta(description="All other attempts.", examples=[2])]
+    p50_ms: HourLatency
+    p95_ms: HourLatency
+    complete: Annotated[bool, Meta(description=f"false: only the newest {SAMPLE:,} attempts of the hour count.")]
+
+    @classmethod
+    def of(cls, row: HourFigures) -> "WebhookHour":
+        """Return the figures of one hour."""
+        p50, p95 = (None if ms is None else round(ms, 1) for ms in (row.p50_ms, row.p95_ms))
+        return cls(times.format_time(row.hour), row.delivered, row.failed, p50, p95, row.complete)

@@ -1,4 +1,4 @@
-"""The updates in a callback of the Cloud API.
+"""Callbacks of the Cloud API: the handshake, the signature, and the updates.
 
     body ─► entry (an account) ─► change (a field) ─► statuses ─► StatusUpdate
                                                     ─► messages, message_echoes ─► Incoming, ContactUpdate
@@ -7,23 +7,30 @@
 Each update is parsed separately, so that an invalid one does not affect the others.
 """
 
-from collections.abc import Callable, Iterable
+import hashlib
+import hmac
+import re
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import msgspec
 
+from gatepost.model.errors import NotAuthenticated
 from gatepost.model.json_parts import parts_within
 from gatepost.networks.base import BadCallback, TemplateUpdate, Update
 from gatepost.networks.cloud import account_updates
-from gatepost.networks.cloud.callback_contacts import CallbackContacts
 from gatepost.networks.cloud.json_values import as_dict, as_id, as_time, digits, flatten, parse
-from gatepost.networks.cloud.messages import parse_echo, parse_message
+from gatepost.networks.cloud.messages import CallbackContacts, parse_echo, parse_message
+from gatepost.networks.cloud.secrets import ChannelSecrets
 from gatepost.networks.cloud.statuses import parse_status
 from gatepost.networks.json_cleanup import clean_json
+from gatepost.networks.kind import NetworkChannel
 
 PARTS_MAX = 50_000  # entries, changes and updates of a callback, each with its brackets and commas
 _DEPTH = 7  # how deep the lists of updates lie: what an update holds does not count
 _UNREADABLE = (msgspec.MsgspecError, ValueError, TypeError, KeyError, OverflowError, OSError, RecursionError)
+_HEADER = b"x-hub-signature-256"
+_SIGNATURE = re.compile(r"sha256=[0-9a-f]{64}", re.ASCII)
 _NONE = msgspec.Raw(b"[]")
 
 
@@ -223,3 +230,38 @@ def _not_of_another(reading: _Reading, value: dict[str, Any]) -> bool:
     """An alert may name the one number that it is about."""
     named = value.get("entity_type") == "PHONE_NUMBER" and as_id(value.get("entity_id"))
     return not named or named == reading.phone_number_id
+
+
+class CloudCallbackReader(msgspec.Struct, frozen=True):
+    """Verifies and parses the callbacks of one number."""
+
+    phone_number_id: str
+    waba_id: str | None
+    phone: str
+    app_secret: str
+    verify_token: str
+
+    @classmethod
+    def open(cls, channel: NetworkChannel) -> "CloudCallbackReader":
+        secrets = msgspec.json.decode(channel.secrets, type=ChannelSecrets)
+        address = channel.address["phone_number_id"], channel.address.get("waba_id")
+        return cls(*address, channel.phone, secrets.app_secret, secrets.verify_token)
+
+    def answer_handshake(self, query: Mapping[str, str]) -> str:
+        token = query.get("hub.verify_token", "").encode("utf-8", "replace")
+        if query.get("hub.mode") != "subscribe" or not hmac.compare_digest(self.verify_token.encode(), token):
+            raise NotAuthenticated("The verify token is not the one of this channel.", "invalid_signature")
+        return query.get("hub.challenge", "")
+
+    def check_headers(self, headers: Mapping[bytes, str]) -> None:
+        if not _SIGNATURE.fullmatch(headers.get(_HEADER, "")):
+            raise NotAuthenticated("The header X-Hub-Signature-256 is missing or malformed.", "invalid_signature")
+
+    def check_signature(self, headers: Mapping[bytes, str], body: bytes) -> None:
+        self.check_headers(headers)
+        expected = "sha256=" + hmac.digest(self.app_secret.encode(), body, hashlib.sha256).hex()
+        if not hmac.compare_digest(expected, headers[_HEADER]):
+            raise NotAuthenticated("The signature does not fit this body.", "invalid_signature")
+
+    def parse(self, body: bytes) -> tuple[list[Update], int]:
+        return parse_updates(body, self.phone_number_id, self.waba_id, self.phone)

@@ -9,7 +9,7 @@ from gatepost.model.message import Capabilities
 from gatepost.model.person import USER
 from gatepost.networks.base import CredentialReport
 from gatepost.networks.cloud.business_account import CloudAccount
-from gatepost.networks.cloud.callback_reader import CloudCallbackReader
+from gatepost.networks.cloud.callback import CloudCallbackReader
 from gatepost.networks.cloud.compose import WRITERS, accepted_fields
 from gatepost.networks.cloud.credential_checks import check_credentials
 from gatepost.networks.cloud.file_hosts import FileHosts

@@ -57,21 +57,9 @@ ALL_CALLS = CallFilter()
 _COLUMNS = ", ".join(CallRow.__struct_fields__)
 
 
-class _NewRow(msgspec.Struct, frozen=True):
+class _NewRow(CallRow, frozen=True):
     """A row of `mcp_calls`, with the contacts of its rows of `mcp_reads`."""
 
-    id: UUID
-    key_id: UUID
-    at: datetime
-    client: str
-    transport: Transport
-    tool: str
-    arguments: str
-    outcome: CallOutcome
-    rule: str | None
-    code: str | None
-    contact_id: UUID | None
-    ids: tuple[str, ...]
     fingerprint: bytes | None
     answer: str | None
     revealed: list[UUID]
