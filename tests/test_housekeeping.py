@@ -7,13 +7,13 @@ from uuid import UUID
 
 import pytest
 
-from gatepost.clock import MovableClock
 from gatepost.housekeeping import HOLD_SECONDS, Housekeeper
 from gatepost.model import ids
 from gatepost.settings import load
 from gatepost.store.media.objects import ObjectStorage
 from gatepost.store.partitions import make_partitions, read_ends
 from gatepost.store.pool import Database
+from tests.movable_clock import MovableClock
 
 DAY = 86_400.0
 SETTINGS = load(environ={})

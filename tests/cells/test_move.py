@@ -13,7 +13,6 @@ import pytest
 from gatepost.access.refusal_recorder import Refusal, RefusalRecorder
 from gatepost.admin import account_move, endpoints
 from gatepost.admin.account_move import AccountMove, MovePlace
-from gatepost.clock import MovableClock
 from gatepost.model.account import key_hash
 from gatepost.model.errors import Conflict
 from gatepost.services.media import forget_old_media
@@ -33,6 +32,7 @@ from tests.cells.conftest import Cells, channel_id, running_cells
 from tests.conftest import PostgresServer, Receiver
 from tests.faults.ledger import RunRecords, compare
 from tests.gateway.people import new_person
+from tests.movable_clock import MovableClock
 from tests.patience import patience
 from tests.running_gateway import Gateway
 from tests.thorough import rotated

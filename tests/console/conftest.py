@@ -6,11 +6,11 @@ from datetime import UTC, datetime
 import msgspec
 import pytest
 
-from gatepost.clock import MovableClock
 from gatepost.model import ids
 from gatepost_sandbox import SandboxSettings
 from tests.console.shared_browser import _function_scoped_runner, browser_of_the_process
 from tests.console.visitor import add_person
+from tests.movable_clock import MovableClock
 from tests.running_gateway import REVIEW, Gateway, running_gateway
 
 __all__ = ["_function_scoped_runner", "browser_of_the_process"]

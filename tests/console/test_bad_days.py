@@ -11,11 +11,11 @@ from playwright.async_api import expect
 
 from gatepost.access.sign_in_throttle import PER_EMAIL_MINUTE
 from gatepost.admin import accounts
-from gatepost.clock import MovableClock
 from gatepost.model.account import API_ACCESS
 from tests.conftest import PostgresServer, administer
 from tests.console.test_inbox_page import message_of, open_first, say, write
 from tests.console.visitor import EMAIL, Visitor, add_person, visiting
+from tests.movable_clock import MovableClock
 from tests.patience import patience
 from tests.running_gateway import Gateway
 

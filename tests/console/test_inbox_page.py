@@ -6,10 +6,10 @@ from typing import Any
 
 from playwright.async_api import Locator, Route, expect
 
-from gatepost.clock import MovableClock
 from gatepost.model.session import IDLE
 from tests.console.visitor import PASSWORD, Visitor, visiting
 from tests.gateway.checks import PERSON, until
+from tests.movable_clock import MovableClock
 from tests.patience import patience
 from tests.running_gateway import FAST_NETWORK, Gateway
 

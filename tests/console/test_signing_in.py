@@ -4,10 +4,10 @@ from playwright.async_api import expect
 
 from gatepost.admin.one_time_links import create_reset_link, invite_user
 from gatepost.admin.users import create_user
-from gatepost.clock import MovableClock
 from gatepost.model.account_log import OPERATOR
 from gatepost.store.users import get_user_by_email
 from tests.console.visitor import EMAIL, PASSWORD, Visitor, code_of, visiting
+from tests.movable_clock import MovableClock
 from tests.running_gateway import Gateway
 
 IDLE = 13 * 3600.0  # seconds: longer than a session lives unused

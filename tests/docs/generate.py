@@ -12,8 +12,8 @@ import typer
 from gatepost.cli.root import app
 from gatepost.model.event import ALL_TYPES
 from gatepost.model.event.schema import schema_of
-from gatepost.model.limits import docs_page
 from gatepost.networks.kinds import NETWORK_KINDS
+from tests.docs.limits_page import limits_page
 from tests.docs.mcp_tools import mcp_tools_page
 from tests.docs.network_errors import network_errors_page
 
@@ -34,7 +34,7 @@ def pages() -> dict[str, str]:
         "settings.md": settings_page(),
         "command-options.md": commands_page(),
         "events.md": events_page(),
-        "limits.md": docs_page(),
+        "limits.md": limits_page(),
         "network-errors.md": network_errors_page(),
         "mcp-tools.md": mcp_tools_page(GENERATED),
     }

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from gatepost.clock import MovableClock
+from tests.movable_clock import MovableClock
 from tests.running_gateway import Gateway, running_gateway
 from tests.shared_loop import _function_scoped_runner
 

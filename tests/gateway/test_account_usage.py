@@ -6,10 +6,10 @@ from uuid import UUID
 
 import pytest
 
-from gatepost.clock import MovableClock
 from gatepost.model import ids
 from tests.gateway.checks import PERSON, check_refused, until
 from tests.gateway.people import Person, new_person
+from tests.movable_clock import MovableClock
 from tests.running_gateway import Gateway, running_gateway
 
 USAGE = "/api/v1/account/usage"

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from gatepost.admin import accounts
-from gatepost.clock import MovableClock
 from gatepost.model.account import API_ACCESS
 from gatepost.store.partitions import drop_old_partitions, make_partitions
 from tests.gateway.event_streams import open_stream
+from tests.movable_clock import MovableClock
 from tests.running_gateway import Gateway, running_gateway
 
 NOW = datetime(2026, 11, 15, 10, tzinfo=UTC)

@@ -10,12 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gatepost.app import Gatepost
-from gatepost.clock import DatabaseClock, MovableClock, SystemClock
+from gatepost.clock import DatabaseClock, SystemClock
 from gatepost.clock_sync import follow_database
 from gatepost.store.checks import read_time
 from gatepost.store.pool import Database
 from tests.conftest import Receiver
 from tests.gateway.checks import TEXT
+from tests.movable_clock import MovableClock
 from tests.patience import PATIENCE
 from tests.running_gateway import Gateway, running_gateway
 

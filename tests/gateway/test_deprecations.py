@@ -10,9 +10,9 @@ from gatepost.api.app import ROUTES
 from gatepost.api.deprecations import DEPRECATIONS, NOTICE, Deprecation, check_deprecations
 from gatepost.api.openapi.document import build_document
 from gatepost.api.openapi.routes import list_operations
-from gatepost.clock import MovableClock
 from gatepost.model import ids
 from tests.gateway.checks import SEND, TEXT
+from tests.movable_clock import MovableClock
 from tests.running_gateway import Answer, Gateway, running_gateway
 
 SINCE = datetime(2030, 1, 1, tzinfo=UTC)

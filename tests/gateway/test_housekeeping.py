@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from gatepost.clock import MovableClock
 from gatepost.housekeeping import Housekeeper
 from gatepost.settings import load
 from gatepost.store.media.objects import ObjectStorage
 from gatepost.store.pool import Database
+from tests.movable_clock import MovableClock
 
 NOW = datetime(2031, 3, 4, tzinfo=UTC)  # nobody has made partitions for that
 

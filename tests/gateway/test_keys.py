@@ -5,11 +5,11 @@ from datetime import UTC, datetime, timedelta
 import asyncpg
 
 from gatepost.admin import accounts, keys
-from gatepost.clock import MovableClock
 from gatepost.model import ids
 from gatepost.model.account import API_ACCESS, key_hash, new_key
 from gatepost.store.keys import ApiKey, list_keys
 from tests.gateway.checks import SEND, TEXT, check_refused, until, written
+from tests.movable_clock import MovableClock
 from tests.running_gateway import Answer, Gateway, running_gateway
 
 CHANNEL = "/api/v1/channel"

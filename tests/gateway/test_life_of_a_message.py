@@ -4,10 +4,10 @@ import asyncio
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from gatepost.clock import MovableClock
 from gatepost.model import times
 from tests.conftest import Receiver
 from tests.gateway.checks import PERSON, SEND, TEXT, check_refused, feed, statuses, until, written
+from tests.movable_clock import MovableClock
 from tests.running_gateway import Gateway, running_gateway
 
 START = datetime(2030, 5, 10, 12, 0, tzinfo=UTC)

@@ -14,10 +14,10 @@ import psutil
 import pytest
 from pyreqwest.client import ClientBuilder
 
-from gatepost.clock import MovableClock
 from gatepost.model import ids
 from gatepost.model.limits import FILES
 from tests.gateway.checks import check_refused, until
+from tests.movable_clock import MovableClock
 from tests.running_gateway import Answer, Gateway, running_gateway
 
 MEDIA = "/api/v1/media"

@@ -11,7 +11,6 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from gatepost.api.metrics_source import MetricsSource
-from gatepost.clock import MovableClock
 from gatepost.metrics import CLASSES, OUTCOMES, SENDS, STAGES, STATES, BacklogFigures, CurrentFigures, ProcessMetrics
 from gatepost.outbound.senders_now import SendersNow
 from gatepost.store.deliveries.queue import count_retries
@@ -20,6 +19,7 @@ from gatepost.store.slots import USES, ConnectionSlots
 from tests.conftest import Answer, Receiver
 from tests.for_each import for_each
 from tests.gateway.checks import TEXT, check_refused, until
+from tests.movable_clock import MovableClock
 from tests.patience import PATIENCE
 from tests.running_gateway import Gateway, running_gateway
 

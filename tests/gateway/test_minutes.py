@@ -7,9 +7,9 @@ import pytest
 
 from gatepost.access.client_address import client_network
 from gatepost.access.sliding_limit import MAX_COUNTED, SlidingLimit
-from gatepost.clock import MovableClock
 from tests.conftest import Receiver
 from tests.gateway.checks import SEND, TEXT, check_refused
+from tests.movable_clock import MovableClock
 from tests.running_gateway import Gateway, running_gateway
 
 NOW = datetime(2026, 11, 15, 10, tzinfo=UTC)

@@ -10,13 +10,13 @@ from structlog.processors import format_exc_info
 from structlog.testing import capture_logs
 
 from gatepost.admin.one_time_links import create_reset_link, invite_user
-from gatepost.clock import MovableClock
 from gatepost.model.account_log import OPERATOR
 from gatepost.store.account_log import list_entries
 from gatepost.store.users import get_user
 from tests.gateway.checks import check_refused
 from tests.gateway.people import PASSWORD, SESSION, Person, new_person
 from tests.gateway.test_two_factor import set_up
+from tests.movable_clock import MovableClock
 from tests.patience import patience
 from tests.running_gateway import Answer, Gateway, running_gateway
 from tests.store.test_sessions import WAITING

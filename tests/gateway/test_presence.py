@@ -8,7 +8,6 @@ from uuid import UUID
 import pytest
 
 from gatepost.api.account_presence import PRESENCES
-from gatepost.clock import MovableClock
 from gatepost.model import ids
 from gatepost.services.account_streams import AccountStreams
 from gatepost.services.event_waiters import EventWaiters
@@ -18,6 +17,7 @@ from tests.gateway.account_streams import open_account_stream
 from tests.gateway.checks import check_refused
 from tests.gateway.event_streams import another_node
 from tests.gateway.people import Person, new_person
+from tests.movable_clock import MovableClock
 from tests.running_gateway import Gateway, running_gateway
 
 PATH = "/api/v1/account/presence"

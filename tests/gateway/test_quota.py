@@ -8,10 +8,10 @@ from typing import Any
 from uuid import UUID
 
 from gatepost.admin import accounts
-from gatepost.clock import MovableClock
 from gatepost.model import times
 from gatepost.store.quota import used_in_month
 from tests.gateway.checks import SEND, TEXT, check_refused, feed, written
+from tests.movable_clock import MovableClock
 from tests.running_gateway import Answer, Gateway, running_gateway
 
 SMALL: dict[str, Any] = {"plans__small__title": "Small", "plans__small__messages_per_month": 5}

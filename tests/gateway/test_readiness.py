@@ -12,11 +12,11 @@ from msgspec import to_builtins
 from msgspec.structs import replace
 
 from gatepost.api.contract.health import ReadyChecks
-from gatepost.clock import MovableClock
 from gatepost.readiness import WRITE_AGAIN, WRITE_EVERY, Readiness
 from gatepost.store.checks import check_writes
 from gatepost.store.pool import Database
 from tests.conftest import PostgresServer, administer
+from tests.movable_clock import MovableClock
 from tests.patience import PATIENCE
 from tests.running_gateway import Gateway, running_gateway
 

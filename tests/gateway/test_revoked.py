@@ -16,11 +16,11 @@ import pytest
 from gatepost.admin import keys
 from gatepost.api import hot_routes
 from gatepost.api.app import ROUTES
-from gatepost.clock import MovableClock
 from tests.gateway import test_account_stream
 from tests.gateway.checks import TEXT, check_refused, until
 from tests.gateway.event_streams import open_stream
 from tests.gateway.wire import Wire, request
+from tests.movable_clock import MovableClock
 from tests.patience import PATIENCE, patience
 from tests.running_gateway import Gateway, running_gateway
 

@@ -4,7 +4,6 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from gatepost.admin import accounts, sign_in, users
-from gatepost.clock import MovableClock
 from gatepost.model import ids, times
 from gatepost.model.account import API_ACCESS
 from gatepost.model.session import token_hash
@@ -13,6 +12,7 @@ from gatepost.store.sessions import find_session, list_sessions
 from tests.for_each import for_each
 from tests.gateway.checks import SEND, TEXT, check_refused, until
 from tests.gateway.people import PASSWORD, SESSION, Person, new_person, post_session
+from tests.movable_clock import MovableClock
 from tests.running_gateway import Answer, Gateway, running_gateway
 
 CHANNEL, CONTACTS = "/api/v1/channel", "/api/v1/contacts"

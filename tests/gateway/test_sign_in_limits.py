@@ -10,11 +10,11 @@ from gatepost.access.client_address import TrustedProxies
 from gatepost.access.sign_in_throttle import PER_ADDRESS_MINUTE, PER_EMAIL_HOUR, PER_EMAIL_MINUTE, SignInThrottle
 from gatepost.access.sliding_limit import SlidingLimit
 from gatepost.admin import passwords
-from gatepost.clock import MovableClock
 from gatepost.model.errors import LimitReached, NotAuthenticated, Unavailable
 from tests.conftest import REAL_HASHER
 from tests.gateway.checks import check_refused
 from tests.gateway.people import PASSWORD, new_person, post_session
+from tests.movable_clock import MovableClock
 from tests.running_gateway import Gateway, running_gateway
 
 NOW = datetime(2026, 11, 15, 10, tzinfo=UTC)

@@ -8,12 +8,12 @@ from uuid import UUID
 import msgspec
 
 from gatepost.admin import keys
-from gatepost.clock import MovableClock
 from gatepost.model.event import ALL_TYPES, ChannelRef
 from gatepost.store.channels import get_config, save_connection
 from tests.for_each import for_each
 from tests.gateway.checks import TEXT, check_refused, feed
 from tests.gateway.event_streams import STREAM, another_node, open_stream
+from tests.movable_clock import MovableClock
 from tests.patience import PATIENCE
 from tests.running_gateway import Gateway, running_gateway
 

@@ -10,11 +10,11 @@ import pytest
 from gatepost.admin.headers import seal_headers
 from gatepost.admin.signing import make_secret, seal_signing_secrets
 from gatepost.admin.vault import Vault
-from gatepost.clock import MovableClock
 from gatepost.webhooks.signature import signature_headers
 from gatepost_client import verify_webhook
 from tests.conftest import Answer, Receiver
 from tests.gateway.checks import check_refused
+from tests.movable_clock import MovableClock
 from tests.running_gateway import Gateway, running_gateway
 
 HOOKS = "/api/v1/webhooks"

@@ -7,10 +7,10 @@ import msgspec
 import pytest
 from standardwebhooks.webhooks import Webhook
 
-from gatepost.clock import MovableClock
 from gatepost.model.event import SYSTEM, TYPES
 from tests.conftest import Answer, Received, Receiver
 from tests.gateway.checks import PERSON, TEXT, check_refused, feed, until
+from tests.movable_clock import MovableClock
 from tests.running_gateway import Gateway, running_gateway
 
 HOOKS = "/api/v1/webhooks"

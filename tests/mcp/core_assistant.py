@@ -8,7 +8,6 @@ from uuid import UUID
 import msgspec
 
 from gatepost.admin import keys
-from gatepost.clock import MovableClock
 from gatepost.model import ids
 from gatepost.model.account import Caller, Principal
 from gatepost.model.account_log import OPERATOR, new_entry
@@ -21,6 +20,7 @@ from gatepost.outbound.accept import Acceptor
 from gatepost.outbound.assistant_send import AssistantSend, send_for_assistant
 from gatepost.services.mcp_recorder import McpRecorder
 from gatepost.store.mcp.policies import save_policy
+from tests.movable_clock import MovableClock
 from tests.outbound.stage import Stage
 
 ANYONE = Recipients(anyone=True)

@@ -8,12 +8,12 @@ import pytest
 
 from gatepost.admin import accounts, keys
 from gatepost.api.mcp_route import check_host
-from gatepost.clock import MovableClock
 from gatepost.model.errors import Forbidden
 from gatepost.model.mcp_policy import Policy
 from tests.gateway.checks import check_refused
 from tests.mcp.assistant import assistant, channel_of, mcp_key, set_policy
 from tests.mcp.wire import PATH, post, rpc
+from tests.movable_clock import MovableClock
 from tests.running_gateway import Gateway, running_gateway
 
 LIMIT = 1024 * 1024

@@ -17,7 +17,6 @@ import msgspec
 
 from gatepost.admin import accounts, channels
 from gatepost.channel_task import ChannelContext
-from gatepost.clock import MovableClock
 from gatepost.inbound.receive import UpdateReceiver
 from gatepost.model import ids
 from gatepost.model.account import Caller, Plan, Principal
@@ -37,6 +36,7 @@ from gatepost.store.channel_head import Lease
 from gatepost.store.leases import claim_channel, release_channel
 from gatepost.store.messages.history import StoredMessage, get_message
 from gatepost.store.pool import Database
+from tests.movable_clock import MovableClock
 
 NOW = datetime(2026, 11, 15, 10, 0, tzinfo=UTC)
 PLANS = {"unlimited": Plan("Unlimited")}

@@ -7,10 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gatepost.clock import MovableClock, SystemClock
+from gatepost.clock import SystemClock
 from gatepost.outbound import pace
 from gatepost.outbound.throttle import Throttle
 from tests.for_each import for_each
+from tests.movable_clock import MovableClock
 from tests.outbound.stage import NOW
 
 TINY = 1e-6

@@ -7,7 +7,6 @@ import asyncpg
 import pytest
 
 from gatepost.access.rate_limit import RateLimit
-from gatepost.clock import MovableClock
 from gatepost.model.account import Principal
 from gatepost.model.errors import LimitReached
 from gatepost.process_limits import LimitExchange, ProcessLimits
@@ -15,6 +14,7 @@ from gatepost.settings import load
 from gatepost.store.notifications import LIMIT_COUNTS, LimitCounts, LimitedAction, read_notice, send_counts
 from gatepost.store.pool import Database
 from tests.gateway.checks import until
+from tests.movable_clock import MovableClock
 from tests.outbound.stage import NOW
 
 

@@ -18,7 +18,6 @@ from gatepost.access.costly import CostlyRequests
 from gatepost.access.rate_limit import RateLimit
 from gatepost.access.shared_dues import SharedDues
 from gatepost.access.sliding_limit import SlidingLimit
-from gatepost.clock import MovableClock
 from gatepost.metrics import BacklogFigures, CurrentFigures, ProcessMetrics
 from gatepost.metrics_totals import MetricFamily, add_up, as_text, lasting, read_metrics
 from gatepost.model.account import Principal
@@ -34,6 +33,7 @@ from gatepost.start_errors import CannotStart
 from gatepost.store.pool import Database
 from tests.cli.conftest import invoke
 from tests.for_each import for_each
+from tests.movable_clock import MovableClock
 from tests.patience import PATIENCE
 
 SETTINGS = load(environ={}, overrides={"server.port": 0})

@@ -10,7 +10,6 @@ import pytest
 
 from gatepost.admin import accounts, channels
 from gatepost.channel_task import ChannelContext
-from gatepost.clock import MovableClock
 from gatepost.held_leases import LeaseListener
 from gatepost.outbound.channel_sender import ChannelSender
 from gatepost.outbound.send_recorder import SendRecorder
@@ -22,6 +21,7 @@ from gatepost.store.channels import get_configs
 from gatepost.store.leases import report_owner
 from gatepost.store.pool import Database
 from tests.gateway.test_ownership import Tasks
+from tests.movable_clock import MovableClock
 from tests.outbound.stage import FAST, RULES
 from tests.patience import patience
 from tests.running_gateway import FAST_NETWORK

@@ -19,7 +19,6 @@ import msgspec
 from gatepost.admin import accounts, channels
 from gatepost.api.contract.media import Media
 from gatepost.api.responses import envelope
-from gatepost.clock import MovableClock
 from gatepost.model import ids
 from gatepost.model.account import Plan
 from gatepost.model.event import ChannelRef
@@ -40,6 +39,7 @@ from gatepost.store.leases import claim_channel
 from gatepost.store.media.files import MediaRow, get_media
 from gatepost.store.media.objects import ObjectStorage
 from gatepost.store.pool import Database
+from tests.movable_clock import MovableClock
 from tests.patience import PATIENCE
 
 NOW = datetime(2026, 11, 15, 10, 0, tzinfo=UTC)

@@ -8,10 +8,10 @@ import pytest
 
 from gatepost.access.refusal_recorder import GROUPS, GROUPS_PER_KEY, MESSAGE_MAX, Refusal, RefusalRecorder
 from gatepost.admin import keys
-from gatepost.clock import MovableClock
 from gatepost.model.account import key_hash, new_key
 from gatepost.store.pool import Database
 from gatepost.store.refused_requests import ROWS_PER_KEY, RefusedRow, forget_refused, list_refused
+from tests.movable_clock import MovableClock
 from tests.outbound.stage import NOW, make_stage
 from tests.store.query_plans import explained_database
 

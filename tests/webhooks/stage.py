@@ -14,7 +14,6 @@ from uuid import UUID, uuid4
 
 import msgspec
 
-from gatepost.clock import MovableClock
 from gatepost.model import ids
 from gatepost.model.endpoint import DeliveryOptions
 from gatepost.model.event import ALL_TYPES, SYSTEM, TYPES, AnyEvent
@@ -31,6 +30,7 @@ from gatepost.webhooks.endpoint_deliverer import EndpointDeliverer
 from gatepost.webhooks.guard import Guard
 from gatepost.webhooks.http_post import Poster
 from tests.conftest import Received, Receiver
+from tests.movable_clock import MovableClock
 from tests.outbound import stage as outbound
 from tests.patience import PATIENCE
 

@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Iterable
 from uuid import UUID
 
-from gatepost.clock import MovableClock
 from gatepost.model.endpoint import DeliveryOptions
 from gatepost.outbound.channel_sender import ChannelSender
 from gatepost.owned_channel import OwnedChannel
@@ -12,6 +11,7 @@ from gatepost.store.channel_head import Lease
 from gatepost.store.deliveries.queue import DueDelivery
 from gatepost.webhooks.delivery_buffer import DeliveryBuffer
 from gatepost.webhooks.delivery_request import DeliveryUnit
+from tests.movable_clock import MovableClock
 from tests.outbound import stage as outbound
 from tests.outbound.stage import NOW
 from tests.patience import PATIENCE

@@ -30,8 +30,6 @@ class User(msgspec.Struct, frozen=True):
     created_at: datetime
     totp_secret: bytes | None = None
     totp_active: bool = False
-    totp_step: int = 0
-    recovery_codes: tuple[bytes, ...] = ()
 
 
 class KeptSession(msgspec.Struct, frozen=True):
@@ -41,8 +39,8 @@ class KeptSession(msgspec.Struct, frozen=True):
     token_hash: bytes
 
 
-_COLUMNS = """id, account_id, email, name, password_hash, role, created_at, totp_secret, totp_active, totp_step,
-              recovery_codes"""
+_views = msgspec.json.Decoder(list[SavedView])
+_COLUMNS = "id, account_id, email, name, password_hash, role, created_at, totp_secret, totp_active"
 
 
 async def insert_user(db: Database, user: User, entry: LogEntry) -> bool:
@@ -86,13 +84,13 @@ async def add_user(conn: "Connection[Any]", user: User, entry: LogEntry) -> bool
 async def list_users(db: Database, account_id: UUID) -> list[User]:
     """Return the users of an account, the oldest first."""
     rows = await db.fetch(f"SELECT {_COLUMNS} FROM users WHERE account_id = $1 ORDER BY id", account_id)
-    return [_user(row) for row in rows]
+    return [User(**row) for row in rows]
 
 
 async def get_user(db: Database, user_id: UUID) -> User | None:
     """Return a user of any account."""
     row = await db.fetchrow(f"SELECT {_COLUMNS} FROM users WHERE id = $1", user_id)
-    return _user(row) if row else None
+    return User(**row) if row else None
 
 
 async def get_user_by_email(db: Database, email: str) -> User | None:
@@ -101,7 +99,7 @@ async def get_user_by_email(db: Database, email: str) -> User | None:
     For some letters, PostgreSQL and Python have different small ones. Failed sign-ins are counted by those of Python.
     """
     row = await db.fetchrow(f"SELECT {_COLUMNS} FROM users WHERE lower(email) = lower($1)", email)
-    return _user(row) if row and row["email"].lower() == email.lower() else None
+    return User(**row) if row and row["email"].lower() == email.lower() else None
 
 
 async def set_password(
@@ -147,7 +145,7 @@ async def put_password(conn: "Connection[Any]", user_id: UUID, password_hash: st
         password_hash,
         name,
     )
-    return _user(row)
+    return User(**row)
 
 
 async def delete_user(
@@ -270,15 +268,6 @@ async def _change(db: Database, entry: LogEntry, sql: str, *arguments: Any) -> b
         if done:
             await insert_entry(conn, entry)
     return done
-
-
-def _user(row: Any) -> User:
-    values = dict(row)
-    values["recovery_codes"] = tuple(values["recovery_codes"])
-    return User(**values)
-
-
-_views = msgspec.json.Decoder(list[SavedView])
 
 
 async def read_views(db: Database, user_id: UUID) -> list[SavedView]:

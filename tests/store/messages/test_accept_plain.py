@@ -9,7 +9,6 @@ from uuid import UUID, uuid4
 import msgspec
 import pytest
 
-from gatepost.clock import MovableClock
 from gatepost.model.event import NewEvent, render
 from gatepost.model.event.messages import MessageCreated
 from gatepost.model.person import Person
@@ -22,6 +21,7 @@ from gatepost.store.messages.submission import Submission
 from gatepost.store.pool import Database
 from gatepost.store.quota import used_in_month
 from tests.inbound.incoming_messages import contact_of, message_from, receive
+from tests.movable_clock import MovableClock
 from tests.outbound.stage import Stage, make_stage
 from tests.patience import PATIENCE
 from tests.store.test_quota import MONTH, acceptor, more_channels
