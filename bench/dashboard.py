@@ -14,7 +14,7 @@ from bench.processes import BenchFailed
 from bench.tenant import Tenant, make_tenant
 from gatepost.admin.users import create_user
 from gatepost.clock import SystemClock
-from gatepost.console.built_files import load_files
+from gatepost.console.dashboard import load_files
 from gatepost.store.pool import Database
 from tests.console.browser import FLAGS, find_browser
 

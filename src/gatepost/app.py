@@ -38,8 +38,7 @@ from gatepost.background import Supervisor
 from gatepost.channel_worker import ChannelWorkers, WorkerParts
 from gatepost.clock import Clock, DatabaseClock
 from gatepost.clock_sync import follow_database, keep_following
-from gatepost.console.built_files import load_files
-from gatepost.console.dashboard import Dashboard
+from gatepost.console.dashboard import Dashboard, load_files
 from gatepost.grouped_lookup import GroupedLookup
 from gatepost.held_leases import LeaseListener
 from gatepost.housekeeping import Housekeeper

@@ -12,8 +12,7 @@ import pytest
 
 from bench.dashboard import FIRST_PAGE_AIM, first_page_size
 from gatepost.api.app import make_router
-from gatepost.console.built_files import load_files
-from gatepost.console.dashboard import API_PATHS, NOT_BUILT, Dashboard
+from gatepost.console.dashboard import API_PATHS, NOT_BUILT, Dashboard, load_files
 from tests.conftest import Receiver, serve_app
 from tests.patience import PATIENCE
 from tests.running_gateway import Answer, running_gateway

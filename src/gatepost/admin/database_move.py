@@ -1,8 +1,6 @@
 """Moves a database to another server: read in one snapshot, written in one transaction, without a file between."""
 
-from datetime import datetime
 from functools import partial
-from pathlib import Path
 
 import msgspec
 
@@ -11,7 +9,6 @@ from gatepost.model.errors import Conflict
 from gatepost.store.backup.archive import Progress
 from gatepost.store.backup.load import check_other, check_unused, open_load
 from gatepost.store.backup.snapshot import open_snapshot
-from gatepost.store.embedded.data_folder import write_moved
 
 
 class MovedDatabase(msgspec.Struct, frozen=True):
@@ -39,8 +36,3 @@ async def move_database(source: str, target: str, *, replace: bool, progress: Pr
                 progress("Database", done, total)
             await load.finish(None)
     return MovedDatabase(len(content.tables), rows, content.level)
-
-
-def note_move(folder: Path, target: str, now: datetime) -> None:
-    """Record that the embedded database was moved, so that no gateway uses the old one by mistake."""
-    write_moved(folder, target, now)

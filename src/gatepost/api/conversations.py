@@ -1,4 +1,4 @@
-"""Conversations: list, get, change, mark as read, show that an answer is being written, give back to assistants."""
+"""Conversations: list, get, change, mark as read, and show that an answer is being written."""
 
 from datetime import datetime, timedelta
 from typing import Annotated, Literal
@@ -10,14 +10,13 @@ from msgspec import Meta
 from gatepost.admin.channels import get_channel
 from gatepost.api.context import ApiContext, Context, CurrentCaller
 from gatepost.api.contract.conversations import Conversation, ConversationCounts, ReadConversation
-from gatepost.api.contract.mcp import HandOver
 from gatepost.api.contract.messages import Message
 from gatepost.api.openapi.error_codes import NETWORK
 from gatepost.api.openapi.route_docs import CONNECTED
 from gatepost.api.paging import read_cursor, show_cursor
 from gatepost.api.query import LabelFilter, Paged, Phone, Query, Zone, read_label
 from gatepost.api.responses import Page, Reply
-from gatepost.api.route import delete, get, patch, post
+from gatepost.api.route import get, patch, post
 from gatepost.model import ids
 from gatepost.model.account import Caller
 from gatepost.model.dates import read_moment, read_zone
@@ -27,17 +26,14 @@ from gatepost.model.window import WINDOW
 from gatepost.networks.kinds import NETWORK_KINDS
 from gatepost.services import conversations as service
 from gatepost.services.conversations import ConversationChange, find_contacts
-from gatepost.services.lookup import missing, read_id
 from gatepost.services.read_receipts import show_typing
 from gatepost.store.conversations.changes import ConversationDetails
 from gatepost.store.conversations.inbox import InboxFilter, WrittenBetween, count_conversations, list_conversations
-from gatepost.store.mcp.conversations import delete_handovers, list_handovers
-from gatepost.store.messages.history import has_conversation
-from gatepost.store.pool import Database
 
 _PATH = "/api/v1/conversations"
 _ONE = _PATH + "/{conversation_id}"
-_HAND_OVER = _ONE + "/hand-over"
+
+
 CLOSING_HOURS = 4
 ClosingHours = Annotated[
     int, Meta(description="Within how many hours a window closes to count as closing.", ge=1, le=24)
@@ -195,32 +191,3 @@ def _conversation(found: ConversationDetails, gateway: ApiContext, caller: Calle
 
 def _has_window(caller: Caller) -> bool:
     return NETWORK_KINDS[caller.kind].capabilities.window
-
-
-@get(_HAND_OVER, scope="read", summary="Get the hand-over of a conversation", folder="conversations")
-async def get_hand_over(conversation_id: str, gateway: Context, caller: CurrentCaller) -> HandOver:
-    """The assistants that gave the conversation to a person, and why. Their keys write nothing to it."""
-    return await _read_hand_over(gateway.db, caller.channel_id, conversation_id)
-
-
-@delete(
-    _HAND_OVER,
-    scope="manage",
-    agents=True,
-    summary="Give a conversation back to assistants",
-    message="The conversation is given back",
-    folder="conversations",
-)
-async def end_hand_over(conversation_id: str, gateway: Context, caller: CurrentCaller) -> HandOver:
-    """Lets all assistants write to the conversation again. It is no error if none had given it to a person."""
-    before = await _read_hand_over(gateway.db, caller.channel_id, conversation_id)
-    if before.handed_over:
-        await delete_handovers(gateway.db, caller.channel_id, read_id("cv", conversation_id))
-    return HandOver([])
-
-
-async def _read_hand_over(db: Database, channel_id: UUID, conversation: str) -> HandOver:
-    contact_id = read_id("cv", conversation)
-    if not await has_conversation(db, channel_id, contact_id):
-        raise missing("cv")
-    return HandOver.of(await list_handovers(db, channel_id, contact_id))

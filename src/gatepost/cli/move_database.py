@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 import typer
 
-from gatepost.admin.database_move import MovedDatabase, move_database, note_move
+from gatepost.admin.database_move import MovedDatabase, move_database
 from gatepost.api.contract.operations import DatabaseMove
 from gatepost.cli.backup import media_of
 from gatepost.cli.command import check_database, command, new_group
@@ -19,7 +19,7 @@ from gatepost.model.databases import database_url_fault
 from gatepost.model.errors import Conflict, GatepostError, invalid_field
 from gatepost.services.media import OWNER
 from gatepost.settings import Settings
-from gatepost.store.embedded import DataFolderInUse
+from gatepost.store.embedded.data_folder import DataFolderInUse, write_moved
 
 group = new_group()
 
@@ -38,7 +38,7 @@ def move(
     shown = without_password(to)
     moved = asyncio.run(_move(settings, to, replace=replace))
     if not settings.database.url:
-        note_move(settings.data_folder, shown, datetime.now(UTC))
+        write_moved(settings.data_folder, shown, datetime.now(UTC))
     with suppress(GatepostError, OSError):  # the files belong to the new database now
         asyncio.run(media_of(settings, None).delete([OWNER]))
     return CommandResult(DatabaseMove(shown, moved.tables, moved.rows, moved.migration), note=_note(settings, shown))

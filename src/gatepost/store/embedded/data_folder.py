@@ -112,7 +112,7 @@ NOTE = "database.moved"
 
 
 def write_moved(data: Path, target: str, now: datetime) -> None:
-    """Record where the database went."""
+    """Record where the database went, so that no gateway uses the old one by mistake."""
     draft = data / f"{NOTE}.new"
     draft.write_text(f"{target} on {now:%Y-%m-%d}\n", "utf-8")
     draft.replace(data / NOTE)
