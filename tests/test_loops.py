@@ -45,7 +45,7 @@ TASKS = {  # started by hand, and why that is enough
     "processes.supervisor.ProcessSupervisor._on_ask": "one answer",
     "processes.supervisor.ProcessSupervisor._answer": "one question; with a limit of time",
     "serving._serve_http": "the server; its end is the end of the process",
-    "services.mcp_recorder.McpRecorder._write": "while there are calls; a notification that fails is logged",
+    "services.assistant_calls.McpRecorder._write": "while there are calls; a notification that fails is logged",
     "store.batch.Batch._start_now": "while there is something to write; each batch survives",
     "store.channel_notifier.ChannelNotifier._send_soon": "what has gathered",
     "store.embedded.server.run_to_end": "one call in a thread; its caller gets its error",

@@ -57,9 +57,8 @@ from gatepost.owner import Owner
 from gatepost.process_limits import LimitExchange, ProcessLimits
 from gatepost.readiness import Readiness
 from gatepost.services.account_streams import AccountStreams
+from gatepost.services.assistant_calls import McpRecorder, read_policy_in_force
 from gatepost.services.event_waiters import EventWaiters
-from gatepost.services.mcp_access import read_policy_in_force
-from gatepost.services.mcp_recorder import McpRecorder
 from gatepost.services.media import MediaService
 from gatepost.services.presence_board import PresenceBoard
 from gatepost.settings import Settings

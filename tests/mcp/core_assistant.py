@@ -18,7 +18,7 @@ from gatepost.model.mcp_verdict import PolicyRefused
 from gatepost.model.send_request import SendRequest
 from gatepost.outbound.accept import Acceptor
 from gatepost.outbound.assistant_send import AssistantSend, send_for_assistant
-from gatepost.services.mcp_recorder import McpRecorder
+from gatepost.services.assistant_calls import McpRecorder
 from gatepost.store.mcp.policies import save_policy
 from tests.movable_clock import MovableClock
 from tests.outbound.stage import Stage

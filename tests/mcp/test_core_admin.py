@@ -17,8 +17,8 @@ from gatepost.model.account_log import Actor
 from gatepost.model.errors import Conflict, GatepostError, NotFound
 from gatepost.model.mcp_policy import Policy, Recipients, sentences
 from gatepost.services import assistant_changes
+from gatepost.services.assistant_calls import count_sends_left
 from gatepost.services.labels import LabelService, NewLabel, create_label
-from gatepost.services.mcp_access import count_sends_left
 from gatepost.settings import load
 from gatepost.store.account_log import list_entries
 from gatepost.store.channels import delete_channel

@@ -16,8 +16,8 @@ from gatepost.model.mcp_policy import Policy, Recipients
 from gatepost.model.mcp_verdict import PolicyRefused
 from gatepost.networks.base import Network
 from gatepost.services import assistant_changes as changes
+from gatepost.services.assistant_calls import check_reading, count_sends_left, read_policy_in_force
 from gatepost.services.labels import LabelService, NewLabel, create_label
-from gatepost.services.mcp_access import check_reading, count_sends_left, read_policy_in_force
 from gatepost.store.channels import ChannelConfig
 from gatepost.store.contacts.changes import delete_contact, merge_contacts
 from gatepost.store.mcp.conversations import delete_handovers, list_handovers

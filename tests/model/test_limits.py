@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from gatepost.model.errors import Invalid
-from gatepost.model.limits import FILES, docs_page, format_size, limit, maximum, table
+from gatepost.model.limits import FILES, format_size, limit, maximum, table
 from gatepost.services.profile import ProfileChange, check_profile
+from tests.docs.limits_page import limits_page
 from tests.for_each import for_each
 
 from . import templates as t
@@ -283,11 +284,11 @@ def test_a_limit_without_an_upper_end_has_none_to_give() -> None:
 
 
 def test_the_page_is_up_to_date() -> None:
-    assert (DOCS / "limits.md").read_text() == docs_page()
+    assert (DOCS / "limits.md").read_text() == limits_page()
 
 
 def test_the_page_names_every_limit() -> None:
-    page = docs_page()
+    page = limits_page()
     for name, row in table().items():
         assert f"| `{name}` |" in page
         assert row.note in page

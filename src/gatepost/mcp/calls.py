@@ -24,7 +24,7 @@ from gatepost.model import ids
 from gatepost.model.errors import GatepostError, Unavailable
 from gatepost.model.mcp_call import CLIENT_MAX, CallResult, McpCall, Transport, short_arguments, storable
 from gatepost.model.mcp_verdict import PolicyRefused
-from gatepost.services.mcp_access import check_reading
+from gatepost.services.assistant_calls import check_reading
 
 log = structlog.get_logger("gatepost.mcp")
 OTHER = "other"  # the tool of calls of unknown tools, in metrics

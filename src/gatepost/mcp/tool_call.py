@@ -14,8 +14,7 @@ from gatepost.model.account import Caller
 from gatepost.model.mcp_call import CallOutcome, McpCall, Transport
 from gatepost.model.mcp_policy import DEFAULT_POLICY, Policy
 from gatepost.outbound.accept import Acceptor
-from gatepost.services.mcp_access import PolicyInForce
-from gatepost.services.mcp_recorder import McpRecorder
+from gatepost.services.assistant_calls import McpRecorder, PolicyInForce
 from gatepost.services.media import MediaService
 from gatepost.services.read_receipts import Speak
 from gatepost.store.pool import Database

@@ -139,7 +139,7 @@ async def set_password(
 
 async def put_password(conn: "Connection[Any]", user_id: UUID, password_hash: str, name: str | None) -> User:
     """Set the password of a user in a transaction that has locked the user, and the name if one is given."""
-    row = await conn.fetchrow(
+    row: Any = await conn.fetchrow(
         f"UPDATE users SET password_hash = $2, name = COALESCE($3, name) WHERE id = $1 RETURNING {_COLUMNS}",
         user_id,
         password_hash,

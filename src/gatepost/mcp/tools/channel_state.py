@@ -10,7 +10,7 @@ from gatepost.mcp.tool_call import Call
 from gatepost.model import ids
 from gatepost.model.mcp_policy import sentences
 from gatepost.networks.kinds import NETWORK_KINDS
-from gatepost.services.mcp_access import count_sends_left
+from gatepost.services.assistant_calls import count_sends_left
 from gatepost.store.channels import get_pace
 from gatepost.store.links import get_link
 
