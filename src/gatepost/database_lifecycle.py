@@ -77,14 +77,14 @@ async def reserved(settings: Settings) -> AsyncIterator[str]:
             yield own
 
 
-async def _running_or_locked(settings: Settings, patience: float = _PATIENCE) -> str | FolderLock:
+async def _running_or_locked(settings: Settings) -> str | FolderLock:
     """Return the address of the running server, or a lock on the data folder that allows to start one.
 
     Another process may hold the folder while its server is down: just started, or being restarted after a crash.
     """
-    give_up = time.monotonic() + patience
+    give_up = time.monotonic() + _PATIENCE
     while True:
-        dsn = await reach_running(settings.data_folder, patience)
+        dsn = await reach_running(settings.data_folder, _PATIENCE)
         if dsn is not None:
             return dsn
         try:

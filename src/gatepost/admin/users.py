@@ -36,14 +36,13 @@ async def create_user(
     role: str = "owner",
     name: str = "",
     password: str | None = None,
-    actor: Actor = OPERATOR,
     now: datetime,
 ) -> NewPassword:
-    """Create a user; without a password, one is generated."""
+    """Create a user for the operator; without a password, one is generated."""
     chosen = check_password(password) if password is not None else new_password()
     user = new_user(account_id, email, role=role, name=name, now=now)
     user = msgspec.structs.replace(user, password_hash=await hash_password(chosen))
-    await insert_user(db, user, user_entry(user, actor, "user_created", now, role=role))
+    await insert_user(db, user, user_entry(user, OPERATOR, "user_created", now, role=role))
     return NewPassword(user, chosen)
 
 

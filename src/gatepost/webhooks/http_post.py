@@ -70,7 +70,7 @@ class Poster:
         self._guard = guard
         self._deadline = deadline
         self._pool = ConnectionPool(connect_deadline, places)
-        self._secure = SecureClients(connect_deadline, places, roots, USER_AGENT)
+        self._secure = SecureClients(connect_deadline, places, roots)
 
     async def post(self, url: str, headers: Mapping[str, str], body: bytes, channel: Hashable = None) -> PostResult:
         """Post `body` to `url` for a channel, and return the result within the deadline."""

@@ -20,6 +20,7 @@ from gatepost.model.limits import format_size
 from gatepost.networks.base import CallFailed, NetworkError
 from gatepost.webhooks.guard import ForbiddenUrl, Guard, UnresolvedUrl, UrlRefused
 from gatepost.webhooks.pinned_client import explain_failure, pinned_client
+from gatepost.webhooks.signature import USER_AGENT
 
 UNTYPED = "application/octet-stream"
 _MESSAGES = {
@@ -29,6 +30,7 @@ _MESSAGES = {
     "protocol": "The server of the link broke off, or did not answer in HTTP.",
 }
 _RETRYABLE = frozenset({408, 425, 429})  # and all from 500 on
+_CONNECT_SECONDS = 5.0
 
 
 def check_link(guard: Guard, url: str, field: str = "media.link") -> None:
@@ -45,16 +47,14 @@ async def fetch_guarded(
     limit: int,
     *,
     deadline: float = 60.0,
-    connect_deadline: float = 5.0,
     roots: Sequence[bytes] = (),
-    user_agent: str = "Gatepost",
     channel: Hashable = None,
 ) -> FetchedFile | FetchFailure:
     """Fetch the file at a URL for a channel, of at most `limit` bytes, within the deadline."""
     try:
         async with asyncio.timeout(deadline):
             target = await guard.check(url, channel)
-            async with pinned_client(target, target.address, connect_deadline, roots, user_agent).build() as client:
+            async with pinned_client(target, target.address, _CONNECT_SECONDS, roots, USER_AGENT).build() as client:
                 request = client.get(target.url).timeout(timedelta(seconds=deadline)).build_streamed()
                 async with request as response:
                     return await _read(response, limit)

@@ -15,6 +15,7 @@ from gatepost.webhooks.connection_pool import IDLE_PER_PLACE
 from gatepost.webhooks.guard import CheckedUrl
 from gatepost.webhooks.http_connection import BODY_LIMIT, HEADERS_LIMIT, IDLE_SECONDS, Headers, HttpResponse
 from gatepost.webhooks.pinned_client import pinned_client
+from gatepost.webhooks.signature import USER_AGENT
 
 ClientKey = tuple[str, int, str]
 # Literal addresses need no pin and share one client.
@@ -24,11 +25,10 @@ LITERAL: ClientKey = ("", 0, "")
 class SecureClients:
     """Clients with keep-alive connections over TLS, each pinned to an address that the guard has checked."""
 
-    def __init__(self, connect_deadline: float, clients: int, roots: Sequence[bytes], user_agent: str) -> None:
+    def __init__(self, connect_deadline: float, clients: int, roots: Sequence[bytes]) -> None:
         self._connect_deadline = connect_deadline
         self._most_clients = clients
         self._roots = tuple(roots)
-        self._user_agent = user_agent
         self._clients: OrderedDict[ClientKey, Client] = OrderedDict()
         self._in_flight: Counter[Client] = Counter()  # POSTs, also of clients that were dropped
 
@@ -66,7 +66,7 @@ class SecureClients:
         return client
 
     def _build(self, target: CheckedUrl, address: str) -> Client:
-        builder = pinned_client(target, address, self._connect_deadline, self._roots, self._user_agent)
+        builder = pinned_client(target, address, self._connect_deadline, self._roots, USER_AGENT)
         idle = timedelta(seconds=IDLE_SECONDS)
         return builder.pool_idle_timeout(idle).pool_max_idle_per_host(IDLE_PER_PLACE).build()
 
