@@ -8,19 +8,17 @@ end   ─► deliverers ─► sender ─► other tasks: no new work starts, an
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime
-from functools import partial
 from typing import Protocol
 from uuid import UUID
 
 from gatepost.background import attempt, log_failure
 from gatepost.channel_task import ChannelTask
 from gatepost.clock import Clock
-from gatepost.grouped_lookup import GroupedLookup
 from gatepost.model.errors import GatepostError, Unavailable
 from gatepost.outbound.channel_sender import ChannelSender
 from gatepost.store.channel_head import Lease, LogEnd
 from gatepost.store.deliveries.queue import DeliveryCursor, save_cursors
-from gatepost.store.endpoints import Endpoint, list_delivering
+from gatepost.store.endpoints import Endpoint
 from gatepost.store.pool import Database
 from gatepost.webhooks.endpoint_deliverer import EndpointDeliverer
 
@@ -51,7 +49,7 @@ class OwnedChannel:
         clock: Clock,
         lease: Lease,
         valid_until: float,
-        find_endpoints: Callable[[UUID], Awaitable[list[Endpoint] | None]] | None = None,
+        find_endpoints: Callable[[UUID], Awaitable[list[Endpoint] | None]],
     ) -> None:
         self.lease = lease
         self.valid_until = valid_until
@@ -60,7 +58,7 @@ class OwnedChannel:
         self.busy_at = clock.monotonic()
         self._db = db
         self._clock = clock
-        self._find_endpoints = find_endpoints or GroupedLookup(partial(list_delivering, db)).find
+        self._find_endpoints = find_endpoints
         self._worker: Worker | None = None
         self._deliverers: dict[UUID, EndpointDeliverer] = {}
         self._saved: dict[UUID, DeliveryCursor] = {}

@@ -4,6 +4,7 @@ import asyncio
 import json
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -11,9 +12,11 @@ import pytest
 
 from gatepost.channel_task import ChannelContext
 from gatepost.clock import SystemClock
+from gatepost.grouped_lookup import GroupedLookup
 from gatepost.model import ids
 from gatepost.model.event import ChannelRef
 from gatepost.services.recoveries import RecoveryTask
+from gatepost.store.deliveries.recover import open_recoveries
 from gatepost.store.leases import claim_channel
 from gatepost.store.partitions import make_partitions
 from gatepost.store.pool import Database
@@ -59,7 +62,8 @@ class Scene:
         lease = await claim_channel(db, self.channel_id, UUID(int=1), 60)
         assert lease
         ref = ChannelRef(ids.format_id("ch", self.channel_id), "official", "15550001111")
-        task = RecoveryTask(ChannelContext(db, SystemClock(), lease, ref, lambda: True))
+        find = GroupedLookup(partial(open_recoveries, db)).find
+        task = RecoveryTask(ChannelContext(db, SystemClock(), lease, ref, lambda: True), find)
         async with asyncio.timeout(PATIENCE):
             while "done" not in await task.step():
                 await asyncio.sleep(0.05)

@@ -12,8 +12,6 @@ import pytest
 from gatepost.channel_task import ChannelContext, ChannelTask
 from gatepost.held_leases import LeaseListener
 from gatepost.outbound.channel_sender import ChannelSender
-from gatepost.outbound.send_recorder import SendRecorder
-from gatepost.outbound.sender_state import SenderState
 from gatepost.owned_channel import OwnedChannel
 from gatepost.owner import Owner
 from gatepost.settings import LeaseSettings
@@ -21,7 +19,7 @@ from gatepost.store.endpoints import Endpoint
 from gatepost.store.partitions import make_partitions
 from gatepost.store.pool import Database
 from gatepost.webhooks.endpoint_deliverer import EndpointDeliverer
-from tests.outbound.stage import FAST, NOW, RULES, Stage, make_stage
+from tests.outbound.stage import NOW, Stage, make_stage, make_state
 from tests.patience import PATIENCE
 
 LEASE = LeaseSettings(ttl=3600, renew=5, sweep=1, idle=60)
@@ -109,8 +107,7 @@ class Owning:
         context = ChannelContext(self.db, self.stage.clock, owned.lease, self.stage.ref, owned.alive)
         ours = owned.lease.channel_id == self.stage.channel_id
         others = [self.make_task(context)] if self.make_task and ours else []
-        recorder = SendRecorder(self.db, self.stage.clock, 0.0)
-        return Tasks(ChannelSender(SenderState(context, recorder, RULES, FAST, self.stage.network)), others)
+        return Tasks(ChannelSender(make_state(context, network=self.stage.network)), others)
 
     async def owners(self) -> dict[UUID, UUID | None]:
         async with self.db.connection() as conn:

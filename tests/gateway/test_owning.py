@@ -1,12 +1,15 @@
 """Who sends, and what first: chat before bulk, and one node accepting what another sends."""
 
 import gc
+from functools import partial
 from typing import Any
 
 from gatepost.app import Gatepost
 from gatepost.clock import SystemClock
+from gatepost.grouped_lookup import GroupedLookup
 from gatepost.owned_channel import OwnedChannel
 from gatepost.store.channel_head import Lease
+from gatepost.store.endpoints import list_delivering
 from gatepost.store.pool import Database
 from tests.conftest import Receiver, serve_app
 from tests.gateway.checks import SEND, TEXT, check_refused, until
@@ -142,7 +145,13 @@ async def test_a_linked_channel_that_is_given_away_leaves_nothing_behind(parted_
         worker._make_owner()
         assert worker._workers is not None
         keepers = worker._workers.keepers
-        owned = OwnedChannel(gateway.db, SystemClock(), Lease(channel.id, 1), float("inf"))
+        owned = OwnedChannel(
+            gateway.db,
+            SystemClock(),
+            Lease(channel.id, 1),
+            float("inf"),
+            GroupedLookup(partial(list_delivering, gateway.db)).find,
+        )
         made = await worker._workers.make_workers([owned])
         assert keepers[channel.id] is made[channel.id].keeper
         del owned, made

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -9,12 +10,14 @@ import pytest
 
 from gatepost.api.contract.media import Media
 from gatepost.channel_task import ChannelContext
+from gatepost.grouped_lookup import GroupedLookup
 from gatepost.inbound.media_fetch import FULL_DELAY, NETWORK_MEMORY, MediaFetchContext, MediaFetchTask
 from gatepost.model import ids
 from gatepost.model.account import Plan
 from gatepost.model.errors import Conflict
 from gatepost.services.media import check_ready
 from gatepost.store.channel_head import Lease
+from gatepost.store.media.files import next_waiting
 from gatepost.store.media.storage import stored_bytes
 from gatepost.store.pool import Database
 from tests.services.media_stage import MediaStage, make_media_stage
@@ -34,7 +37,8 @@ async def media_stage(db: Database, tmp_path: Path) -> MediaStage:
 async def step(media_stage: MediaStage, lease: Lease, plans: Mapping[str, Plan] = PLANS) -> datetime | None:
     context = ChannelContext(media_stage.db, media_stage.clock, lease, media_stage.ref, lambda: True)
     shared = MediaFetchContext(media_stage.objects, most=1000, attempts=3, timeout=5, in_flight=8, plans=plans)
-    return await MediaFetchTask(context, shared, media_stage.network).step()
+    find = GroupedLookup(partial(next_waiting, media_stage.db)).find
+    return await MediaFetchTask(context, shared, media_stage.network, find).step()
 
 
 def changes(events: list[Any]) -> list[tuple[str, str | None]]:

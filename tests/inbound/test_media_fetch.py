@@ -2,6 +2,7 @@
 
 import asyncio
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -9,12 +10,13 @@ from uuid import UUID
 import pytest
 
 from gatepost.channel_task import ChannelContext
+from gatepost.grouped_lookup import GroupedLookup
 from gatepost.inbound.media_fetch import DELAYS, MISMATCHES, NETWORK_MEMORY, MediaFetchContext, MediaFetchTask, next_try
 from gatepost.model import ids
 from gatepost.networks.base import CallFailed, ErrorReaction, NetworkError, RemoteMedia
 from gatepost.store.channel_head import Lease, StaleOwner
 from gatepost.store.leases import release_channel
-from gatepost.store.media.files import MediaRow
+from gatepost.store.media.files import MediaRow, next_waiting
 from gatepost.store.pool import Database
 from tests.patience import PATIENCE
 from tests.services.media_stage import NOW, MediaStage, failing, make_media_stage
@@ -43,7 +45,8 @@ class Rig:
         shared = MediaFetchContext(
             media_stage.objects, most=1000, attempts=attempts, timeout=timeout, in_flight=in_flight
         )
-        self.task = MediaFetchTask(context, shared, media_stage.network)
+        find = GroupedLookup(partial(next_waiting, db)).find
+        self.task = MediaFetchTask(context, shared, media_stage.network, find)
 
     def _on_commit(self, channel_id: UUID, *, sending: bool, tasks: bool = True) -> None:
         assert not sending

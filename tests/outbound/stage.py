@@ -7,8 +7,9 @@ stage.network.calls                    what the network was asked, and when
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from inspect import isawaitable
 from typing import Any
 from uuid import UUID, uuid4
@@ -17,6 +18,7 @@ import msgspec
 
 from gatepost.admin import accounts, channels
 from gatepost.channel_task import ChannelContext
+from gatepost.grouped_lookup import GroupedLookup
 from gatepost.inbound.receive import UpdateReceiver
 from gatepost.model import ids
 from gatepost.model.account import Caller, Plan, Principal
@@ -31,10 +33,12 @@ from gatepost.outbound.channel_sender import ChannelSender
 from gatepost.outbound.number_limits import NumberLimits
 from gatepost.outbound.send_decision import SendRules
 from gatepost.outbound.send_recorder import SendRecorder
-from gatepost.outbound.sender_state import Attach, SenderState, attach_nothing
+from gatepost.outbound.sender_state import Attach, ReportConnection, SenderState
+from gatepost.outbound.senders_now import SendersNow
 from gatepost.store.channel_head import Lease
 from gatepost.store.leases import claim_channel, release_channel
 from gatepost.store.messages.history import StoredMessage, get_message
+from gatepost.store.messages.queue import read_new_messages
 from gatepost.store.pool import Database
 from tests.movable_clock import MovableClock
 
@@ -110,6 +114,43 @@ class TestNetwork:
         return [call.at for call in self.calls]
 
 
+async def report_nothing(_state: str, _reason: str | None, _token_rejected: bool) -> None:
+    """The state of the channel is not shown."""
+
+
+async def attach_nothing(_network: Network, _content: str, _type: str) -> dict[str, str]:
+    return {}
+
+
+async def forget_nothing(_media: Mapping[str, str]) -> bool:
+    return False
+
+
+def make_state(
+    context: ChannelContext,
+    rules: SendRules = RULES,
+    limits: NumberLimits = FAST,
+    network: Network | None = None,
+    report_connection: ReportConnection = report_nothing,
+    attach: Attach = attach_nothing,
+    backoff: Backoff | None = None,
+) -> SenderState:
+    """Return the state of a sender that is alone in its process."""
+    return SenderState(
+        context,
+        SendRecorder(context.db, context.clock, 0.0),
+        rules,
+        limits,
+        network,
+        report_connection,
+        attach,
+        forget_nothing,
+        GroupedLookup(partial(read_new_messages, context.db)).find,
+        SendersNow(),
+        backoff=backoff or Backoff(),
+    )
+
+
 class Stage:
     """One channel with its current owner, and functions to use it."""
 
@@ -146,9 +187,8 @@ class Stage:
         lives = (lambda: True) if alive is bool else alive
         self.lease = lease
         self.sender = ChannelSender(
-            SenderState(
+            make_state(
                 ChannelContext(self.db, self.clock, lease, self.ref, lives),
-                SendRecorder(self.db, self.clock, 0.0),
                 rules,
                 limits,
                 self.network if connected else None,

@@ -12,8 +12,6 @@ from gatepost.admin import accounts, channels
 from gatepost.channel_task import ChannelContext
 from gatepost.held_leases import LeaseListener
 from gatepost.outbound.channel_sender import ChannelSender
-from gatepost.outbound.send_recorder import SendRecorder
-from gatepost.outbound.sender_state import SenderState
 from gatepost.owned_channel import OwnedChannel
 from gatepost.owner import Owner
 from gatepost.settings import load
@@ -22,7 +20,7 @@ from gatepost.store.leases import report_owner
 from gatepost.store.pool import Database
 from tests.gateway.test_ownership import Tasks
 from tests.movable_clock import MovableClock
-from tests.outbound.stage import FAST, RULES
+from tests.outbound.stage import make_state
 from tests.patience import patience
 from tests.running_gateway import FAST_NETWORK
 
@@ -52,7 +50,7 @@ class Sharing:
         made = {}
         for one in owned:
             context = ChannelContext(self.db, self.clock, one.lease, configs[one.lease.channel_id].ref, one.alive)
-            sender = ChannelSender(SenderState(context, SendRecorder(self.db, self.clock, 0.0), RULES, FAST))
+            sender = ChannelSender(make_state(context))
             made[one.lease.channel_id] = Tasks(sender, [])
         return made
 

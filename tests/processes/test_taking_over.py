@@ -17,7 +17,6 @@ from gatepost.channel_task import ChannelContext
 from gatepost.held_leases import LeaseListener
 from gatepost.model.errors import database_unavailable
 from gatepost.outbound.channel_sender import ChannelSender
-from gatepost.outbound.send_recorder import SendRecorder
 from gatepost.outbound.sender_state import SenderState
 from gatepost.owned_channel import OwnedChannel
 from gatepost.owner import Owner
@@ -27,7 +26,7 @@ from gatepost.store.leases import report_owner
 from gatepost.store.pool import Database
 from tests.gateway.test_ownership import Tasks
 from tests.movable_clock import MovableClock
-from tests.outbound.stage import FAST, RULES
+from tests.outbound.stage import make_state
 from tests.patience import patience
 from tests.running_gateway import FAST_NETWORK
 
@@ -86,8 +85,7 @@ class Process:
         made = {}
         for one in owned:
             context = ChannelContext(self.db, self.clock, one.lease, configs[one.lease.channel_id].ref, one.alive)
-            state = SenderState(context, SendRecorder(self.db, self.clock, 0.0), RULES, FAST)
-            made[one.lease.channel_id] = Tasks(Sender(state, self.looks), [])
+            made[one.lease.channel_id] = Tasks(Sender(make_state(context), self.looks), [])
         return made
 
     async def until_owned(self, count: int) -> None:

@@ -3,12 +3,14 @@
 import unicodedata
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from uuid import UUID
 
 import msgspec
 import pytest
 
 from gatepost.channel_task import ChannelContext
+from gatepost.grouped_lookup import GroupedLookup
 from gatepost.metrics import ProcessMetrics
 from gatepost.model.dates import IdRange
 from gatepost.model.errors import Unavailable
@@ -181,7 +183,8 @@ async def refusing(stage: Stage, word: str, code: str) -> AsyncIterator[None]:
 
 def indexer(stage: Stage, metrics: ProcessMetrics) -> SearchIndexTask:
     context = ChannelContext(stage.db, stage.clock, stage.lease, stage.ref, lambda: True)
-    return SearchIndexTask(context, count=metrics.set_aside)
+    find = GroupedLookup(partial(search_index.find_unindexed, stage.db)).find
+    return SearchIndexTask(context, count=metrics.set_aside, find=find)
 
 
 async def check_set_aside(stage: Stage, said: list[UUID], metrics: ProcessMetrics) -> None:

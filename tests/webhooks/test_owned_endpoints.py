@@ -3,13 +3,15 @@
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from datetime import timedelta
+from functools import partial
 
 import asyncpg
 import msgspec
 import pytest
 
 from gatepost.channel_task import ChannelTask
-from gatepost.clock import SystemClock
+from gatepost.clock import Clock, SystemClock
+from gatepost.grouped_lookup import GroupedLookup
 from gatepost.model.endpoint import HealthCounters
 from gatepost.outbound.channel_sender import ChannelSender
 from gatepost.owned_channel import OwnedChannel
@@ -23,13 +25,18 @@ from tests.webhooks.stage import Stage, open_target
 from tests.webhooks.test_wakeups import away, until
 
 
+def own(stage: Stage, clock: Clock, lease: Lease) -> OwnedChannel:
+    find = GroupedLookup(partial(list_delivering, stage.db)).find
+    return OwnedChannel(stage.db, clock, lease, float("inf"), find)
+
+
 class Owned:
     """An owned channel with the sender of another stage: nothing is sent here."""
 
     def __init__(self, stage: Stage, sender: ChannelSender, lease: Lease) -> None:
         self.stage, self.sender, self.made = stage, sender, 0
         self.others: Sequence[ChannelTask] = ()
-        self.owned = OwnedChannel(stage.db, SystemClock(), lease, float("inf"))
+        self.owned = own(stage, SystemClock(), lease)
         self.lease = lease
 
     def make_deliverer(self, target: Endpoint) -> EndpointDeliverer:

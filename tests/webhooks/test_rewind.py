@@ -6,7 +6,6 @@ from uuid import UUID
 
 from gatepost.model.endpoint import DeliveryOptions
 from gatepost.outbound.channel_sender import ChannelSender
-from gatepost.owned_channel import OwnedChannel
 from gatepost.store.channel_head import Lease
 from gatepost.store.deliveries.queue import DueDelivery
 from gatepost.webhooks.delivery_buffer import DeliveryBuffer
@@ -16,7 +15,7 @@ from tests.outbound import stage as outbound
 from tests.outbound.stage import NOW
 from tests.patience import PATIENCE
 from tests.webhooks.stage import ANA, Stage, event_ids
-from tests.webhooks.test_owned_endpoints import Owned
+from tests.webhooks.test_owned_endpoints import Owned, own
 
 ORDERED = DeliveryOptions(ordered=True)
 
@@ -88,7 +87,7 @@ class Slow(Owned):
     def __init__(self, stage: Stage, sender: ChannelSender, lease: Lease) -> None:
         super().__init__(stage, sender, lease)
         self.clock = MovableClock(NOW)
-        self.owned = OwnedChannel(stage.db, self.clock, self.lease, float("inf"))
+        self.owned = own(stage, self.clock, self.lease)
         self.go, self.looks, self.at_once, self.most = asyncio.Event(), 0, 0, 0
 
     async def tune(self) -> None:

@@ -12,14 +12,12 @@ import asyncio
 import hashlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from datetime import datetime, timedelta
-from functools import partial
 from uuid import UUID
 
 import msgspec
 import structlog
 
 from gatepost.channel_task import ChannelContext, ChannelTask
-from gatepost.grouped_lookup import GroupedLookup
 from gatepost.model.account import Plan
 from gatepost.model.errors import GatepostError, TooLarge, Unavailable
 from gatepost.model.limits import format_size
@@ -30,7 +28,6 @@ from gatepost.store.media.files import (
     mark_full,
     mark_ready,
     mark_retry,
-    next_waiting,
     waiting_media,
 )
 from gatepost.store.media.objects import PIECE, ObjectStorage
@@ -96,12 +93,12 @@ class MediaFetchTask(ChannelTask):
         context: ChannelContext,
         shared: MediaFetchContext,
         network: Network | None,
-        find: Callable[[UUID], Awaitable[datetime | None]] | None = None,
+        find: Callable[[UUID], Awaitable[datetime | None]],
     ) -> None:
         super().__init__(context)
         self._shared = shared
         self._network = network
-        self._find = find or GroupedLookup(partial(next_waiting, context.db)).find
+        self._find = find
 
     def adjust(self, network: Network | None) -> None:
         """Use another connection to the network; None: there is none at the moment."""

@@ -1,17 +1,15 @@
 """Reading the queue from the database after a cursor, chat and bulk separately, so that no campaign delays a reply."""
 
 from datetime import datetime
-from functools import partial
 from uuid import UUID
 
-from gatepost.grouped_lookup import GroupedLookup
 from gatepost.model.ids import ZERO
 from gatepost.model.message import State
 from gatepost.outbound.attachments import link_failed_at
 from gatepost.outbound.queue import weight
 from gatepost.outbound.sender_state import SenderState
 from gatepost.store.channel_head import StaleOwner
-from gatepost.store.messages.queue import PAGE, QueueMarks, QueueRead, read_marks, read_new_messages, read_queued_states
+from gatepost.store.messages.queue import PAGE, QueueMarks, QueueRead, read_marks, read_queued_states
 from gatepost.store.messages.send import QueuedMessage, is_cut, read_queue, read_scheduled, read_start
 
 _PAGE = 500
@@ -29,7 +27,7 @@ class QueueReader:
 
     def __init__(self, state: SenderState) -> None:
         self._db = state.context.db
-        self._read_new_messages = state.read_new_messages or GroupedLookup(partial(read_new_messages, self._db)).find
+        self._read_new_messages = state.read_new_messages
         self._clock = state.context.clock
         self._channel_id = state.context.lease.channel_id
         self._queue = state.queue

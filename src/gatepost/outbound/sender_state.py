@@ -25,33 +25,21 @@ ReadNewMessages = Callable[[QueueRead], Awaitable[NewMessages | None]]
 ForgetMedia = Callable[[Mapping[str, str]], Awaitable[bool]]
 
 
-async def report_nothing(_state: str, _reason: str | None, _token_rejected: bool) -> None:
-    """A sender without a channel whose state is shown."""
-
-
-async def attach_nothing(_network: Network, _content: str, _type: str) -> dict[str, str]:
-    return {}
-
-
-async def forget_nothing(_media: Mapping[str, str]) -> bool:
-    return False
-
-
 @dataclass(slots=True)
 class SenderState:
-    """One per channel that is owned. The first five are given, the hooks where there is something to call."""
+    """One per channel that is owned."""
 
     context: ChannelContext
     recorder: SendRecorder
     rules: SendRules
     limits: NumberLimits
-    network: Network | None = None  # None: not connected
-    report_connection: ReportConnection = report_nothing
-    attach: Attach = attach_nothing
-    forget_media: ForgetMedia = forget_nothing
+    network: Network | None  # None: not connected
+    report_connection: ReportConnection
+    attach: Attach
+    forget_media: ForgetMedia
+    read_new_messages: ReadNewMessages  # shared with other senders, so that they read together
+    senders: SendersNow  # to which this one belongs while it runs
     tracer: Tracer | None = None
-    read_new_messages: ReadNewMessages | None = None  # shared with other senders, so that they read together
-    senders: SendersNow = field(default_factory=SendersNow)  # to which this one belongs while it runs
     backoff: Backoff = field(default_factory=Backoff)
     queue: SendQueue = field(default_factory=SendQueue)
     opened: deque[datetime] = field(default_factory=deque)  # when conversations were opened, within the last day

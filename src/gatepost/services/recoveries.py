@@ -2,13 +2,11 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime, timedelta
-from functools import partial
 from uuid import UUID
 
 import msgspec
 
 from gatepost.channel_task import ChannelContext, ChannelTask
-from gatepost.grouped_lookup import GroupedLookup
 from gatepost.model import ids
 from gatepost.model.dates import first_id, read_moment, read_zone
 from gatepost.model.delivery import MISSING, STATUSES
@@ -18,7 +16,7 @@ from gatepost.model.event import ALL_TYPES
 from gatepost.model.field_readers import read_choice, read_choices
 from gatepost.services.lookup import existing, read_id
 from gatepost.store.deliveries import recover as store
-from gatepost.store.deliveries.recover import RecoveryFilter, RecoveryRow, RecoveryStep, open_recoveries, recover_next
+from gatepost.store.deliveries.recover import RecoveryFilter, RecoveryRow, RecoveryStep, recover_next
 from gatepost.store.endpoints import Endpoint
 from gatepost.store.idempotency import IdempotentRequest
 from gatepost.store.pool import Database
@@ -105,11 +103,9 @@ class RecoveryTask(ChannelTask):
     first_wait = 5.0
     gather = 0.2
 
-    def __init__(
-        self, context: ChannelContext, find: Callable[[UUID], Awaitable[list[UUID] | None]] | None = None
-    ) -> None:
+    def __init__(self, context: ChannelContext, find: Callable[[UUID], Awaitable[list[UUID] | None]]) -> None:
         super().__init__(context)
-        self._find = find or GroupedLookup(partial(open_recoveries, context.db)).find
+        self._find = find
 
     async def step(self) -> list[RecoveryStep]:
         """Advance every open recovery by one chunk. Return the result of each."""

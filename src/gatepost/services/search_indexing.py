@@ -7,14 +7,12 @@ pending messages (one snapshot) ─► contents, a bounded slice at a time ─�
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
-from functools import partial
 from uuid import UUID
 
 import structlog
 
 from gatepost.channel_task import ChannelContext, ChannelTask
 from gatepost.compute import compute
-from gatepost.grouped_lookup import GroupedLookup
 from gatepost.model import ids
 from gatepost.model.search_words import words_of
 from gatepost.store.channel_head import Lease
@@ -49,12 +47,12 @@ class SearchIndexTask(ChannelTask):
         self,
         context: ChannelContext,
         *,
-        count: Callable[[int], None] = lambda _: None,
-        find: Callable[[UUID], Awaitable[bool | None]] | None = None,
+        count: Callable[[int], None],
+        find: Callable[[UUID], Awaitable[bool | None]],
     ) -> None:
         super().__init__(context)
         self._count = count
-        self._find = find or GroupedLookup(partial(store.find_unindexed, context.db)).find
+        self._find = find
 
     async def work(self) -> float | None:
         more = await self._find(self._lease.channel_id)

@@ -4,6 +4,7 @@ import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator
 from datetime import timedelta
+from functools import partial
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -11,6 +12,7 @@ import asyncpg
 import pytest
 
 from gatepost.channel_task import ChannelContext
+from gatepost.grouped_lookup import GroupedLookup
 from gatepost.model import ids
 from gatepost.model.delivery import DELIVERED, DROPPED, EXHAUSTED, MISSING, PENDING
 from gatepost.model.errors import Conflict, Invalid
@@ -60,7 +62,8 @@ async def own(stage: Stage) -> Lease:
 
 
 def recovering(stage: Stage, lease: Lease) -> RecoveryTask:
-    return RecoveryTask(ChannelContext(stage.db, stage.clock, lease, stage.ref, lambda: True))
+    find = GroupedLookup(partial(open_recoveries, stage.db)).find
+    return RecoveryTask(ChannelContext(stage.db, stage.clock, lease, stage.ref, lambda: True), find)
 
 
 async def work_off(stage: Stage, recovery: RecoveryRow) -> RecoveryRow:
