@@ -132,6 +132,9 @@ def test_the_window_closes_a_day_later_on_both_clocks(database_url: str, tmp_pat
 
         sandbox.post("clock", {"advance": 25 * 3600})
         wait_until_refused(send, key, text, "window_closed")  # once the gateway's clock has followed
+        by_command = [sys.executable, "-m", "gatepost.cli", "send", channel["id"], phone, "Hello", *places]
+        refused = subprocess.run(by_command, check=False, capture_output=True, text=True, timeout=PATIENCE)
+        assert (refused.returncode, "24 hours" in refused.stderr) == (1, True), refused
         template = {"phone": phone, "type": "template", "template": {"name": "hello_world", "language": "en_US"}}
         id_ = ask(send, key, template)["data"]["key"]["id"]  # type: ignore[arg-type]
         wait_for_status(seen, id_, "READ")

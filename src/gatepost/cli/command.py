@@ -23,9 +23,10 @@ from gatepost.admin.unlock import open_vault
 from gatepost.admin.vault import Vault
 from gatepost.cli.arguments import read_id
 from gatepost.cli.cell_databases import CellDatabases, opened_databases
+from gatepost.cli.gateway_clock import gateway_clock
 from gatepost.cli.options import F, Given, Lookup, lookups_of, new_group, parameters_of, with_options
 from gatepost.cli.output import CommandResult, LinePrinter, print_result
-from gatepost.clock import DatabaseClock, SystemClock
+from gatepost.clock import Clock, DatabaseClock
 from gatepost.clock_sync import follow_database
 from gatepost.model.databases import MAIN
 from gatepost.model.errors import Conflict, NotFound, Unavailable, invalid_field
@@ -47,10 +48,10 @@ PLACES: dict[str, Any] = {"data": Data, "database_url": DatabaseUrl, "config": C
 class CommandSession:
     """The databases, settings and clock that a command works with: with several, those of the cell that it is in."""
 
-    def __init__(self, settings: Settings, databases: CellDatabases, clock: DatabaseClock) -> None:
+    def __init__(self, settings: Settings, databases: CellDatabases, clock: Clock) -> None:
         self.settings = settings
         self.databases = databases
-        self._clock = clock
+        self.clock = clock
         self._cell = MAIN
         self._proof = KeyProof(None)
 
@@ -63,8 +64,8 @@ class CommandSession:
 
     @property
     def now(self) -> datetime:
-        """The database's time, which running gateways use too."""
-        return self._clock.now()
+        """The time that running gateways use too."""
+        return self.clock.now()
 
     @cached_property
     def vault(self) -> Vault:
@@ -95,7 +96,8 @@ class CommandSession:
             raise invalid_field("cell", f"must be one of: {', '.join(names)}")
         self.__dict__.pop("vault", None)
         self._cell = cell
-        await follow_database(self.db, self._clock)
+        if isinstance(self.clock, DatabaseClock):
+            await follow_database(self.db, self.clock)
         self._proof = await read_key_proof(self.db)
 
     def with_cell(self, view: Any) -> Any:
@@ -220,11 +222,10 @@ async def _found(session: CommandSession, lookups: dict[str, Lookup], arguments:
 
 @asynccontextmanager
 async def _session(settings: Settings) -> AsyncIterator[CommandSession]:
-    clock = DatabaseClock(SystemClock())
     async with AsyncExitStack() as stack:
         try:
             databases = await stack.enter_async_context(opened_databases(settings))
-            session = CommandSession(settings, databases, clock)
+            session = CommandSession(settings, databases, await gateway_clock(settings, databases.up.get(MAIN)))
             if MAIN in databases.up:
                 await session.enter(MAIN)
         except OSError as error:

@@ -13,7 +13,6 @@ from gatepost.cli.command import CommandSession, command, new_group
 from gatepost.cli.output import CommandResult
 from gatepost.cli.records import ChannelArgument
 from gatepost.cli.webhooks import allowed_hosts
-from gatepost.clock import SystemClock
 from gatepost.model import ids
 from gatepost.model.account import Caller, check_access
 from gatepost.model.errors import NotFound, invalid_field
@@ -90,7 +89,7 @@ async def acceptor_of(session: CommandSession) -> Acceptor:
     async def check(link: str) -> None:
         check_link(guard, link)
 
-    return Acceptor(session.db, SystemClock(), session.settings.plans, 1, check)
+    return Acceptor(session.db, session.clock, session.settings.plans, 1, check)
 
 
 async def _accept(session: CommandSession, channel_id: UUID, request: SendRequest) -> UUID:
