@@ -2,13 +2,24 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from datetime import datetime, timedelta
 
 from gatepost.app import Gatepost
+from gatepost.clock import SystemClock
 from gatepost.networks.qr.reasons import reason_of
 from gatepost.store.pool import Database
 from tests.conformance.conftest import new_qr_line, quick_network
 from tests.conformance.line import Line, new_person, until
 from tests.running_gateway import Gateway, running_gateway
+
+
+class ShiftedClock(SystemClock):
+    """The time of this machine, and what a test adds to it."""
+
+    ahead = timedelta()
+
+    def now(self) -> datetime:
+        return super().now() + self.ahead
 
 
 @asynccontextmanager
@@ -60,6 +71,21 @@ async def test_a_time_lock_keeps_new_people_waiting_and_nobody_else(parted_datab
         assert sum(refused.values()) <= 1
         states = [one["state"] for one in await line.connections()]
         assert states[-2:] == ["limited", "connected"]
+
+
+async def test_a_banned_number_sends_again_after_the_ban(parted_database_url: str) -> None:
+    clock = ShiftedClock()
+    async with running_gateway(parted_database_url, sandbox=quick_network(), clock=clock) as gateway:
+        line, friend = await new_qr_line(gateway), new_person()
+        await line.phone_does("ban", {"seconds": 3600})
+        channel = await line.until_state("banned")
+        assert "The ban ends at" in channel["connection"]["reason"]
+        waits = await line.send(friend, body="Hello")
+        await line.advance(3600 + 90)
+        clock.ahead = timedelta(seconds=3600 + 90)
+        later = await line.send(friend, body="Are you there?")
+        for message_id in (waits, later):
+            await line.until_status(message_id, "READ")
 
 
 async def test_a_refusal_opens_the_breaker(parted_database_url: str) -> None:

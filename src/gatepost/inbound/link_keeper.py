@@ -84,7 +84,6 @@ class LinkKeeper(ChannelTask):
         self._state = ""
         self._waited = 0.0
         self._longest_wait = _LONGEST_WAIT
-        self._look_after = _LOOK_EVERY
 
     @property
     def idle(self) -> bool:
@@ -102,14 +101,14 @@ class LinkKeeper(ChannelTask):
             self._over.set()
 
     async def work(self) -> float | None:
-        began, self._longest_wait, self._look_after = self._clock.monotonic(), _LONGEST_WAIT, _LOOK_EVERY
+        began, self._longest_wait = self._clock.monotonic(), _LONGEST_WAIT
         then = await self._try_to_connect()
         if then is not NextStep.BACK_OFF or self._clock.monotonic() - began > _HEALTHY:
             self._waited = 0.0
         if then is NextStep.BACK_OFF:
             self._waited = min(max(_FIRST_WAIT, self._waited * 2), self._longest_wait)
             await self._pause(self._waited)
-        return self._look_after if then is NextStep.STOP else 0.0
+        return _LOOK_EVERY if then is NextStep.STOP else 0.0
 
     async def stop(self) -> None:
         """End the connection; the phone stays linked."""
@@ -155,16 +154,14 @@ class LinkKeeper(ChannelTask):
         if self.row.logout and self.row.linked_at is None:  # no phone is linked, or no longer
             text = reason_of("logged_out_here").text
             await self._save_state("logged_out", text, logout=False, **UNLINKED, **NO_CODES)
-        if not self.idle and (left := await self._ban_left()) > 0:
-            self._look_after = min(left, _LONGEST_WAIT)
-            return NextStep.STOP
-        return NextStep.STOP if self.idle else await self._hold_link()
+        return NextStep.STOP if self.idle or await self._is_banned() else await self._hold_link()
 
-    async def _ban_left(self) -> float:
-        """Return the seconds for which the link stays closed because of a ban whose end the network named."""
-        left = seconds_of_lock(self.row, self._lease.channel_id, self._clock.now())
-        config = await get_config(self._db, self._lease.channel_id) if left > 0 and not self.row.logout else None
-        return left if config is not None and config.connection == "banned" else 0.0
+    async def _is_banned(self) -> bool:
+        """Return whether the link stays closed because of a ban whose end the network named."""
+        if self.row.logout or seconds_of_lock(self.row, self._lease.channel_id, self._clock.now()) <= 0:
+            return False
+        config = await get_config(self._db, self._lease.channel_id)
+        return config is not None and config.connection == "banned"
 
     # -- one connection ------------------------------------------------------------------------------------------------
 
