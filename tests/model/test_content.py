@@ -417,6 +417,8 @@ def carousel(component: dict[str, Any]) -> dict[str, Any]:
         ({"variables": ["a     b"]}, "template.variables[0]"),
         ({"header": "a\r\nb"}, "template.header"),
         ({"header": {"sale": "a\nb"}}, "template.header.sale"),
+        ({"header": "x" * 61}, "template.header"),
+        ({"header": {"sale": "x" * 61}}, "template.header.sale"),
         ({"header": {"type": "text", "text": "a\nb"}}, "template.header.text"),
         ({"buttons": [{"index": 0}]}, "template.buttons[0]"),
         ({"buttons": [{"index": 0, "text": "a", "code": "b"}]}, "template.buttons[0]"),
@@ -435,6 +437,14 @@ def carousel(component: dict[str, Any]) -> dict[str, Any]:
         ),
         (
             {"components": [{"type": "HEADER", "parameters": [{"type": "TEXT", "text": "a\nb"}]}]},
+            "template.components[0].parameters[0].text",
+        ),
+        (
+            {"components": [{"type": "header", "parameters": [{"type": "text", "text": "x" * 61}]}]},
+            "template.components[0].parameters[0].text",
+        ),
+        (
+            {"components": [{"type": "body", "parameters": [{"type": "text", "text": ""}]}]},
             "template.components[0].parameters[0].text",
         ),
         (

@@ -160,6 +160,7 @@ TRIES: dict[str, Try] = {
     "template.variable_name": lambda n: use(variables={"x" * n: "Anna"}),
     "template.words_per_variable": lambda n: t.new([body(words(n * 3 + 1, 3))]),
     "template.variable": lambda n: use(variables=["x" * n]),
+    "template.header_value": lambda n: use(header="x" * n),
     "template.buttons": lambda n: (
         t.new([t.BODY, t.buttons(*[t.REPLY] * n)]),
         use(buttons=[{"index": i, "payload": "x"} for i in range(n)]),

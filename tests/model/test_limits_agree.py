@@ -104,6 +104,7 @@ WITHIN = {
     "location.longitude",
     "contacts.birthday",
     "template.language",
+    "template.header_value",
     "template.header_variables",
 }
 

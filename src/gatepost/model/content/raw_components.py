@@ -52,8 +52,16 @@ def _component(path: str, value: Any, found: MessageReferences, *, inner: bool) 
     read = [_parameter(f"{path}.parameters[{i}]", row, found) for i, row in enumerate(rows)]
     for i, row in enumerate(read):
         if kind != "button" and row["type"].lower() == "text":
-            check_value(f"{path}.parameters[{i}].text", row["text"])
+            _check_text(f"{path}.parameters[{i}].text", row["text"], kind)
     return component | {"parameters": read}
+
+
+def _check_text(path: str, text: str, kind: str) -> None:
+    """Check the value of a variable, as it would be checked outside of raw components."""
+    row = limit("template.header_value" if kind == "header" else "template.variable")
+    if not row.fits(len(text)):
+        raise invalid_field(path, f"may have {row.words()}, but has {len(text):,}")
+    check_value(path, text)
 
 
 def _outline(path: str, value: Any) -> dict[str, Any]:

@@ -31,7 +31,7 @@ def _read_variables(path: str, value: Any, _: MessageReferences) -> list[str] | 
 
 class _HeaderText(Part, frozen=True):
     type: Literal["text"]
-    text: Annotated[str, text("template.variable", read=_read_value)]
+    text: Annotated[str, text("template.header_value", read=_read_value)]
 
 
 class _HeaderFile(Part, frozen=True):
@@ -61,7 +61,7 @@ _HEADERS: dict[str, type[Part]] = {
 
 def _read_header(path: str, value: Any, found: MessageReferences) -> str | dict[str, Any]:
     if isinstance(value, str):
-        return _read_value(path, value)
+        return _read_value(path, value, "template.header_value")
     if isinstance(value, dict) and "type" not in value:
         return _named_header(path, value)
     return read_variant(path, value, found, _HEADERS)
@@ -73,7 +73,7 @@ def _named_header(path: str, value: dict[str, Any]) -> dict[str, str]:
         raise invalid_field(path, 'must be text, {"type": …} or the one variable by its name, e.g. {"sale": "Summer"}')
     ((name, text_),) = value.items()
     read_text(place(path, plain(name)), name, "template.variable_name")
-    return {name: _read_value(place(path, name), text_)}
+    return {name: _read_value(place(path, name), text_, "template.header_value")}
 
 
 def _read_index(path: str, value: Any, _: MessageReferences) -> int:
