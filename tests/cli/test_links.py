@@ -102,6 +102,16 @@ async def test_a_code_is_shown_until_the_phone_scans_it(gateway: Gateway, channe
     assert json.loads(again.out) == CONNECTED
 
 
+async def test_a_banned_number_is_not_waited_for(gateway: Gateway, channel: str) -> None:
+    linking = await link(gateway, channel, "--json")
+    await scan(gateway, (await linking.event("qr"))["code"])
+    await linking.end()
+    await gateway.sandbox("POST", f"/control/phones/{PHONE}/ban", {"seconds": 3600})
+    await wait_for_state(gateway, channel, "banned")
+    seen = (await run_beside(gateway, "link", channel, "--json")).error()
+    assert "The ban ends at" in seen["message"]
+
+
 async def test_codes_are_renewed_and_printed_as_lines(gateway: Gateway, channel: str) -> None:
     linking = await link(gateway, channel, "--json")
     first = await linking.event("qr")

@@ -355,6 +355,8 @@ async def test_a_banned_number_connects_again_when_its_ban_has_ended(linked: Lin
     assert times.format_time(ends) in ((await linked.config()).reason or "")
     row = await linked.row()
     assert (row.wanted, row.locked_until) == (True, ends)
+    with pytest.raises(Conflict, match="The ban ends at"):
+        await service.current_code(linked.db, clock, await linked.config(), 10)
     clock.advance(3600)
     await linked.start()  # a new owner, before the channel's turn
     await linked.keeper.looked.wait()

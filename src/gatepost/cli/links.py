@@ -99,7 +99,7 @@ async def _watch(
             yield line
         if config.connection in _UP:
             return
-        if not row.wanted:
+        if not row.wanted or link_service.waits_for_ban(row, config):
             raise Conflict(f"The phone was not linked. {config.reason or 'The link was given up.'}")
         if not codes and link_service.is_pairing_rejected(row, config):
             raise Conflict(f"The phone was not linked. {config.reason or ''}".rstrip())

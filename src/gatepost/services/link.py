@@ -89,10 +89,17 @@ def is_pairing_rejected(row: LinkRow, channel: ChannelConfig) -> bool:
     return row.pair_phone is None and row.pairing_code is None and channel.connection == "waiting_for_scan"
 
 
+def waits_for_ban(row: LinkRow, channel: ChannelConfig) -> bool:
+    """Return whether the gateway waits for the end of a ban before it connects; the channel's `reason` names it."""
+    return channel.connection == "banned" and row.locked_until is not None
+
+
 async def _check_may_come(db: Database, channel_id: UUID, row: LinkRow) -> ChannelConfig | None:
     config = await get_config(db, channel_id)
     if config is not None and config.connection in _UP and not row.logout:
         raise Conflict("The phone is linked already: there is nothing to scan. Log out first to link another one.")
+    if config is not None and waits_for_ban(row, config):
+        raise Conflict(f"There is no code for a number that is banned.{_because(config)}")
     if not row.wanted:
         raise Conflict(f"Nobody asked to link a phone. POST /api/v1/channel/connect first.{_because(config)}")
     return config
