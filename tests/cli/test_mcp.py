@@ -90,8 +90,9 @@ def test_wrong_rules(run: Run, channel: str, options: tuple[str, ...], code: str
 
 
 def test_a_key_for_programs_has_no_policy(run: Run, channel: str) -> None:
-    error = run("mcp", "policy", make_key(run, channel, "send"), "--mode", "send", "--json").error()
-    assert error["code"] == "wrong_state"
+    for options in ((), ("--mode", "send")):
+        error = run("mcp", "policy", make_key(run, channel, "send"), *options, "--json").error()
+        assert error["code"] == "wrong_state"
     assert run("mcp", "policy", "key_" + "0" * 32, "--json").error()["code"] == "not_found"
 
 

@@ -36,13 +36,18 @@ async def get_policy(db: Database, channel_id: UUID, key_id: UUID) -> KeyPolicy:
     return KeyPolicy(key, await store.get_policy(db, channel_id, key_id), await _label_names(db, channel_id))
 
 
+def check_scope(key: ApiKey) -> None:
+    """Raise Conflict if no assistant can use a key."""
+    if MCP not in key.scopes:
+        raise Conflict("This key does not have the scope 'mcp', and a policy applies to nothing else.")
+
+
 async def save_policy(
     db: Database, channel_id: UUID, key_id: UUID, policy: Policy, now: datetime, *, actor: Actor = OPERATOR
 ) -> KeyPolicy:
     """Save the policy of a key with the scope mcp. It applies to calls that are judged from now on."""
     before = await get_policy(db, channel_id, key_id)
-    if MCP not in before.key.scopes:
-        raise Conflict("This key does not have the scope 'mcp', and a policy applies to nothing else.")
+    check_scope(before.key)
     check_policy(policy)
     _check_labels(policy, before.labels)
     changed = [

@@ -74,6 +74,7 @@ async def policy(
 ) -> CommandResult:
     """Show what an assistant with this key may do, in plain sentences. Options change the rules."""
     found = await admin.get_policy(session.db, key.channel_id, key.id)
+    admin.check_scope(found.key)
     ends_at = read_time(ends, "ends", session.now)
     changes = _read_rules(rules) | given(mode=mode, dry_run=dry_run, sends_per_hour=sends_per_hour, ends_at=ends_at)
     if changes:
