@@ -14,6 +14,7 @@ from gatepost.background import Loop
 from gatepost.clock import Clock, DatabaseClock, FollowingClock, SystemClock
 from gatepost.networks.sandbox_clock import SandboxClockFeed
 from gatepost.settings import Settings
+from gatepost.start_errors import CannotStart
 from gatepost.store.embedded import DataFolderInUse, EmbeddedPostgres, FolderLock, lock_data_folder, reach_running
 from gatepost.store.embedded.data_folder import check_not_moved
 from gatepost.store.migrate import migrate
@@ -108,7 +109,13 @@ async def opened_for_gateway(
             yield settings.database.url, db
         return
     if settings.database.url:
-        await check_sessions(settings.database.url)
+        try:
+            await check_sessions(settings.database.url)
+        except OSError as error:
+            why = str(error) or "no response"
+            raise CannotStart(
+                f"The database of database.url cannot be reached: {why}. Check it, and whether PostgreSQL runs."
+            ) from None
         async with opened_at(settings.database.url, settings, connections) as db:
             yield settings.database.url, db
         return

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,14 @@ import pytest
 from gatepost.admin import demo
 from gatepost.cli.http_call import call
 from gatepost.cli.sandbox.control_client import ControlClient
+from gatepost.cli.up import sandbox_folder
+from gatepost.database_lifecycle import opened_for_gateway
+from gatepost.model.errors import Conflict
+from gatepost.running_address import note_address
+from gatepost.settings import load
+from gatepost.start_errors import CannotStart
+from gatepost.store.embedded.data_folder import lock_data_folder
+from gatepost_sandbox.storage import Folder
 from tests.cli.conftest import Run
 from tests.patience import PATIENCE
 
@@ -70,6 +78,20 @@ def test_from_nothing_to_a_read_message_and_down(database_url: str, tmp_path: Pa
     for url in (base, seen["sandbox_url"]):
         with pytest.raises(OSError, match="refused"):
             call(f"{url}/healthz")
+
+
+def test_a_second_start_names_the_gateway_that_runs(tmp_path: Path) -> None:
+    note_address(tmp_path, "http://127.0.0.1:8080")
+    refused = pytest.raises(Conflict, match=r"already, at http://127\.0\.0\.1:8080\. Stop it")
+    with lock_data_folder(tmp_path), closing(Folder(tmp_path / "sandbox")), refused:
+        sandbox_folder(tmp_path, patience=0)
+
+
+async def test_a_database_that_cannot_be_reached_is_named() -> None:
+    settings = load(overrides={"database.url": "postgresql://gatepost@127.0.0.1:1/gatepost"})
+    with pytest.raises(CannotStart, match=r"database\.url"):
+        async with opened_for_gateway(settings):
+            pass
 
 
 def test_the_database_of_a_real_gateway_is_refused(run: Run, account: str, database_url: str, tmp_path: Path) -> None:

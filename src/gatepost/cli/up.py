@@ -26,10 +26,11 @@ from gatepost.database_lifecycle import opened
 from gatepost.model import ids
 from gatepost.model.databases import MAIN
 from gatepost.model.errors import Conflict
+from gatepost.running_address import noted_address
 from gatepost.settings import Settings
 from gatepost.store.accounts import list_accounts
 from gatepost.store.channels import ChannelConfig
-from gatepost.store.embedded import find_cluster
+from gatepost.store.embedded import find_cluster, is_locked
 from gatepost.store.embedded.data_folder import make_data_folder
 from gatepost.store.network_updates import STALE_TEMPLATES, mark_stale
 
@@ -78,12 +79,20 @@ async def check_demo(settings: Settings) -> None:
         )
 
 
-def sandbox_folder(data: Path) -> Path:
+def sandbox_folder(data: Path, patience: float = 10.0) -> Path:
     """Return the sandbox's folder once it is free: the sandbox of a killed gateway may still be stopping."""
-    from gatepost_sandbox.storage import wait_until_free
+    from gatepost_sandbox.storage import FolderInUse, wait_until_free
 
     make_data_folder(data)
-    wait_until_free(data / "sandbox")
+    try:
+        wait_until_free(data / "sandbox", patience)
+    except FolderInUse:
+        if is_locked(data):
+            raise Conflict(
+                f"A gateway runs in {data} already, at {noted_address(data)}. Stop it with Ctrl-C in its terminal, or "
+                "name another folder with --data (make run DATA=…)."
+            ) from None
+        raise
     return data / "sandbox"
 
 
