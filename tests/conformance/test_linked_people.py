@@ -8,6 +8,7 @@ import pytest_asyncio
 from tests.conformance.conftest import Lines, new_qr_line, quick_network
 from tests.conformance.line import Line, new_person, until
 from tests.conformance.linked_line import LinkedLine
+from tests.conformance.qr_line import QrLine
 from tests.conftest import PostgresServer, copied_database
 from tests.running_gateway import running_gateway
 
@@ -36,6 +37,20 @@ async def receive_from_groups(line: LinkedLine, person: str) -> list[Any]:
     return [data for data in await in_messages(line) if data["content"] == {"body": "All"}]
 
 
+async def react_in_group(line: QrLine, message_id: str, emojis: dict[str, str]) -> list[Any]:
+    """Members of the group react to a message; returns the reactions that it shows."""
+    target = (await line.message(message_id))["network_id"]
+    for member, emoji in emojis.items():
+        reaction = {"type": "reaction", "content": {"reaction": {"emoji": emoji}}, "target": target, "chat": GROUP}
+        await line.arrive({"from": {"phone": member}, **reaction})
+
+    async def shown() -> Any:
+        reactions = (await line.message(message_id))["reactions"]
+        return reactions if len(reactions) == len(emojis) else None
+
+    return list(await until(shown))
+
+
 async def test_groups_and_broadcasts_are_left_out(line: LinkedLine) -> None:
     assert await receive_from_groups(line, new_person()) == []
     await line.until_acknowledged()
@@ -50,11 +65,14 @@ async def test_groups_and_broadcasts_are_kept_where_somebody_wants_them(postgres
         line = await new_qr_line(gateway)
         kept = await receive_from_groups(line, person)
         refused = await line.call("POST", "/message/send", {"contact": kept[0]["contact"]["id"], "body": "Hello, all"})
+        reacted = await react_in_group(line, kept[0]["key"]["id"], {person: "👍", new_person(): "👀"})
     assert (refused.status, refused.json()["error"]["code"]) == (422, "unsupported_on_channel")
     assert [data["contact"]["name"] for data in kept[:2]] == ["Family", "Family"]
     assert kept[0]["conversation"] == kept[1]["conversation"] != kept[2]["conversation"]
     assert all(data["contact"]["phone"] is None for data in kept)
     assert (kept[0]["context"]["author"]["phone"], kept[0]["context"]["chat"]) == (person, GROUP)
+    assert {(one["from"], one["emoji"]) for one in reacted} == {(kept[0]["contact"]["id"], emoji) for emoji in "👍👀"}
+    assert reacted[0]["author"]["phone"] == person
 
 
 async def test_a_number_becomes_known(line: LinkedLine) -> None:

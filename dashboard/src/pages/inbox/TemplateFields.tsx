@@ -60,7 +60,7 @@ const FILE_TYPES = { image: "image/jpeg,image/png", video: "video/mp4,video/3gpp
 function HeaderFields({ shape: { need }, input, onChange }: Props) {
   const change = (part: Partial<TemplateInput>) => onChange({ ...input, ...part });
   if (need.kind === "text") {
-    return <Field label="Heading" value={input.header} onType={(header) => change({ header })} />;
+    return <Field label="Heading" max={60} value={input.header} onType={(header) => change({ header })} />;
   }
   if (isFileKind(need.kind)) {
     return (
