@@ -29,6 +29,7 @@ import msgspec
 import pytest
 import structlog
 import uvicorn
+import uvloop
 from argon2 import PasswordHasher
 
 from gatepost.admin import passwords
@@ -71,6 +72,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Choose the tests of this run, and their order."""
     keep_sample(config, items)
     put_slow_first(items)
+
+
+def pytest_asyncio_loop_factories() -> dict[str, Callable[[], asyncio.AbstractEventLoop]]:
+    """Run tests in the event loop of the gateway."""
+    return {"uvloop": uvloop.new_event_loop}
 
 
 def pytest_collection_finish() -> None:

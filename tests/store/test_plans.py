@@ -3,6 +3,7 @@
 Looked at twice: on tables that have just been filled and have no statistics, and with those of millions of rows.
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from uuid import UUID
@@ -59,10 +60,11 @@ ENDPOINT = UUID(int=7)
 
 
 class Scene(msgspec.Struct, frozen=True):
-    """A busy channel: its past, and ten messages that wait."""
+    """A busy channel: its past, ten messages that wait, and ten of its contacts."""
 
     stage: Stage
     waiting: list[UUID]
+    contacts: list[UUID]
 
 
 Observed = dict[str, list[Plan]]
@@ -115,7 +117,15 @@ async def set_scene(db: Database, url: str) -> Scene:
     await fill(url, channel_id, ENDPOINT, count=9_000, start=NOW - day, end=NOW, salt="week")
     await fill_files(url, channel_id, count=5_000, now=NOW)
     await fill_people(url, channel_id, count=3_000, now=NOW)
-    return Scene(stage, await stage.accept_many([PHONE] * 9 + ["5511999997777"]))
+    waiting = await stage.accept_many([PHONE] * 9 + ["5511999997777"])
+    return Scene(stage, waiting, await some_contacts(url, channel_id))
+
+
+async def some_contacts(url: str, channel_id: UUID) -> list[UUID]:
+    conn = await asyncpg.connect(url)
+    rows = await conn.fetch("SELECT id FROM contacts WHERE channel_id = $1 AND phone LIKE '44001_'", channel_id)
+    await conn.close()
+    return [row["id"] for row in rows]
 
 
 async def add_endpoint(url: str, channel_id: UUID) -> None:
@@ -142,6 +152,13 @@ async def accept(s: Scene) -> None:
 
 async def accept_strangers(s: Scene) -> None:
     await s.stage.accept("5511999996666", "the first")
+
+
+async def accept_for_contacts(s: Scene) -> None:
+    """The recipients are named by their contacts."""
+    requests = [SendRequest(contact=ids.format_id("ct", id_), body="Hi") for id_ in s.contacts]
+    accepted = await asyncio.gather(*[s.stage.acceptor.accept(s.stage.caller, request) for request in requests])
+    assert len(accepted) == 10
 
 
 async def accept_on_several(s: Scene) -> None:
@@ -311,6 +328,7 @@ BY_ID: list[Work] = [
     read_the_queue,
     accept,
     accept_strangers,
+    accept_for_contacts,
     accept_on_several,
     look,
     receive_messages,
@@ -370,7 +388,9 @@ def test_files_are_found_by_their_keys(observed: Observed) -> None:
 
 
 @pytest.mark.parametrize(
-    "work", [accept, accept_on_several, receive_messages, send, *WITH_PEOPLE], ids=lambda work: work.__name__
+    "work",
+    [accept, accept_for_contacts, accept_on_several, receive_messages, send, *WITH_PEOPLE],
+    ids=lambda work: work.__name__,
 )
 def test_people_are_found_by_their_keys(observed: Observed, work: Work) -> None:
     """Nothing that a channel has many of is read but by its channel and its own key."""
