@@ -20,7 +20,7 @@ from gatepost.networks.base import (
     SendAccepted,
     StatusUpdate,
 )
-from gatepost.store.messages.amend import EVENTS_MAX, MEMBERS_MAX
+from gatepost.store.messages.amend import EMOJI_MAX, EVENTS_MAX, MEMBERS_MAX
 from gatepost.store.messages.parked_changes import APPLIED
 from tests.inbound.incoming_messages import (
     ANA,
@@ -279,6 +279,14 @@ async def test_reactions_of_a_large_group_are_limited_to_the_newest(stage: Stage
     await receive(stage, *change)
     me, *others = await reactions(stage, target)
     assert (me.sender, [one.author.lid for one in others]) == ("me", [str(i + 2) for i in range(MEMBERS_MAX)])
+
+
+async def test_a_reaction_of_any_length_is_stored_as_an_emoji(stage: Stage) -> None:
+    target = message_from(stage, ANA)
+    await receive(stage, target, touch(stage, ANA, "reaction", target.network_id, "👍" * 10_000))
+    assert [one.emoji for one in await reactions(stage, target)] == ["👍" * EMOJI_MAX]
+    await receive(stage, touch(stage, ANA, "reaction", target.network_id, ""))
+    assert await reactions(stage, target) == []
 
 
 async def react(stage: Stage, target: Incoming, emoji: str) -> UUID:

@@ -18,6 +18,7 @@ from gatepost.store.pool import Connection, Database
 from gatepost.store.statement import json_text
 
 EVENTS_MAX = 1_000  # that a message remembers: a person can react any number of times, and each time writes all of them
+EMOJI_MAX = 64  # code points of a reaction that a message stores: the longest emoji have less than 16
 MEMBERS_MAX = 256  # members of a group whose reactions to one message are stored: the last ones who reacted
 CHANGES = {"reaction": "reaction", "edit": "edited", "revoke": "deleted"}
 
@@ -207,7 +208,7 @@ def _keys_of(amendment: Amendment, reactions: dict[str, dict[str, str]]) -> list
 
 
 def _emoji(amendment: Amendment) -> str:
-    return str(json_object(amendment.content, "reaction").get("emoji") or "")
+    return str(json_object(amendment.content, "reaction").get("emoji") or "")[:EMOJI_MAX]
 
 
 def _updated(amendment: Amendment, target: AmendTarget) -> MessageUpdated:
