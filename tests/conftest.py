@@ -74,11 +74,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     put_slow_first(items)
 
 
-def pytest_asyncio_loop_factories() -> dict[str, Callable[[], asyncio.AbstractEventLoop]]:
-    """Run tests in the event loop of the gateway."""
-    return {"uvloop": uvloop.new_event_loop}
-
-
 def pytest_collection_finish() -> None:
     """Leave what was imported and collected out of garbage collections: on a busy machine one took six seconds."""
     gc.collect()
@@ -106,6 +101,13 @@ def scratch_folder() -> Path:
     # As root, the server runs as another user, who must be able to enter this folder.
     folder.chmod(0o711)
     return folder
+
+
+@pytest.fixture(scope="session")
+def _asyncio_loop_factory() -> Callable[[], asyncio.AbstractEventLoop]:
+    """Run tests in the event loop of the gateway. It replaces the fixture of pytest-asyncio, whose hook for this would
+    make a new loop for each test."""
+    return uvloop.new_event_loop
 
 
 @pytest.fixture(scope="session", autouse=True)
