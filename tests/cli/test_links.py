@@ -108,8 +108,9 @@ async def test_a_banned_number_is_not_waited_for(gateway: Gateway, channel: str)
     await linking.end()
     await gateway.sandbox("POST", f"/control/phones/{PHONE}/ban", {"seconds": 3600})
     await wait_for_state(gateway, channel, "banned")
-    seen = (await run_beside(gateway, "link", channel, "--json")).error()
-    assert "The ban ends at" in seen["message"]
+    ran = await run_beside(gateway, "link", channel, "--json")
+    assert ran.code == 1
+    assert "The ban ends at" in json.loads(ran.err)["error"]["message"]
 
 
 async def test_codes_are_renewed_and_printed_as_lines(gateway: Gateway, channel: str) -> None:

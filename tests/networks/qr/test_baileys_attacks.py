@@ -215,3 +215,6 @@ async def test_no_program_is_left_behind(gateway: Gateway, link: Link) -> None:
     os.kill(node.pid, signal.SIGSTOP)  # it notices nothing any more, not even that its socket is closed
     await gateway.restart()
     assert not node.is_running()
+    async with asyncio.timeout(PATIENCE):
+        while gateway.driver.pid is None:  # the end of the module must not interrupt its start
+            await asyncio.sleep(0.01)

@@ -144,7 +144,7 @@ def amended(amendment: Amendment, target: AmendTarget) -> AmendTarget:
 def _with_reaction(amendment: Amendment, target: AmendTarget) -> dict[str, dict[str, str]]:
     """Return the reactions after one more: one per person, in a group one per member."""
     standing, who, member = _reactions(target), _author(amendment), _member(amendment)
-    mark = {"emoji": _emoji(amendment), "at": times.format_time(amendment.at)}
+    mark = {"emoji": _emoji(amendment)[:EMOJI_MAX], "at": times.format_time(amendment.at)}
     if not member:
         return {**standing, who: mark}
     for key in _keys_of(amendment, standing):
@@ -208,7 +208,7 @@ def _keys_of(amendment: Amendment, reactions: dict[str, dict[str, str]]) -> list
 
 
 def _emoji(amendment: Amendment) -> str:
-    return str(json_object(amendment.content, "reaction").get("emoji") or "")[:EMOJI_MAX]
+    return str(json_object(amendment.content, "reaction").get("emoji") or "")
 
 
 def _updated(amendment: Amendment, target: AmendTarget) -> MessageUpdated:
