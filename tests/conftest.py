@@ -29,7 +29,6 @@ import msgspec
 import pytest
 import structlog
 import uvicorn
-import uvloop
 from argon2 import PasswordHasher
 
 from gatepost.admin import passwords
@@ -101,13 +100,6 @@ def scratch_folder() -> Path:
     # As root, the server runs as another user, who must be able to enter this folder.
     folder.chmod(0o711)
     return folder
-
-
-@pytest.fixture(scope="session")
-def _asyncio_loop_factory() -> Callable[[], asyncio.AbstractEventLoop]:
-    """Run tests in the event loop of the gateway. It replaces the fixture of pytest-asyncio, whose hook for this would
-    make a new loop for each test."""
-    return uvloop.new_event_loop
 
 
 @pytest.fixture(scope="session", autouse=True)
