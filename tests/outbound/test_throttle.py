@@ -2,6 +2,7 @@
 
 import asyncio
 import random
+from bisect import insort
 
 import pytest
 from hypothesis import given
@@ -15,6 +16,7 @@ from tests.movable_clock import MovableClock
 from tests.outbound.stage import NOW
 
 TINY = 1e-6
+IN_FLIGHT = 256  # as in default.toml
 
 
 def let_through(moments: list[float], rate: float) -> list[float]:
@@ -101,7 +103,9 @@ async def test_a_crowd_passes_at_the_rate_and_in_its_order() -> None:
     assert clock.monotonic() - began >= (60 - pace.throughput_burst(400)) / 400
 
 
-def arrivals_with_stalls(throttle: Throttle, seed: int, seconds: float, stalls_per_message: float) -> list[float]:
+def arrivals_with_stalls(
+    throttle: Throttle, seed: int, seconds: float, stalls_per_message: float, longest: float
+) -> list[float]:
     """When messages arrive over a way of a millisecond, on which now and then everything is held up for a while."""
     dice, now, free_again = random.Random(seed), 1000.0, 0.0
     arrivals, answers = list[float](), list[tuple[float, float]]()
@@ -109,13 +113,13 @@ def arrivals_with_stalls(throttle: Throttle, seed: int, seconds: float, stalls_p
         while answers and answers[0][0] <= now:
             answered, left = answers.pop(0)
             throttle.note_answer(left, answered)
-        wait = throttle.wait(now)
+        wait = throttle.wait(now) if len(answers) < IN_FLIGHT else 1.0
         if wait:
             now = min([now + wait, *(answered for answered, _ in answers[:1])])
             continue
         throttle.take(now)
         if now > free_again and dice.random() < stalls_per_message:
-            free_again = now + dice.uniform(0.02, 0.09)
+            free_again = now + dice.uniform(0.02, longest)
         arrivals.append(max(now + 0.001, free_again))
         answers.append((arrivals[-1] + 0.001, now))
     return arrivals
@@ -123,10 +127,45 @@ def arrivals_with_stalls(throttle: Throttle, seed: int, seconds: float, stalls_p
 
 @for_each("rate", [80, 1000])
 @for_each("seed", range(3))
-def test_what_was_held_up_on_the_way_makes_no_second_too_full_at_the_network(rate: int, seed: int) -> None:
-    arrivals = arrivals_with_stalls(Throttle(MovableClock(NOW), rate), seed, 20, 2 / rate)
+@for_each(("longest", "stalls_per_second"), [(0.09, 2), (0.3, 0.5), (0.9, 0.2)])
+def test_what_was_held_up_on_the_way_makes_no_second_too_full_at_the_network(
+    rate: int, seed: int, longest: float, stalls_per_second: float
+) -> None:
+    throttle = Throttle(MovableClock(NOW), rate)
+    arrivals = arrivals_with_stalls(throttle, seed, 20, stalls_per_second / rate, longest)
     assert busiest(arrivals) <= rate * 1.01
-    assert len(arrivals) >= rate * 20 * 0.9
+    assert len(arrivals) >= rate * 20 * 0.88
+
+
+def test_what_arrives_after_a_long_silence_counts_then() -> None:
+    throttle = Throttle(MovableClock(NOW), 80)
+    for now in (1000.0, 1000.1):
+        throttle.take(now)
+        throttle.note_answer(now, now + 0.001)
+    sent = [1000.2 + i / 79 for i in range(80)]
+    for left in sent:
+        throttle.take(left)
+    assert throttle.wait(1003) == 0  # they are forgotten
+    for left in sent:
+        throttle.note_answer(left, 1003)
+    assert throttle.used(1003) == 80
+    assert throttle.wait(1003.5) > 0.4
+
+
+def test_single_slow_answers_move_their_messages_little() -> None:
+    """The network took long to process them; answers to others came meanwhile."""
+    throttle, now, sent = Throttle(MovableClock(NOW), 80), 1000.0, 0
+    answers: list[tuple[float, float]] = []
+    while now < 1020:
+        while answers and answers[0][0] <= now:
+            answered, left = answers.pop(0)
+            throttle.note_answer(left, answered)
+        if not throttle.wait(now):
+            throttle.take(now)
+            insort(answers, (now + (0.9 if sent % 4 == 0 else 0.05), now))
+            sent += 1
+        now += 0.001
+    assert sent >= 80 * 20 * 0.94
 
 
 def test_a_way_that_is_long_but_even_costs_nothing() -> None:

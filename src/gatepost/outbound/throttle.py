@@ -6,7 +6,9 @@
 
 Messages pass two throttles. The first one decides when they leave the queue. A group commit releases many at once, and
 so the second one spaces them again right before the call: the network is what counts. A message that was delayed on its
-way arrives together with later ones; so it counts from the latest time at which it can have arrived.
+way arrives together with later ones; so it counts from the latest time at which it can have arrived. A single late
+answer may come from the network's processing, and then moves its message little. After a silence, in which nothing was
+answered, everything that was sent before its end may have arrived together, right then.
 """
 
 import asyncio
@@ -15,7 +17,8 @@ from bisect import bisect_left, bisect_right, insort
 from gatepost.clock import Clock
 from gatepost.outbound import pace
 
-_MOST_LATE = 0.1  # seconds; a longer delay comes from the network's processing, not from the way there
+_MOST_LATE = 0.1  # seconds; a longer delay comes from the network's processing, unless nothing was answered meanwhile
+_SILENCE = 3  # times a typical answer
 
 
 class Throttle:
@@ -27,6 +30,8 @@ class Throttle:
         self._due = 0.0
         self._passed: list[float] = []  # within the last second; sorted
         self._typical = 0.0  # how long an answer takes without delays
+        self._answered = 0.0  # the last answer
+        self._resumed = 0.0  # the first answer after the last silence
         self._lock = asyncio.Lock()
 
     def change(self, rate: float) -> None:
@@ -48,11 +53,18 @@ class Throttle:
     def note_answer(self, left: float, now: float) -> None:
         """Moves one that passed at `left` to when it can have arrived, given that its answer is here now."""
         took = now - left
-        self._typical = pace.typical_latency(self._typical, took)
-        late = min(took - self._typical, _MOST_LATE)
+        if self._typical and now - max(self._answered, left) > max(_MOST_LATE, _SILENCE * self._typical):
+            self._resumed = now
+        self._answered = now
+        if left >= self._resumed:
+            self._typical = pace.typical_latency(self._typical, took)
+        late = min(took - self._typical, max(_MOST_LATE, self._resumed - left))
+        if late <= 0:
+            return
         place = bisect_left(self._passed, left)
-        if late > 0 and place < len(self._passed) and self._passed[place] == left:
+        if place < len(self._passed) and self._passed[place] == left:
             del self._passed[place]
+        if left + late > now - pace.SECOND:
             insort(self._passed, left + late)
 
     def used(self, now: float) -> int:
