@@ -135,6 +135,7 @@ class Linked:
         assert not self.phone.linked
         row = await self.row()
         assert (row.wanted, row.logout, row.device, row.linked_at, row.qr) == (False, False, None, None, None)
+        assert row.locked_until is None
 
 
 @asynccontextmanager
@@ -282,6 +283,18 @@ class Hurried(LinkKeeper):
         self.pauses.append(seconds)
 
 
+class Patient(LinkKeeper):
+    """Waits an hour between two connections, as after many that failed."""
+
+    def __init__(self, *given: Any, **named: Any) -> None:
+        super().__init__(*given, **named)
+        self.waits = asyncio.Event()
+
+    async def _pause(self, seconds: float) -> None:
+        self.waits.set()
+        await super()._pause(3600)
+
+
 @pytest.mark.parametrize("reason", ["banned", "network_gone"])
 async def test_a_logout_is_tried_rarely_where_the_link_cannot_be_opened(linked: Linked, reason: str) -> None:
     """A banned number does not knock every minute. The network may come back at any time."""
@@ -369,6 +382,37 @@ async def test_a_banned_number_connects_again_when_its_ban_has_ended(linked: Lin
     await linked.start()
     await linked.until("connected")
     assert (await linked.row()).locked_until is None
+
+
+@pytest.mark.parametrize("reason", ["could_not_load", "network_gone"])
+async def test_a_request_ends_the_wait_for_the_next_connection(linked: Linked, reason: str) -> None:
+    phone, opened = linked.phone, linked.phone.open
+    await linked.connect()
+    phone.replies["open"] = lambda frame: [opened(frame)[0], phone.event("disconnected", reason)]
+    linked.keeper_class = Patient
+    keeper = await linked.own()
+    assert isinstance(keeper, Patient)
+    keeper.start()
+    async with patience(lambda: "the keeper waits"):
+        await keeper.waits.wait()
+    phone.replies["open"] = opened
+    await service.connect(linked.db, await linked.config(), NOW)
+    keeper.wake()
+    await linked.until("connected")
+
+
+async def test_the_ban_of_a_number_is_not_shown_after_its_logout(linked: Linked) -> None:
+    phone, opened = linked.phone, linked.phone.open
+    ends = linked.stage.clock.now() + timedelta(hours=1)
+    await linked.connect()
+    banned = phone.frame("connection", state="banned", reason="banned", until=ends.timestamp())
+    phone.replies["open"] = lambda frame: [opened(frame)[0], banned]
+    await linked.start()
+    await linked.until("banned")
+    assert (await linked.row()).locked_until == ends
+    phone.linked, phone.replies["open"] = False, opened
+    await linked.log_out()
+    await linked.check_unlinked()
 
 
 async def test_a_ban_without_an_end_waits_for_a_request(linked: Linked) -> None:

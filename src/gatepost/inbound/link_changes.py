@@ -11,7 +11,7 @@ from gatepost.networks.qr.reasons import reason_of
 from gatepost.store.links import LinkRow
 
 NO_CODES: dict[str, Any] = {"qr": None, "qr_until": None, "pairing_code": None}
-UNLINKED: dict[str, Any] = {"device": None, "linked_at": None}
+UNLINKED: dict[str, Any] = {"device": None, "linked_at": None, "locked_until": None}
 _AFTER_BAN, _SPREAD = 30, 60  # seconds after the end of a ban, and more by which channels differ
 
 

@@ -121,10 +121,10 @@ class LinkKeeper(ChannelTask):
                 await asyncio.wait_for(self._over.wait(), _STOP_WITHIN)
 
     async def _pause(self, seconds: float) -> None:
-        """Wait before the next connection, unless a request changes meanwhile."""
+        """Wait before the next connection, unless there is a request meanwhile."""
         try:
             async with asyncio.timeout(seconds):
-                while not self._stopping and await self._is_still_wanted():
+                while not self._stopping and not await self._is_requested():
                     await self._wakeup.wait()
                     await asyncio.sleep(_GATHER)
                     self._wakeup.clear()
@@ -133,9 +133,9 @@ class LinkKeeper(ChannelTask):
         except GatepostError:  # requests are not seen meanwhile
             await asyncio.sleep(min(seconds, _LONGEST_WAIT))
 
-    async def _is_still_wanted(self) -> bool:
-        row, known = await get_link(self._db, self._lease.channel_id), self.row
-        return (row.wanted, row.logout, row.locked_until) == (known.wanted, known.logout, known.locked_until)
+    async def _is_requested(self) -> bool:
+        """Return whether somebody has written the row since this task did: the same request again counts, too."""
+        return (await get_link(self._db, self._lease.channel_id)).xmin != self.row.xmin
 
     async def _try_to_connect(self) -> NextStep:
         try:
@@ -375,7 +375,7 @@ class LinkKeeper(ChannelTask):
             text = f"The network gave no pairing code: {because}"
             await self._save_state("waiting_for_scan", text, pair_phone=None)
             return
-        await update_link(self._db, self._lease, pairing_code=code, pair_phone=None)
+        self.row = await update_link(self._db, self._lease, pairing_code=code, pair_phone=None)
 
     async def _log_out(self, link: Link) -> None:
         """Unlink the phone. While the link is being opened, it is not known yet whether there is one to unlink."""

@@ -27,6 +27,7 @@ class LinkRow(msgspec.Struct, frozen=True):
     lid: str | None = None
     linked_at: datetime | None = None
     locked_until: datetime | None = None
+    xmin: int = 0  # the version that PostgreSQL gives a row: it changes with each request, also with a repeated one
 
 
 _COLUMNS = ", ".join(LinkRow.__struct_fields__)

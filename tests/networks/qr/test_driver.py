@@ -4,12 +4,15 @@ import asyncio
 import os
 import signal
 import sys
+from collections.abc import Callable
 from functools import partial
+from itertools import count
 from pathlib import Path
 
 import psutil
 import pytest
 import structlog
+import uvloop
 from structlog.testing import LogCapture
 
 from gatepost.background import Loop
@@ -23,7 +26,7 @@ from gatepost.networks.qr.link import Deadlines, Link
 from gatepost.networks.qr.websocket_driver import WebSocketDriver
 from tests.for_each import for_each
 from tests.networks.qr.scripted import Scripted, running
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, patience
 
 HEALTH = DriverTimeouts()
 ID = "01999C000000700080000000000000AB"
@@ -229,3 +232,27 @@ async def test_closing_a_driver_ends_its_links() -> None:
     assert [getattr(update, "reason", None) async for _, update in link.updates()] == ["driver_gone"]
     with pytest.raises(CallFailed):
         await Link("ch_1", driver.connection, Deadlines(open=0.2)).open("15550002222")
+
+
+@pytest.mark.parametrize("new_loop", [asyncio.new_event_loop, uvloop.new_event_loop])
+def test_a_start_that_is_cancelled_leaves_no_child(new_loop: Callable[[], asyncio.AbstractEventLoop]) -> None:
+    with asyncio.Runner(loop_factory=new_loop) as runner:
+        runner.run(cancel_at_every_step())
+
+
+async def cancel_at_every_step() -> None:
+    for steps in count():
+        starting = asyncio.create_task(child_driver.spawn(("sleep", "600"), os.environ))
+        for _ in range(steps):
+            await asyncio.sleep(0)
+        starting.cancel()
+        try:
+            transport = await starting
+        except asyncio.CancelledError:
+            async with patience(lambda: "the child has ended"):
+                while any(child.name() == "sleep" for child in psutil.Process().children()):
+                    await asyncio.sleep(0.005)
+        else:  # it had started before
+            os.kill(transport.pid, signal.SIGKILL)
+            await transport.close()
+            return

@@ -94,9 +94,15 @@ class ChildTransport:
 
 
 async def spawn(program: Sequence[str], env: Mapping[str, str]) -> ChildTransport:
-    """Start the child with one end of a socket pair; its descriptor is the last argument."""
+    """Start the child with one end of a socket pair; its descriptor is the last argument.
+
+    Nothing is awaited after the start: a start that is cancelled leaves no child that nobody ends.
+    """
     ours, theirs = socket.socketpair()
+    writer: asyncio.StreamWriter | None = None
     try:
+        ours.setblocking(False)
+        reader, writer = await asyncio.open_connection(sock=ours)
         process = await asyncio.create_subprocess_exec(
             *program,
             str(theirs.fileno()),
@@ -109,12 +115,12 @@ async def spawn(program: Sequence[str], env: Mapping[str, str]) -> ChildTranspor
             start_new_session=True,
         )
     except BaseException:
+        if writer is not None:
+            writer.close()
         ours.close()
         raise
     finally:
         theirs.close()
-    ours.setblocking(False)
-    reader, writer = await asyncio.open_connection(sock=ours)
     log.info("driver of links started", pid=process.pid)
     return ChildTransport(process, reader, writer)
 
