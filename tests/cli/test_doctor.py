@@ -11,7 +11,9 @@ import pytest
 
 from gatepost.store.partitions import make_partitions
 from gatepost.store.pool import Database
+from gatepost_sandbox import SandboxSettings
 from tests.cli.conftest import Ran, Run, invoke
+from tests.sandbox.conftest import running
 
 
 def found(ran: Ran) -> dict[str, Any]:
@@ -27,16 +29,16 @@ async def break_things(database_url: str) -> None:
     await conn.close()
 
 
-def test_a_gateway_that_does_not_run_is_a_problem(run: Run, channel: str) -> None:
+def test_a_gateway_that_does_not_run_is_a_problem(run: Run, channel: str, tmp_path: Path) -> None:
     ran = run("doctor", "--json")
     assert ran.code == 1
     checks = found(ran)
     assert (checks["database"]["state"], checks["data folder"]["state"]) == ("ok", "ok")
     assert checks["gateway"]["state"] == "problem"
-    assert checks["gateway"]["fix"] == "gatepost serve"
+    assert checks["gateway"]["fix"] == f"gatepost serve --data {tmp_path} --database-url URL"
     assert "urlopen" not in checks["gateway"]["found"]
     assert checks[f"channel {channel}"]["state"] == "warning"
-    assert checks[f"channel {channel}"]["fix"] == f"gatepost channel link {channel}"
+    assert checks[f"channel {channel}"]["fix"].startswith(f"gatepost channel link {channel} --data ")
 
 
 def test_a_public_address_that_does_not_respond_may_be_a_problem_of_the_proxy(
@@ -55,13 +57,22 @@ def test_every_problem_is_named(run: Run, account: str, channel: str, database_u
     (tmp_path / "media").mkdir(exist_ok=True)
     (tmp_path / "media" / "database.id").write_text("of another")
     checks = found(run("doctor", "--json"))
-    assert checks[f"account {account}"]["fix"] == f'gatepost account addon add {account} "API Access"'
+    assert checks[f"account {account}"]["fix"].startswith(f'gatepost account addon add {account} "API Access" --data ')
     (hook,) = [one for name, one in checks.items() if name.startswith("webhook we_")]
     assert (hook["state"], hook["found"]) == ("warning", "It is paused. It failed.")
     assert (checks["work"]["state"], channel in checks["work"]["found"]) == ("problem", True)
     assert checks["quickstart.json"]["fix"].startswith("chmod 600")
     assert "delete the object database.id" in checks["owner of files"]["fix"]
     assert (checks["database"]["state"], "to 9999" in checks["database"]["found"]) == ("warning", True)
+
+
+def test_a_trial_ends_by_the_clock_of_the_gateway(run: Run, account: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    start = datetime.now(UTC) + timedelta(days=60)
+    with running(SandboxSettings(start=start.timestamp())) as port:
+        assert f"account {account}" not in found(run("doctor", "--json"))
+        for name, scheme in (("CLOCK__FOLLOW", "http"), ("CLOUD__BASE_URL", "http"), ("QR__LINK_URL", "ws")):
+            monkeypatch.setenv(f"GATEPOST_{name}", f"{scheme}://127.0.0.1:{port}/")
+        assert "Its trial has ended" in found(run("doctor", "--json"))[f"account {account}"]["found"]
 
 
 def test_a_missing_key_is_a_problem_and_none_is_made(run: Run, account: str, tmp_path: Path) -> None:
@@ -80,6 +91,7 @@ def test_a_folder_without_a_gateway(tmp_path: Path) -> None:
     assert ran.code == 1
     assert found(ran)["data folder"]["state"] == "problem"
     assert found(ran)["database"]["found"] == "There is no embedded database yet."
+    assert found(ran)["database"]["fix"] == f"Start the gateway: gatepost serve --data {tmp_path / 'nothing'}"
     assert not (tmp_path / "nothing").exists()
 
 
@@ -100,7 +112,7 @@ def test_what_an_operator_keeps_is_checked(run: Run, channel: str, database_url:
     assert (checks["partitions"]["state"], checks["retention"]["state"]) == ("problem", "warning")
     assert "events" in checks["retention"]["found"]
     assert (checks["backup"]["state"], str(tmp_path / "backup.tar") in checks["backup"]["found"]) == ("ok", True)
-    assert checks["secret key"]["fix"] == "gatepost secret-key rotate"
+    assert checks["secret key"]["fix"].startswith("gatepost secret-key rotate --data ")
 
 
 async def make_partitions_until(url: str, at: datetime) -> None:

@@ -182,7 +182,7 @@ def test_without_a_gateway_it_ends_with_a_sentence(run: Run, account: str, tmp_p
     assert alone.code == 1
     assert alone.err == (
         f"Error: No gateway is running in {tmp_path / 'empty'}, and this command needs one. "
-        "Start it with: gatepost serve\n"
+        f"Start it with: gatepost serve --data {tmp_path / 'empty'}\n"
     )
 
 

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gatepost_sandbox.limits import Burst, Pace, next_burst
+from gatepost_sandbox.limits import Burst, Pace, RecentMarketing, next_burst
 from gatepost_sandbox.settings import Limits
 
 from .driver import NUMBER, Driver, Receiver
@@ -113,3 +113,13 @@ async def test_the_window_is_open_for_24_hours_after_a_message(sandbox: Driver, 
     await sandbox.text()
     await sandbox.advance(10)
     assert sorted(receiver.labels()) == ["delivered", "failed", "read", "sent", "text"]
+
+
+def test_a_person_who_moves_keeps_the_marketing_messages_of_the_new_number() -> None:
+    recent, day = RecentMarketing(), 24 * 3600.0
+    assert recent.take("new", 2.0, 2)
+    assert recent.take("old", 1.0, 2)
+    recent.move_person("old", "new")
+    assert not recent.take("new", day, 2)
+    assert recent.take("new", 1.5 + day, 2)
+    assert not recent.take("new", 1.5 + day, 2)

@@ -15,7 +15,7 @@ from gatepost.api.contract.cells import AccountMoved, AddedCell, Cell
 from gatepost.api.contract.operations import CheckResult
 from gatepost.cli.arguments import read_id
 from gatepost.cli.cell_databases import FAILURES, CellDatabases, describe
-from gatepost.cli.command import CommandSession, command, new_group
+from gatepost.cli.command import CommandSession, command, new_group, same_gateway
 from gatepost.cli.output import CommandResult
 from gatepost.cli.progress_bar import progress_bar
 from gatepost.database_lifecycle import opened_migrated
@@ -131,7 +131,7 @@ async def _check(settings: Settings, name: str, look: LookInside) -> list[CheckR
         fix = "Start its PostgreSQL, or correct its address in the section [cells]."
         return [CheckResult(what, "problem", f"It cannot be used: {describe(error)}", fix)]
     if state.pending:
-        return [CheckResult(what, "problem", f"{len(state.pending)} migrations are pending.", "gatepost migrate")]
+        return [CheckResult(what, "problem", f"{len(state.pending)} migrations are pending.", same_gateway("migrate"))]
     fine = CheckResult(what, "ok", f"{address_of(settings, name)}, migration {state.version}.")
     named = [msgspec.structs.replace(one, check=f"{what}: {one.check}") for one in inside]
     return [moving_check(what, moves) if moves else fine, *named]

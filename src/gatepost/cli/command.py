@@ -7,11 +7,14 @@ options ─► settings ─► database (`opened`) ─► the command's own few 
 
 import asyncio
 import inspect
+import shlex
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from contextvars import ContextVar
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
 from typing import Annotated, Any, TypeVar
 
 import msgspec
@@ -35,7 +38,7 @@ from gatepost.store.checks import KeyProof, read_key_proof
 from gatepost.store.embedded import find_cluster, is_locked, running_dsn
 from gatepost.store.pool import Database
 
-__all__ = ["CommandSession", "command", "load_settings", "new_group"]
+__all__ = ["CommandSession", "command", "load_settings", "new_group", "same_gateway"]
 
 log = structlog.get_logger("gatepost.cli")
 T = TypeVar("T")
@@ -43,6 +46,7 @@ Data = Annotated[Path | None, typer.Option(help="The gateway's data folder.", sh
 DatabaseUrl = Annotated[str | None, typer.Option(help="A PostgreSQL to use instead of the embedded one.")]
 Config = Annotated[Path | None, typer.Option(help="A TOML file with settings.")]
 PLACES: dict[str, Any] = {"data": Data, "database_url": DatabaseUrl, "config": Config}
+_places: ContextVar[Given] = ContextVar("places", default=MappingProxyType({}))  # the options of the current command
 
 
 class CommandSession:
@@ -143,6 +147,7 @@ def command(group: typer.Typer, name: str, *, creates: bool = False) -> Callable
         lookups = lookups_of(action)
 
         def run(places: Given, arguments: dict[str, Any], as_json: bool) -> None:
+            _places.set(places)
             settings = load_settings(**places)
             if inspect.isasyncgenfunction(action):
                 _check_gateway(settings)
@@ -170,6 +175,15 @@ def load_settings(
     return load(config, overrides={**places, **(overrides or {})})
 
 
+def same_gateway(command: str) -> str:
+    """Return a command for the user to run, with the options by which the current one found the gateway."""
+    places = {name: str(value) for name, value in _places.get().items() if value is not None}
+    if "database_url" in places:
+        places["database_url"] = "URL"  # it may contain a password
+    options = [f" --{name.replace('_', '-')} {shlex.quote(value)}" for name, value in places.items()]
+    return f"gatepost {command}{''.join(options)}"
+
+
 def check_database(settings: Settings) -> None:
     """Refuse to create a database: the gateway's data is probably elsewhere."""
     if settings.database.url or find_cluster(settings.data_folder) is not None:
@@ -186,7 +200,7 @@ def _check_gateway(settings: Settings) -> None:
     if not settings.database.url and running_dsn(folder) is None and not is_locked(folder):
         raise Conflict(
             f"No gateway is running in {settings.data_folder}, and this command needs one. "
-            "Start it with: gatepost serve"
+            f"Start it with: {same_gateway('serve')}"
         )
 
 

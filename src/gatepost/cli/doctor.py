@@ -17,7 +17,7 @@ from gatepost.admin.vault import VaultError
 from gatepost.api.contract.operations import CheckResult
 from gatepost.cli.cells import check_cells, moving_check
 from gatepost.cli.channels import gateway_url
-from gatepost.cli.command import command, new_group
+from gatepost.cli.command import command, new_group, same_gateway
 from gatepost.cli.doctor_upkeep import (
     check_backup,
     check_keys,
@@ -25,6 +25,7 @@ from gatepost.cli.doctor_upkeep import (
     check_owner_of_media,
     check_partitions,
 )
+from gatepost.cli.gateway_clock import gateway_clock
 from gatepost.cli.http_call import HttpError, call
 from gatepost.cli.output import CommandResult
 from gatepost.clock import SystemClock
@@ -105,7 +106,7 @@ async def _database(settings: Settings) -> AsyncIterator[CheckResult]:
         if dsn is None:
             there = find_cluster(settings.data_folder) is not None
             found = "The embedded database is not running." if there else "There is no embedded database yet."
-            yield CheckResult("database", "problem", found, "Start the gateway: gatepost serve")
+            yield CheckResult("database", "problem", found, _start())
             return
         await check_sessions(dsn)
         db = await Database.connect(dsn, connections=4)
@@ -113,11 +114,7 @@ async def _database(settings: Settings) -> AsyncIterator[CheckResult]:
         yield CheckResult("database", "problem", _text(error), "Correct database.url.")
         return
     except (OSError, EmbeddedPostgresError, GatepostError, *DRIVER_ERRORS) as error:
-        fix = (
-            "Start PostgreSQL, or correct database.url."
-            if settings.database.url
-            else "Start the gateway: gatepost serve"
-        )
+        fix = "Start PostgreSQL, or correct database.url." if settings.database.url else _start()
         yield CheckResult("database", "problem", f"It cannot be reached: {_text(error)}", fix)
         return
     try:
@@ -134,7 +131,9 @@ async def _inside(settings: Settings, db: Database) -> AsyncIterator[CheckResult
         state = await check(conn)  # type: ignore[arg-type]
         server = await conn.fetchval("SHOW server_version")
     if state.pending:
-        yield CheckResult("database", "problem", f"{len(state.pending)} migrations are pending.", "gatepost migrate")
+        yield CheckResult(
+            "database", "problem", f"{len(state.pending)} migrations are pending.", same_gateway("migrate")
+        )
         return
     if state.newer:
         found = f"A newer version has migrated it to {state.version}; this one knows migrations up to {state.known}."
@@ -179,7 +178,7 @@ async def _channels(settings: Settings, db: Database) -> AsyncIterator[CheckResu
         name = f"channel {ids.format_id('ch', channel.id)}"
         if channel.connection not in ("connected", "limited"):
             linked = NETWORK_KINDS[channel.kind].linked
-            fix = f"gatepost channel link {ids.format_id('ch', channel.id)}" if linked else "See the reason."
+            fix = same_gateway(f"channel link {ids.format_id('ch', channel.id)}") if linked else "See the reason."
             yield CheckResult(name, "warning", f"It is {channel.connection}. {channel.reason or ''}".strip(), fix)
     if not channels and not settings.cells:
         yield CheckResult("channels", "warning", "There are none.", "gatepost channel create --help")
@@ -206,19 +205,19 @@ async def _waiting(settings: Settings, db: Database) -> AsyncIterator[CheckResul
 
 async def _endpoints(settings: Settings, db: Database) -> AsyncIterator[CheckResult]:
     for one in await list_failing(db, _LIMIT):
-        name = f"webhook {ids.format_id('we', one.id)}"
-        fix = f"Fix the receiver; then: gatepost webhook show {ids.format_id('we', one.id)}"
-        yield CheckResult(name, "warning", f"It is {one.state}. {one.reason or ''}".strip(), fix)
+        id_ = ids.format_id("we", one.id)
+        fix = f"Fix the receiver; then: {same_gateway(f'webhook show {id_}')}"
+        yield CheckResult(f"webhook {id_}", "warning", f"It is {one.state}. {one.reason or ''}".strip(), fix)
 
 
 async def _accounts(settings: Settings, db: Database) -> AsyncIterator[CheckResult]:
-    now = SystemClock().now()
+    now = (await gateway_clock(settings, db)).now()
     for account in await list_accounts(db):
         name = ids.format_id("acc", account.id)
         if account.suspended:
-            yield CheckResult(f"account {name}", "warning", "It is suspended.", f"gatepost account resume {name}")
+            yield CheckResult(f"account {name}", "warning", "It is suspended.", same_gateway(f"account resume {name}"))
         elif account.trial_ends_at <= now and API_ACCESS not in account.addons:
-            fix = f'gatepost account addon add {name} "{API_ACCESS}"'
+            fix = same_gateway(f'account addon add {name} "{API_ACCESS}"')
             yield CheckResult(f"account {name}", "warning", "Its trial has ended: the API rejects its keys.", fix)
         if account.plan not in settings.plans:
             plans = ", ".join(settings.plans)
@@ -236,11 +235,15 @@ async def _gateway(settings: Settings) -> CheckResult:
         found, fix = f"{url}/readyz responds with {error.status}.", "See its response and the log of the gateway."
         return CheckResult("gateway", "problem", found, fix)
     except (OSError, ValueError, HTTPException) as error:
-        fix = "gatepost serve"
+        fix = same_gateway("serve")
         if settings.server.public_url:
             fix += "; if it runs, check server.public_url, the proxy, and whether this machine can reach that address."
         return CheckResult("gateway", "problem", f"{url} does not respond: {_text(error)}", fix)
     return CheckResult("gateway", "ok", f"{url} is ready.")
+
+
+def _start() -> str:
+    return f"Start the gateway: {same_gateway('serve')}"
 
 
 def _text(error: Exception) -> str:

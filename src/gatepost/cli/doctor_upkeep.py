@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from gatepost.admin.make_backup import read_last_backup
 from gatepost.admin.vault import KEY_BYTES, VaultError, read_key
 from gatepost.api.contract.operations import CheckResult
+from gatepost.cli.command import same_gateway
 from gatepost.model import times
 from gatepost.model.errors import GatepostError
 from gatepost.services.media import NOT_OWN, read_owner
@@ -22,18 +23,17 @@ from gatepost.store.pool import Database
 _OLD_BACKUP = timedelta(days=7)
 _AHEAD = timedelta(days=2)
 _LATE = timedelta(days=2)
-_NO_BACKUP = "gatepost backup FILE; see docs/how-to/back-up.md"
 
 
 def check_backup(settings: Settings, now: datetime) -> CheckResult:
     """Check the age of the last backup that was made with this data folder."""
-    last = read_last_backup(settings.data_folder)
+    last, fix = read_last_backup(settings.data_folder), f"{same_gateway('backup FILE')}; see docs/how-to/back-up.md"
     if last is None:
         found = "No backup was made with `gatepost backup` from this data folder."
-        return CheckResult("backup", "warning", found, f"{_NO_BACKUP}. Ignore this if you back up by other means.")
+        return CheckResult("backup", "warning", found, f"{fix}. Ignore this if you back up by other means.")
     found = f"The last one was made at {times.format_time(last.created_at)}: {last.file}."
     if now - last.created_at > _OLD_BACKUP:
-        return CheckResult("backup", "warning", found, _NO_BACKUP)
+        return CheckResult("backup", "warning", found, fix)
     return CheckResult("backup", "ok", found)
 
 
@@ -47,7 +47,7 @@ def check_keys(settings: Settings) -> Iterator[CheckResult]:
         return
     if keys is not None and len(keys) > KEY_BYTES:
         found = f"There are {len(keys) // KEY_BYTES} keys: a rotation is not finished."
-        yield CheckResult("secret key", "warning", found, "gatepost secret-key rotate")
+        yield CheckResult("secret key", "warning", found, same_gateway("secret-key rotate"))
     if not settings.database.url and (folder / MOVED).exists():
         found = f"The database was moved to {(folder / MOVED).read_text('utf-8').strip()}."
         yield CheckResult("database address", "problem", found, "Set database.url to it.")

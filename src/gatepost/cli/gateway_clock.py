@@ -1,13 +1,12 @@
 """The clock of the gateway that a command works with: the database's, or that of the sandbox, which can be moved."""
 
 import asyncio
-import fcntl
-import os
 from contextlib import suppress
 from pathlib import Path
 
 from gatepost.clock import Clock, DatabaseClock, FollowingClock, SystemClock
 from gatepost.settings import Settings
+from gatepost.store.embedded.data_folder import read_lock
 from gatepost.store.pool import Database
 
 _PATIENCE = 2.0
@@ -29,24 +28,13 @@ async def gateway_clock(settings: Settings, db: Database | None) -> Clock:
 
 async def _sandbox_of_demo(folder: Path, db: Database) -> str:
     """Return the address of the sandbox of `gatepost up` if it runs in this folder and with this database."""
-    if not _is_locked(folder / "sandbox" / "lock"):
+    running = None
+    with suppress(OSError):  # the folder may be another user's
+        running = read_lock(folder / "sandbox" / "lock")
+    if running is None:
         return ""
     from gatepost.admin import demo
     from gatepost.store.accounts import get_account
 
     quickstart = demo.read_quickstart(folder)
     return quickstart.sandbox_url if quickstart and await get_account(db, demo.ACCOUNT_ID) else ""
-
-
-def _is_locked(path: Path) -> bool:
-    try:
-        file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    except OSError:
-        return False
-    try:
-        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    finally:
-        os.close(file)
-    return False

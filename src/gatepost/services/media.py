@@ -32,7 +32,10 @@ log = structlog.get_logger("gatepost.media")
 STORING = timedelta(minutes=10)  # how long a file keeps its reserved space after its last byte
 ORPHAN_AGE = timedelta(days=1)  # no upload takes that long
 OWNER = "database.id"  # the object that names the database whose files these are
-NOT_OWN = f"If no other gateway uses this storage, delete the object {OWNER} in it."
+NOT_OWN = (
+    "If no other gateway uses this storage, for example because the database was upgraded with pg_upgrade or has moved "
+    f"to another server, delete the object {OWNER} in it."
+)
 _encode = msgspec.json.Encoder().encode
 
 

@@ -64,9 +64,9 @@ class RecentMarketing:
         return True
 
     def move_person(self, old: str, new: str) -> None:
-        """Give what a person got to their new number."""
+        """Add what a person got to what their new number got before."""
         if old in self._times:
-            self._times[new] = self._times.pop(old)
+            self._times[new] = deque(sorted([*self._times.get(new, ()), *self._times.pop(old)]))
 
 
 class Pace:

@@ -57,19 +57,19 @@ def lock_data_folder(data: Path) -> FolderLock:
 
 def is_locked(data: Path) -> bool:
     """Return whether a gateway has locked the folder, also while its database is restarting."""
-    return _read_holder(data) is not None
+    return read_lock(data / LOCK_FILE) is not None
 
 
 def holder_of(data: Path) -> int | None:
     """Return the process that has locked the folder; None if there is none."""
-    holder = _read_holder(data)
+    holder = read_lock(data / LOCK_FILE)
     return int(holder) if holder and holder.isdigit() else None
 
 
-def _read_holder(data: Path) -> str | None:
-    """Return the content of the lock file, if a process has locked it."""
+def read_lock(path: Path) -> str | None:
+    """Return the content of a lock file, if a process has locked it."""
     try:
-        descriptor = os.open(data / LOCK_FILE, os.O_RDONLY)
+        descriptor = os.open(path, os.O_RDONLY)
     except FileNotFoundError:
         return None
     try:
