@@ -13,6 +13,7 @@ from uuid import uuid4
 import pytest
 
 from gatepost.channel_task import ChannelContext
+from gatepost.inbound import link_keeper
 from gatepost.inbound.link_keeper import LinkKeeper
 from gatepost.model import times
 from gatepost.model.errors import Conflict
@@ -399,6 +400,33 @@ async def test_a_request_ends_the_wait_for_the_next_connection(linked: Linked, r
     await service.connect(linked.db, await linked.config(), NOW)
     keeper.wake()
     await linked.until("connected")
+
+
+async def test_a_request_that_is_repeated_all_the_time_connects_now_and_then(
+    linked: Linked, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody can make the gateway connect to the network many times a second."""
+    monkeypatch.setattr(link_keeper, "_BETWEEN_REPEATED", 3600.0)
+    phone, opened = linked.phone, linked.phone.open
+    await linked.connect()
+    phone.replies["open"] = lambda frame: [opened(frame)[0], phone.event("disconnected", "network_gone")]
+    linked.keeper_class = Patient
+    keeper = await linked.own()
+    assert isinstance(keeper, Patient)
+    keeper.start()
+    for _ in range(2):
+        async with patience(lambda: "the keeper waits"):
+            await keeper.waits.wait()
+        keeper.waits.clear()
+        await service.connect(linked.db, await linked.config(), NOW)
+        keeper.wake()
+    await service.connect(linked.db, await linked.config(), NOW)
+    keeper.wake()
+    await asyncio.sleep(2 * link_keeper._GATHER)
+    assert not keeper.waits.is_set()
+    await linked.log_out()  # another request is tried at once
+    async with patience(lambda: "the keeper has tried"):
+        await keeper.waits.wait()
 
 
 async def test_the_ban_of_a_number_is_not_shown_after_its_logout(linked: Linked) -> None:

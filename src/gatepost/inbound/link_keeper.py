@@ -11,6 +11,7 @@ phone is not linked any more.
 
 import asyncio
 import contextlib
+import math
 from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
 from functools import partial
@@ -49,6 +50,7 @@ _OF_OPERATOR = ("could_not_load", "outdated_client")  # problems of the installa
 _HEALTHY = 60.0  # seconds of connection after which the wait starts from the shortest again
 _LOOK_EVERY = 5.0
 _GATHER = 0.1  # seconds: every event of a channel wakes this task, and few bring a request
+_BETWEEN_REPEATED = 10.0  # seconds: a program that repeats its request must not make the phone connect all the time
 _STOP_WITHIN = 3.0  # seconds that a stop waits for the last state to be written
 _NO_END = timedelta(days=365)  # a lock whose end the network did not name
 _UP = ("connected", "limited")
@@ -83,6 +85,7 @@ class LinkKeeper(ChannelTask):
         self._link: Link | None = None
         self._state = ""
         self._waited = 0.0
+        self._repeated = -math.inf  # when a repeated request ended a wait
         self._longest_wait = _LONGEST_WAIT
 
     @property
@@ -134,8 +137,18 @@ class LinkKeeper(ChannelTask):
             await asyncio.sleep(min(seconds, _LONGEST_WAIT))
 
     async def _is_requested(self) -> bool:
-        """Return whether somebody has written the row since this task did: the same request again counts, too."""
-        return (await get_link(self._db, self._lease.channel_id)).xmin != self.row.xmin
+        """Return whether there is another request, or the same one again; one that is repeated often has to wait."""
+        row, known = await get_link(self._db, self._lease.channel_id), self.row
+        if (row.wanted, row.logout, row.locked_until) != (known.wanted, known.logout, known.locked_until):
+            return True
+        if row.xmin == known.xmin:
+            return False
+        wait = self._repeated + _BETWEEN_REPEATED - self._clock.monotonic()
+        if wait > 0:
+            asyncio.get_running_loop().call_later(wait, self._wakeup.set)
+            return False
+        self._repeated = self._clock.monotonic()
+        return True
 
     async def _try_to_connect(self) -> NextStep:
         try:
