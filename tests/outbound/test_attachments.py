@@ -14,6 +14,7 @@ from gatepost.model import ids
 from gatepost.model.file import FetchedFile, FetchFailure
 from gatepost.networks.base import CallFailed, ErrorReaction, NetworkError, Receipt, SendNotMade, SendRefused
 from gatepost.outbound.attachments import FRESH, OFFICIAL_KEEP, SLOW, AttachmentUploader, media_ids, media_links
+from gatepost.store.media.files import delete_media
 from gatepost.store.media.objects import ObjectStorage
 from gatepost.store.pool import Database
 from tests.for_each import for_each
@@ -177,6 +178,16 @@ async def test_a_session_has_its_own_names(media_stage: MediaStage) -> None:
         f"network-{n}" for n in (1, 1, 2, 2, 3)
     ]
     assert (await media_stage.get(one.id)).network_id is None
+
+
+async def test_a_deleted_file_is_not_sent_although_the_session_knows_it(media_stage: MediaStage) -> None:
+    one, some = await media_stage.store(b"one"), attacher(media_stage)
+    arguments = (media_stage.channel_id, media_stage.network, image(one.id))
+    assert isinstance(await some.attach(*arguments, session="a"), dict)
+    await delete_media(media_stage.db, media_stage.channel_id, one.id)
+    receipt = await some.attach(*arguments, session="a")
+    assert isinstance(receipt, SendRefused)
+    assert receipt.error.title == f"The file {show(one.id)} is gone"
 
 
 async def test_a_channel_has_a_quarter_of_the_room(media_stage: MediaStage, db: Database, tmp_path: Path) -> None:

@@ -46,7 +46,8 @@ class Joins(RuleBasedStateMachine):
     @rule()
     def report(self) -> None:
         for message in self.waiting:
-            self.queue.apply_change(QueuedState(message.id, State.QUEUED, self.rows[message.id], None, None), self.now)
+            row = QueuedState(message.id, State.QUEUED, self.rows[message.id], message.phone, None, None)
+            self.queue.apply_change(row, self.now)
 
     @rule(phone=st.sampled_from(PHONES))
     def give_away(self, phone: str) -> None:

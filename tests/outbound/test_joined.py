@@ -166,7 +166,8 @@ async def test_the_answer_that_joins_two_contacts_is_reported_for_the_one_that_r
 
 
 def meet(queue: SendQueue, number: int, contact: UUID) -> None:
-    queue.apply_change(QueuedState(UUID(int=number), State.QUEUED, contact, None, None), 0.0)
+    (message,) = (one for one in queue.messages() if one.id.int == number)
+    queue.apply_change(QueuedState(message.id, State.QUEUED, contact, message.phone, None, None), 0.0)
 
 
 def start(queue: SendQueue) -> int:

@@ -160,12 +160,12 @@ class AttachmentUploader:
         self, channel_id: UUID, media_id: UUID, network: Network, keep: timedelta, session: object | None
     ) -> str | Receipt:
         known = self._session_names(channel_id, session) if session is not None else {}
-        if media_id in known:
-            return known[media_id]
         try:
             media = await get_media(self._db, channel_id, media_id)
             if media is None or media.state != "ready":
                 return _not_there(media_id, media)
+            if media_id in known:
+                return known[media_id]
             if session is None and media.network_id and media.network_until and media.network_until > self._clock.now():
                 return media.network_id
             async with self._place(channel_id):

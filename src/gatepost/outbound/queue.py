@@ -126,16 +126,18 @@ class SendQueue:
         if recipient.place == IDLE or (recipient.place == BULK and not message.bulk):
             self.enqueue(recipient, now)
 
-    def _find(self, message: QueuedMessage, now: float) -> QueuedRecipient:
-        """Finds the recipient by number or by contact, and merges the two if they differ."""
-        recipient = self._recipients.get(message.phone) or QueuedRecipient(self.waiting)
-        other = self._recipients.get(message.contact_id, recipient)
-        recipient.names |= {message.phone, message.contact_id}
-        if other is not recipient:
-            recipient.merge(other)
-            self._place_again(recipient, now)
-        for name in recipient.names if other is not recipient else (message.phone, message.contact_id):
-            self._recipients[name] = recipient
+    def _find(self, message: QueuedMessage, now: float, before: QueuedRecipient | None = None) -> QueuedRecipient:
+        """Finds the recipient by number or by contact, and merges the two, and the one before, if they differ."""
+        recipient = before or self._recipients.get(message.phone) or QueuedRecipient(self.waiting)
+        named = {message.phone, message.contact_id}
+        recipient.names |= named
+        for name in (message.phone, message.contact_id):
+            other = self._recipients.get(name, recipient)
+            if other is not recipient:
+                recipient.merge(other)
+                self._recipients |= dict.fromkeys(recipient.names, recipient)
+                self._place_again(recipient, now)
+        self._recipients |= dict.fromkeys(named, recipient)
         return recipient
 
     def _place_again(self, recipient: QueuedRecipient, now: float) -> None:
@@ -145,7 +147,7 @@ class SendQueue:
             self.enqueue(recipient, now)
 
     def apply_change(self, row: QueuedState, now: float) -> None:
-        """Applies a message's row: one that has ended is dropped, one with another contact changes its recipient.
+        """Applies a message's row: one that has ended is dropped, one with another address changes its recipient.
 
         Messages in flight, or whose end is being written, are skipped: the commit that is under way sees the change.
         """
@@ -155,10 +157,11 @@ class SendQueue:
         if row.state not in (State.QUEUED, State.SENDING):
             if message.state is not State.EXPIRED and message not in self.recipient_of(message).in_flight:
                 self.forget(message, now)
-        elif message.contact_id != row.contact_id:
-            message.contact_id = row.contact_id
+        elif (message.contact_id, message.phone) != (row.contact_id, row.phone):
+            before = self.recipient_of(message)
+            message.contact_id, message.phone = row.contact_id, row.phone
             message.last_in_at, message.opened_at = row.last_in_at, row.opened_at
-            self._find(message, now)
+            self._find(message, now, before)
 
     def withdraw(self, message: QueuedMessage, now: float) -> None:
         """Removes a message from its recipient; it still counts as unsettled."""

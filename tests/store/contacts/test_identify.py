@@ -8,6 +8,7 @@ import pytest
 
 from gatepost.model import ids
 from gatepost.model.person import Person
+from gatepost.model.send_request import SendRequest
 from gatepost.networks.base import ContactUpdate, LabelUpdate, Outgoing, SendAccepted
 from tests.inbound.incoming_messages import (
     ANA,
@@ -130,6 +131,42 @@ async def test_a_number_change_onto_a_number_that_exists_joins_the_two(stage: St
     assert await read_aliases(stage) == {"2220000": {"lid:7"}}
     assert (await row_of(stage, one))["contact_id"] == (await row_of(stage, two))["contact_id"]
     assert [e["joined"] for e in await data(stage, "contact")] == [[ids.format_id("ct", gone)]]
+
+
+@pytest.mark.parametrize("how", ["reported", "writes", "joined"])
+async def test_messages_that_wait_are_sent_to_the_new_number(stage: Stage, how: str) -> None:
+    await receive(stage, message_from(stage, Person("1110000", "7")))
+    await stage.take_over(connected=False)
+    hour = timedelta(hours=1)
+    await stage.accept("1110000", "queued")
+    await stage.accept("1110000", "scheduled", send_at=stage.clock.now() + hour)
+    if how == "joined":
+        await stage.accept("2220000", "queued for the new number")
+    await stage.settle()
+    writes = message_from(stage, Person("2220000", "7"))
+    await receive(stage, writes if how == "writes" else moved(stage, "1110000", "2220000"))
+    stage.wake()
+    later = await stage.accept("1110000", "to the next owner")
+    await stage.settle()
+    stage.sender.connect(stage.network)
+    await stage.drive(hour.total_seconds() + 60, stride=1.0)
+    sent = {call.body: call.message.phone for call in stage.network.calls}
+    assert sent.pop("to the next owner") == "1110000"
+    assert (len(sent), set(sent.values())) == (3 if how == "joined" else 2, {"2220000"})
+    assert (await stage.message(later)).contact_id != (await contact_of(stage, "2220000"))["id"]
+
+
+async def test_messages_that_wait_are_sent_to_the_new_user_id(stage: Stage) -> None:
+    await receive(stage, message_from(stage, Person(user_id="BR.1")))
+    (contact,) = await stage.rows("contacts")
+    await stage.take_over(connected=False)
+    await stage.acceptor.accept(stage.caller, SendRequest(contact=ids.format_id("ct", contact["id"]), body="Hello"))
+    await stage.settle()
+    await receive(stage, ContactUpdate(Person(user_id="BR.2"), stage.clock.now(), old_user_id="BR.1"))
+    stage.wake()
+    stage.sender.connect(stage.network)
+    await stage.drive(5)
+    assert [call.message.phone for call in stage.network.calls] == ["user:BR.2"]
 
 
 async def test_a_person_who_writes_from_a_new_number_has_it_from_then_on(stage: Stage) -> None:

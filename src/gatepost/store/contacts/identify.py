@@ -29,6 +29,7 @@ from gatepost.store.contacts.rows import (
 from gatepost.store.conversations.changes import emit_created
 
 _SAME_OWNER = timedelta(days=1)  # a number is not assigned again so soon
+_LONGEST_WAIT = timedelta(days=61)  # of a message that is not sent yet
 
 
 class ChangedContact(msgspec.Struct, frozen=True):
@@ -114,6 +115,7 @@ class ContactResolver:
         contact = self._by_address.get(USER + old)
         if contact is not None and contact.phone == USER + old:
             await self._move(contact, USER + new)
+            await self._readdress_queued([USER + old], USER + new)
 
     async def opt_out(self, person: Person, at: datetime, *, out: bool) -> None:
         """Save that a person opted out of marketing, or in again, unless that was changed after `at`."""
@@ -243,6 +245,19 @@ class ContactResolver:
         for form in forms:
             self._by_address.pop(form, None)
             self._released[form] = new_phone
+        await self._readdress_queued(forms, new_phone)
+
+    async def _readdress_queued(self, old: Sequence[str], new: str) -> None:
+        """Send what waits for a person to the new address: the old one may be somebody else's soon."""
+        await self._conn.execute(
+            """UPDATE messages SET phone = $4 WHERE channel_id = $1 AND contact_id = $2 AND phone = ANY ($3) AND id > $5
+               AND NOT incoming AND state = 0""",
+            self._channel_id,
+            self._by_address[new].id,
+            list(old),
+            new,
+            ids.floor_id(self._now - _LONGEST_WAIT),
+        )
         await renew_reads(self._conn, self._channel_id)
 
     async def _set_phone(self, contact: KnownContact, phone: str) -> KnownContact:

@@ -126,20 +126,21 @@ async def save_unknown_until(db: Database, lease: Lease, waiting: Sequence[tuple
 
 
 class QueuedState(msgspec.Struct, frozen=True):
-    """The current row of a queued message: its state, its contact, and their conversation."""
+    """The current row of a queued message: its state, its recipient, and their conversation."""
 
     id: UUID
     state: State
     contact_id: UUID
+    phone: str
     last_in_at: datetime | None
     opened_at: datetime | None
 
 
 async def read_queued_states(db: Database, channel_id: UUID, message_ids: Sequence[UUID]) -> list[QueuedState]:
-    """Return queued messages after others changed some: canceled, settled by a status, or contacts merged."""
+    """Return queued messages after others changed some: canceled, settled by a status, or with another recipient."""
     keys, first, last = keys_and_range(message_ids)
     rows = await db.fetch(
-        f"""SELECT m.id, m.state, m.contact_id, v.last_in_at, v.opened_at FROM messages m {ITS_CONVERSATION}
+        f"""SELECT m.id, m.state, m.contact_id, m.phone, v.last_in_at, v.opened_at FROM messages m {ITS_CONVERSATION}
             WHERE m.channel_id = :channel_id AND m.id = ANY (:keys::uuid[]) AND m.id BETWEEN :first AND :last""",
         channel_id=channel_id,
         keys=keys,
