@@ -55,6 +55,23 @@ async def test_a_contact_is_added_changed_labelled_merged_and_deleted(gateway: G
         await visitor.see("No contacts yet")
 
 
+async def test_saving_an_open_contact_keeps_what_others_changed_meanwhile(gateway: Gateway) -> None:
+    ana = await create(gateway, "contacts", phone="5511999990001", name="Ana", custom={"size": "M"})
+    async with visiting(gateway) as visitor:
+        await visitor.sign_in(f"/contacts?contact={ana}")
+        panel = visitor.page.get_by_role("dialog", name="Contact", exact=True)
+        await panel.get_by_label("Value of size").fill("L")
+        change = {"opted_out": True, "custom": {"city": "Lisbon"}}
+        assert (await gateway.call("PATCH", f"{CONTACTS}/{ana}", change)).status == 200
+        await expect(panel.get_by_text("Opted out of marketing")).to_have_count(2)  # the form, and what is known
+        await panel.get_by_label("Name", exact=True).fill("Ana Maria")
+        await panel.get_by_role("button", name="Save").click()
+        await visitor.see("The contact is changed.")
+    saved = (await gateway.call("GET", f"{CONTACTS}/{ana}")).json()["data"]
+    assert (saved["name"], saved["custom"]) == ("Ana Maria", {"city": "Lisbon", "size": "L"})
+    assert saved["opted_out"]
+
+
 async def test_a_table_with_a_bad_line_is_imported(gateway: Gateway) -> None:
     async with visiting(gateway) as visitor:
         await visitor.sign_in("/contacts")

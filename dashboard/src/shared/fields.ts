@@ -14,16 +14,38 @@ export function isShownAt(error: unknown, fields: readonly string[]): boolean {
   return fields.some((field) => problemOf(error, field) !== undefined);
 }
 
+export function isSame(one: unknown, other: unknown): boolean {
+  return JSON.stringify(one) === JSON.stringify(other);
+}
+
+/** The fields of a form: `values` as they are edited, `before` as they were when the editing began. */
+export type Edited<Values> = { values: Values; before: Values };
+
+/** Takes over what others have changed meanwhile, except the fields that are edited here. */
+export function follow<Values extends object>({ values, before }: Edited<Values>, now: Values): Edited<Values> {
+  const isEdited = (name: string) => {
+    const value = values[name as keyof Values];
+    return !isSame(value, before[name as keyof Values]) && !isSame(value, now[name as keyof Values]);
+  };
+  const kept = (from: Values) => Object.fromEntries(Object.entries(from).filter(([name]) => isEdited(name)));
+  return { values: { ...now, ...kept(values) }, before: { ...now, ...kept(before) } };
+}
+
 /**
  * The values of a form, and what its inputs need: `<TextInput label="Name" {...text("name")} />`. The second argument
  * of `text`, `choice` and `checked` is the field of the API, where its name is another one.
+ *
+ * `before` is for requests that contain only what was edited: others may change the rest at the same time.
  */
 export function useFields<Values extends object>(initial: Values, error?: unknown) {
-  const [values, setValues] = useState(initial);
-  const change = (part: Partial<Values>) => setValues((before) => ({ ...before, ...part }));
+  const [{ values, before, now }, setFields] = useState({ values: initial, before: initial, now: initial });
+  if (!isSame(initial, now)) setFields({ ...follow({ values, before }, initial), now: initial });
+  const change = (part: Partial<Values>) =>
+    setFields((fields) => ({ ...fields, values: { ...fields.values, ...part } }));
   const put = (name: string, value: unknown) => change({ [name]: value } as Partial<Values>);
   return {
     values,
+    before,
     change,
     text: (name: Named<Values, string>, field: string = name) => ({
       value: values[name] as string,

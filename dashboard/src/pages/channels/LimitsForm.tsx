@@ -1,7 +1,7 @@
 import { NumberInput, SimpleGrid } from "@mantine/core";
 import type { Channel } from "../../shared/channels";
 import { useFields } from "../../shared/fields";
-import { perform } from "../../shared/mutations";
+import { performChange } from "../../shared/mutations";
 import { Form } from "../../shared/ui/Form";
 import { showDone } from "../../shared/ui/notices";
 import { Section } from "../../shared/ui/Section";
@@ -18,9 +18,11 @@ const INPUTS: { name: keyof LimitValues; label: string; description: string; max
 /** The limits that were set for this channel. Those that were not follow the network and the settings. */
 export function LimitsForm({ channel }: { channel: Channel }) {
   const change = useChangeChannel(channel.id);
-  const { values, choice } = useFields(limitValues(channel.limits), change.error);
-  const submit = () =>
-    perform(change, { limits: limitsOf(values) }, { onSuccess: () => showDone("The limits are changed.") });
+  const { values, before, choice } = useFields(limitValues(channel.limits), change.error);
+  const submit = () => {
+    const limits = limitsOf(values, before);
+    performChange(change, Object.keys(limits).length ? { limits } : {}, () => showDone("The limits are changed."));
+  };
   return (
     <Section title="Limits" text="Set a limit to send slower than the network allows. What is empty stays as it is.">
       <Form

@@ -1,6 +1,6 @@
 import { SimpleGrid, Textarea, TextInput } from "@mantine/core";
 import { useFields } from "../../shared/fields";
-import { perform } from "../../shared/mutations";
+import { performChange } from "../../shared/mutations";
 import { Form } from "../../shared/ui/Form";
 import { Loaded } from "../../shared/ui/Loaded";
 import { showDone } from "../../shared/ui/notices";
@@ -38,8 +38,8 @@ const FIELDS = ["about", "address", "description", "email", "websites"];
 
 function ProfileForm({ id, profile }: { id: string; profile: Profile }) {
   const change = useChangeProfile(id);
-  const { values, text } = useFields(profileValues(profile), change.error);
-  const submit = () => perform(change, profileOf(values), { onSuccess: () => showDone("The profile is changed.") });
+  const { values, before, text } = useFields(profileValues(profile), change.error);
+  const submit = () => performChange(change, profileOf(values, before), () => showDone("The profile is changed."));
   return (
     <Form action="Save the profile" busy={change.isPending} error={change.error} fields={FIELDS} onSubmit={submit}>
       <SimpleGrid cols={{ base: 1, sm: 2 }}>

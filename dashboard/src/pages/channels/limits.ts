@@ -18,12 +18,12 @@ export function limitValues(limits: Record<string, unknown>): LimitValues {
   };
 }
 
-/** The limits to set: what is empty stays as it is. */
-export function limitsOf(values: LimitValues): Record<string, number> {
+/** The limits to set: those that were edited. What is empty stays as it is. */
+export function limitsOf(values: LimitValues, before: LimitValues): Record<string, number> {
   const found: Record<string, number> = {};
   for (const name of NAMES) {
     const value = values[name];
-    if (value !== "") found[name] = value;
+    if (value !== "" && value !== before[name]) found[name] = value;
   }
   return found;
 }

@@ -12,9 +12,10 @@ export function profileValues(profile: Profile): ProfileValues {
   };
 }
 
-/** The change of a profile. The network does not take an empty "about": then it stays as it is. */
-export function profileOf(values: ProfileValues): ProfileChange {
-  const { about, websites, ...rest } = values;
-  const list = websites.split(/[\s,]+/).filter(Boolean);
-  return { ...rest, websites: list, ...(about ? { about } : {}) };
+/** The change of a profile: only what was edited. The network does not take an empty "about": then it stays as it is. */
+export function profileOf(values: ProfileValues, before: ProfileValues): ProfileChange {
+  const edited = Object.entries(values).filter(([name, value]) => value !== before[name as keyof ProfileValues]);
+  const { about, websites, ...rest }: Partial<ProfileValues> = Object.fromEntries(edited);
+  const list = websites?.split(/[\s,]+/).filter(Boolean);
+  return { ...rest, ...(list ? { websites: list } : {}), ...(about ? { about } : {}) };
 }

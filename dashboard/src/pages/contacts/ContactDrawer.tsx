@@ -1,7 +1,7 @@
 import { Badge, Box, Group, Menu, Skeleton, Stack, Text } from "@mantine/core";
 import { IconArrowMerge, IconTrash } from "@tabler/icons-react";
 import { useState } from "react";
-import { perform } from "../../shared/mutations";
+import { perform, performChange } from "../../shared/mutations";
 import { useMayManage, useMayWork } from "../../shared/session/queries";
 import { inFull } from "../../shared/times";
 import { ActionMenu } from "../../shared/ui/ActionMenu";
@@ -91,8 +91,8 @@ function Edit({ contact }: { contact: Contact }) {
       action="Save"
       busy={change.isPending}
       error={change.error}
-      onSubmit={(form) =>
-        perform(change, changeBody(contact, form), { onSuccess: () => showDone("The contact is changed.") })
+      onSubmit={(form, before) =>
+        performChange(change, changeBody(before, form), () => showDone("The contact is changed."))
       }
     />
   );

@@ -11,17 +11,17 @@ type Props = {
   action: string;
   busy: boolean;
   error: unknown;
-  onSubmit: (form: ContactForm) => void;
+  onSubmit: (form: ContactForm, before: ContactForm) => void;
 };
 
 /** The form of a contact, new or not. */
 export function ContactFields({ initial, withPhone, action, busy, error, onSubmit }: Props) {
-  const { values, change, text, checked } = useFields(initial, error);
+  const { values, before, change, text, checked } = useFields(initial, error);
   const [problem, setProblem] = useState<string | null>(null);
   const submit = () => {
     const wrong = fieldProblem(values.fields);
     setProblem(wrong);
-    if (!wrong) onSubmit(values);
+    if (!wrong) onSubmit(values, before);
   };
   return (
     <Form action={action} busy={busy} error={error} fields={["phone", "name", "custom"]} onSubmit={submit}>
@@ -38,7 +38,7 @@ export function ContactFields({ initial, withPhone, action, busy, error, onSubmi
       <TextInput label="Name" {...text("name")} />
       <Switch
         label="Opted out of marketing"
-        description="Templates of the category marketing are not sent to this person."
+        description="Messages with the priority “bulk” are not sent to this person."
         {...checked("optedOut")}
       />
       <CustomFields

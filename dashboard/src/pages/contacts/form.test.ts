@@ -14,11 +14,15 @@ test("a field that is gone from the form is removed, and a renamed one too", () 
   const [city] = form.fields;
   expect(city).toEqual({ key: 0, name: "city", value: "Lisbon" });
   const changed = { ...form, name: " ", fields: [{ key: 0, name: " town ", value: "Porto" }] };
-  expect(changeBody(ANA, changed)).toEqual({
-    name: null,
-    custom: { city: null, size: null, town: "Porto" },
-    opted_out: false,
-  });
+  expect(changeBody(form, changed)).toEqual({ name: null, custom: { city: null, size: null, town: "Porto" } });
+});
+
+test("what was not edited is not sent: somebody else may have changed it", () => {
+  const form = formOf(ANA);
+  expect(changeBody(form, form)).toEqual({});
+  expect(changeBody(form, { ...form, optedOut: true })).toEqual({ opted_out: true });
+  const fields = form.fields.map((one) => (one.name === "size" ? { ...one, value: "L" } : one));
+  expect(changeBody(form, { ...form, fields })).toEqual({ custom: { size: "L" } });
 });
 
 test("a new contact has a plain number and no empty fields", () => {

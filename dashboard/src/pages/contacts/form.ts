@@ -45,10 +45,16 @@ export function createBody(form: ContactForm) {
   };
 }
 
-/** The change to a contact. Custom fields that are gone from the form are removed. */
-export function changeBody(before: Contact, form: ContactForm) {
-  const gone = Object.fromEntries(Object.keys(before.custom).map((name) => [name, null]));
-  return { name: form.name.trim() || null, custom: { ...gone, ...customOf(form.fields) }, opted_out: form.optedOut };
+/** The change to a contact: only what was edited. Custom fields that are gone from the form are removed. */
+export function changeBody(before: ContactForm, form: ContactForm) {
+  const old = customOf(before.fields);
+  const gone = Object.fromEntries(Object.keys(old).map((name) => [name, null]));
+  const custom = Object.entries({ ...gone, ...customOf(form.fields) }).filter(([name, value]) => value !== old[name]);
+  return {
+    ...(form.name === before.name ? {} : { name: form.name.trim() || null }),
+    ...(custom.length === 0 ? {} : { custom: Object.fromEntries(custom) }),
+    ...(form.optedOut === before.optedOut ? {} : { opted_out: form.optedOut }),
+  };
 }
 
 /** What a contact is called: by name, number or user name. */

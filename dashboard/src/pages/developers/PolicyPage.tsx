@@ -1,7 +1,6 @@
 import { Alert, Anchor, Group, List, Skeleton, Stack, Text } from "@mantine/core";
 import { IconAlertTriangle } from "@tabler/icons-react";
 import { Link, useParams } from "@tanstack/react-router";
-import { useState } from "react";
 import { useFields } from "../../shared/fields";
 import { perform } from "../../shared/mutations";
 import { useSession } from "../../shared/session/queries";
@@ -105,8 +104,8 @@ export function Sentences({ policy: { sentences } }: { policy: McpPolicy }) {
 
 function PolicyForm({ id, policy }: { id: string; policy: McpPolicy }) {
   const save = useSavePolicy(id);
-  const [initial] = useState(() => toValues(policy, Intl.DateTimeFormat().resolvedOptions().timeZone));
-  const fields = useFields(initial, save.error);
+  // What another owner changes meanwhile is taken over: all rules are saved together.
+  const fields = useFields(toValues(policy, Intl.DateTimeFormat().resolvedOptions().timeZone), save.error);
   const submit = () =>
     perform(save, toRequest(fields.values), { onSuccess: () => showDone("The rules are saved and in force.") });
   return (

@@ -1,8 +1,8 @@
 import { Modal } from "@mantine/core";
-import { perform } from "../../shared/mutations";
+import { performChange } from "../../shared/mutations";
 import { showDone } from "../../shared/ui/notices";
 import { EndpointFields } from "./EndpointFields";
-import { formOf } from "./form";
+import { bodyOf, changeOf, type EndpointForm, formOf, readHeaders } from "./form";
 import { useChangeEndpoint, type Webhook } from "./queries";
 
 type Props = { endpoint: Webhook; opened: boolean; onClose: () => void };
@@ -20,8 +20,13 @@ export function EditDialog({ endpoint, opened, onClose }: Props) {
         action="Save"
         busy={change.isPending}
         error={change.error}
-        onSubmit={(body) => perform(change, body, { onSuccess: done })}
+        onSubmit={(body, before) => performChange(change, changeOf(bodyBefore(before), body), done)}
       />
     </Modal>
   );
+}
+
+function bodyBefore(form: EndpointForm) {
+  const read = readHeaders(form.headers);
+  return bodyOf(form, "headers" in read ? read.headers : {});
 }

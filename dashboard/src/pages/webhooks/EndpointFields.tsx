@@ -16,7 +16,7 @@ import { IconChevronDown } from "@tabler/icons-react";
 import { useState } from "react";
 import { problemOf, useFields } from "../../shared/fields";
 import { Form } from "../../shared/ui/Form";
-import { bodyOf, type EndpointForm, readHeaders } from "./form";
+import { bodyOf, type EndpointBody, type EndpointForm, readHeaders } from "./form";
 import { EVENT_TYPES } from "./words";
 
 type Props = {
@@ -24,18 +24,18 @@ type Props = {
   action: string;
   busy: boolean;
   error: unknown;
-  onSubmit: (body: ReturnType<typeof bodyOf>) => void;
+  onSubmit: (body: EndpointBody, before: EndpointForm) => void;
 };
 
 /** The form of an endpoint, new or not. */
 export function EndpointFields({ initial, action, busy, error, onSubmit }: Props) {
   const fields = useFields(initial, error);
-  const { values, change, text } = fields;
+  const { values, before, change, text } = fields;
   const [headerProblem, setHeaderProblem] = useState<string | null>(null);
   const submit = () => {
     const read = readHeaders(values.headers);
     setHeaderProblem("problem" in read ? read.problem : null);
-    if ("headers" in read) onSubmit(bodyOf(values, read.headers));
+    if ("headers" in read) onSubmit(bodyOf(values, read.headers), before);
   };
   return (
     <Form action={action} busy={busy} error={error} fields={["url", "headers", "rate_limit"]} onSubmit={submit}>

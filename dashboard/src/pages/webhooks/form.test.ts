@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { bodyOf, NEW_ENDPOINT, readHeaders } from "./form";
+import { bodyOf, changeOf, NEW_ENDPOINT, readHeaders } from "./form";
 import { endpointLook, statusLook } from "./words";
 
 test("headers are read line by line", () => {
@@ -15,6 +15,14 @@ test("an empty rate limit means none", () => {
     rate_limit: null,
   });
   expect(Object.values(NEW_ENDPOINT.events)).toEqual([true, true, true, true, true, true, false]);
+});
+
+test("the change of an endpoint has only what was edited", () => {
+  const before = bodyOf({ ...NEW_ENDPOINT, url: "https://a.example" }, { "X-Shop": "7" });
+  expect(changeOf(before, before)).toEqual({});
+  const after = { ...before, rate_limit: 5, events: { ...before.events, ack_notification: false } };
+  expect(changeOf(before, after)).toEqual({ rate_limit: 5, events: { ack_notification: false } });
+  expect(changeOf(before, { ...before, headers: {} })).toEqual({ headers: {} });
 });
 
 test("an endpoint that fails, and a delivery that is retried, do not look well", () => {

@@ -1,3 +1,4 @@
+import { isSame } from "../../shared/fields";
 import type { ChangeEndpoint, Webhook } from "./queries";
 import { EVENT_TYPES, OFF_AT_FIRST } from "./words";
 
@@ -53,4 +54,18 @@ export function bodyOf(form: EndpointForm, headers: Record<string, string>) {
     ordered: form.ordered,
     rate_limit: form.rateLimit === "" ? null : form.rateLimit,
   } satisfies ChangeEndpoint;
+}
+
+export type EndpointBody = ReturnType<typeof bodyOf>;
+
+/** The change of an endpoint: only what was edited. */
+export function changeOf(before: EndpointBody, after: EndpointBody): ChangeEndpoint {
+  const { events, ...rest } = after;
+  const switched = Object.entries(events).filter(([type, on]) => on !== before.events[type]);
+  return {
+    ...Object.fromEntries(
+      Object.entries(rest).filter(([name, value]) => !isSame(value, before[name as keyof typeof rest])),
+    ),
+    ...(switched.length === 0 ? {} : { events: Object.fromEntries(switched) }),
+  };
 }
