@@ -129,9 +129,9 @@ class SendQueue:
     def _find(self, message: QueuedMessage, now: float, before: QueuedRecipient | None = None) -> QueuedRecipient:
         """Finds the recipient by number or by contact, and merges the two, and the one before, if they differ."""
         recipient = before or self._recipients.get(message.phone) or QueuedRecipient(self.waiting)
-        named = {message.phone, message.contact_id}
-        recipient.names |= named
-        for name in (message.phone, message.contact_id):
+        named: tuple[Name, ...] = (message.phone, message.contact_id)
+        recipient.names.update(named)
+        for name in named:
             other = self._recipients.get(name, recipient)
             if other is not recipient:
                 recipient.merge(other)
