@@ -78,6 +78,15 @@ async def test_by_person(gateway: Gateway, waiting: dict[str, str]) -> None:
     assert (await cancel(gateway, conversation=shown["conversation"]["id"]))["canceled"] == 2
 
 
+async def test_by_the_number_of_a_contact_that_was_deleted(gateway: Gateway, waiting: dict[str, str]) -> None:
+    contact = (await gateway.call("GET", f"/api/v1/messages/{waiting['']}")).json()["data"]["contact"]["id"]
+    assert (await gateway.call("DELETE", f"/api/v1/contacts/{contact}")).status == 200
+    assert (await cancel(gateway, phone=OTHER, client_ref_prefix="spring-"))["canceled"] == 1
+    await gateway.send(phone=OTHER, body="to the new contact", send_at=later(gateway, 60))
+    assert (await cancel(gateway, phone=OTHER))["canceled"] == 2
+    assert await left(gateway, waiting) == {"spring-1", "summer-1"}
+
+
 async def test_by_label(gateway: Gateway, waiting: dict[str, str]) -> None:
     label = (await gateway.call("POST", "/api/v1/labels", {"name": "VIP"})).json()["data"]["id"]
     assert (await cancel(gateway, label=label))["canceled"] == 0

@@ -17,6 +17,7 @@ from gatepost.model.account import Caller
 from gatepost.model.dates import LAST_ID, IdRange, first_id, read_moment, read_zone
 from gatepost.model.errors import NotFound, invalid_field
 from gatepost.model.message import check_client_ref
+from gatepost.model.number_forms import forms_of
 from gatepost.model.phone import check_phone
 from gatepost.outbound.cancel import CancelResult, cancel_selection
 from gatepost.services.history_query import HistoryQuery, read_conversation, resolve
@@ -82,11 +83,13 @@ async def _select(gateway: ApiContext, caller: Caller, body: CancelRequest) -> C
     label = await access_label(gateway.db, caller.channel_id, body.label) if body.label is not None else None
     ranges = await _batch(gateway, caller, body.batch_id) if body.batch_id is not None else None
     filter_ = await resolve(gateway.db, caller.channel_id, person)
-    if filter_ is None:
+    phones = forms_of(person.phone) if person.phone and not person.conversation else ()
+    if filter_ is None and not phones:
         return None
     start, end = (None if at is None else first_id(at) for at in created)
     span = IdRange(start or ids.ZERO, end or LAST_ID)
-    return CancelSelection(span, send_from, send_to, ranges, prefix, filter_.contact_id, label.id if label else None)
+    contact_id, label_id = filter_.contact_id if filter_ else None, label.id if label else None
+    return CancelSelection(span, send_from, send_to, ranges, prefix, contact_id, phones, label_id)
 
 
 def _range(name: str, from_: str | None, to: str | None, zone: ZoneInfo) -> tuple[datetime | None, datetime | None]:

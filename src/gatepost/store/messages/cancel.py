@@ -39,6 +39,7 @@ class CancelSelection(msgspec.Struct, frozen=True):
     ranges: tuple[tuple[UUID, UUID], ...] | None = None  # of a batch
     client_ref: str | None = None  # a prefix
     contact_id: UUID | None = None
+    phones: tuple[str, ...] = ()  # or to one of these: the contact may have been deleted
     label_id: UUID | None = None
 
     @property
@@ -120,7 +121,8 @@ async def find_waiting(
 
 _FITS = """id BETWEEN :first AND :last AND NOT incoming
            AND (:client_ref::text IS NULL OR COALESCE(starts_with(client_ref, :client_ref), false))
-           AND (:contact_id::uuid IS NULL OR contact_id = :contact_id)
+           AND ((:contact_id::uuid IS NULL AND cardinality(:phones::text[]) = 0)
+                OR (contact_id = :contact_id) IS TRUE OR phone = ANY (:phones))
            AND (:label_id::uuid IS NULL OR EXISTS (
                     SELECT 1 FROM label_uses u WHERE u.channel_id = :channel_id AND u.label_id = :label_id
                       AND u.contact_id = m.contact_id))
@@ -137,6 +139,7 @@ def _parameters(channel_id: UUID, selection: CancelSelection) -> dict[str, Any]:
         "last": LAST_ID if created.end == LAST_ID else UUID(int=max(0, created.end.int - 1)),
         "client_ref": selection.client_ref,
         "contact_id": selection.contact_id,
+        "phones": list(selection.phones),
         "label_id": selection.label_id,
         "send_from": selection.send_from,
         "send_to": selection.send_to,
@@ -150,7 +153,7 @@ async def _find_queued(
     rows = await conn.fetch(
         *statement(
             f"""SELECT id, state, send_at IS NULL AND {_FITS} AS fits FROM (
-                    SELECT id, state, send_at, incoming, client_ref, contact_id FROM messages
+                    SELECT id, state, send_at, incoming, client_ref, contact_id, phone FROM messages
                     WHERE channel_id = :channel_id AND id BETWEEN :first AND :last AND id > :after
                       AND id > (SELECT send_floor FROM channel_heads WHERE channel_id = :channel_id)
                     ORDER BY id LIMIT :limit) m ORDER BY id""",
@@ -173,7 +176,7 @@ async def _find_in_batch(
         rows = await conn.fetch(
             *statement(
                 f"""SELECT id, state, {_FITS} AS fits FROM (
-                        SELECT id, state, send_at, incoming, client_ref, contact_id FROM messages
+                        SELECT id, state, send_at, incoming, client_ref, contact_id, phone FROM messages
                         WHERE channel_id = :channel_id AND id BETWEEN :page_first AND :page_last
                         ORDER BY id LIMIT :limit) m ORDER BY id""",
                 **_parameters(channel_id, selection),
