@@ -80,7 +80,8 @@ async def ping(db: Database) -> None:
 # Whether writes work, asked with real ones: a database that answers reads may have a full or a read-only disk. One row
 # is updated and committed, which flushes the log. 64 KiB go into a temporary table, whose file grows from nothing each
 # time: a full disk refuses that, while an update finds room in an existing page.
-_ROOM = "CREATE TEMP TABLE IF NOT EXISTS room_check (filler text STORAGE PLAIN) ON COMMIT DELETE ROWS"
+_ROOM = """CREATE TEMP TABLE room_check (filler text) ON COMMIT DELETE ROWS;
+           ALTER TABLE pg_temp.room_check ALTER COLUMN filler SET STORAGE PLAIN"""  # one statement needs PostgreSQL 16
 _FILL = "INSERT INTO pg_temp.room_check SELECT repeat('x', 7000) FROM generate_series(1, 9)"
 _TOUCH = """UPDATE write_check SET checked_at = now()
             WHERE id = (SELECT id FROM write_check WHERE id = 1 FOR UPDATE SKIP LOCKED)"""
