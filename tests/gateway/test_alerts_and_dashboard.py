@@ -9,6 +9,7 @@ import msgspec
 import yaml  # type: ignore[import-untyped]
 from prometheus_client.parser import text_string_to_metric_families
 
+from gatepost.metrics import COUNTED
 from tests.docs.test_links import anchors
 from tests.running_gateway import running_gateway
 
@@ -90,6 +91,21 @@ async def test_what_rules_and_dashboard_name_is_exposed(parted_database_url: str
     assert [fault for expression in expressions for fault in faults(expression, exposed)] == []
     shown = {one.metric for expression in panel_expressions() for one in selectors(expression)}
     assert {name for name in exposed if name.startswith("gatepost_send_queue")} <= shown
+
+
+def test_other_programs_of_the_same_prometheus_raise_no_alert_and_are_not_shown() -> None:
+    common = [one for rule in rules() for one in selectors(rule["expr"]) if not one.metric.startswith("gatepost_")]
+    assert {one.metric for one in common} == {"up", "process_open_fds", "process_max_fds"}
+    assert all(("job", "=", "gatepost") in one.matchers for one in common)
+    variables = msgspec.json.decode(DASHBOARD.read_bytes())["templating"]["list"]
+    (instance,) = [one for one in variables if one["name"] == "instance"]
+    assert instance["query"] == "label_values(gatepost_build_info, instance)"
+    assert "allValue" not in instance  # “All” is the gateways that were found
+
+
+def test_the_alert_about_a_backlog_goes_on_when_counting_ends() -> None:
+    (rule,) = [rule for rule in rules() if rule["alert"] == "GatepostWebhookBacklog"]
+    assert f"or max(gatepost_webhook_waiting) >= {COUNTED})" in rule["expr"]
 
 
 def test_a_wrong_name_label_or_value_is_found() -> None:
