@@ -6,13 +6,14 @@ from uuid import UUID
 import pytest
 from playwright.async_api import expect
 
+from gatepost.admin.users import create_user
 from gatepost.model import ids
 from gatepost.store.channels import list_channels
 from tests.conftest import Answer, Receiver
 from tests.console.conftest import NUMBER, SHOP_PHONE
 from tests.console.shop import REFUSED, open_shop
 from tests.console.views import VIEWS
-from tests.console.visitor import visiting
+from tests.console.visitor import PASSWORD, visiting
 from tests.console.watched_page import COLORS
 from tests.gateway.checks import SEND
 from tests.running_gateway import Gateway
@@ -59,6 +60,18 @@ async def test_every_view_is_accessible(official: Gateway, shop: tuple[str, str]
             thorough = view.name == THOROUGH
             found += await visitor.accessibility_problems(view.name, colors=colors, thorough=thorough, days=1)
     assert not found, "\n".join(found)
+
+
+async def test_a_page_of_an_account_without_channels_has_a_heading(gateway: Gateway) -> None:
+    account, now = await gateway.new_account(), gateway.clock.now()
+    await create_user(gateway.db, account, "new@example.com", password=PASSWORD, now=now)
+    async with visiting(gateway) as visitor:
+        await visitor.sign_in("/contacts", email="new@example.com")
+        heading = visitor.page.get_by_role("heading", level=1, name="No channel yet")
+        await heading.wait_for()
+        await expect(visitor.page).to_have_title("No channel yet – Gatepost")
+        await visitor.page.get_by_role("link", name="Webhooks").click()
+        await expect(heading).to_be_focused()
 
 
 async def test_the_keyboard_is_enough(gateway: Gateway) -> None:

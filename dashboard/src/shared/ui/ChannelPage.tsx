@@ -24,13 +24,13 @@ export function ChannelPage({ children }: { children: ReactNode }) {
     );
   }
   return channels.data.length === 0 ? (
-    <EmptyState icon={IconMessages} title="No channel yet" action={mayManage && <AddChannel />}>
+    <EmptyState page icon={IconMessages} title="No channel yet" action={mayManage && <AddChannel />}>
       {mayManage
         ? "A channel is one phone number. Connect an official number, or link a phone by QR code."
         : "A channel is one phone number. An owner of the account connects the first one."}
     </EmptyState>
   ) : (
-    <EmptyState icon={IconMessages} title="This channel is not yours">
+    <EmptyState page icon={IconMessages} title="This channel is not yours">
       The address names a channel that your account does not have. Choose another one.
     </EmptyState>
   );
