@@ -258,6 +258,25 @@ async def test_after_a_change_of_the_url_all_retries_are_due(stage: Stage) -> No
     assert (await stage.endpoint(hook)).health.probe_at is None
 
 
+async def test_gone_at_the_former_url_disables_nothing(stage: Stage) -> None:
+    hook = await stage.add("/old")
+
+    async def answer(request: Received) -> Answer:
+        if request.path == "/old":
+            stage.clock.advance(1)
+            change = EndpointChange(url=stage.receiver.url + "/new")
+            assert await update_endpoint(stage.db, stage.channel_id, hook, change, stage.clock.now())
+            await stage.refresh()
+        return Answer(410) if request.path == "/old" else UP
+
+    stage.receiver.answer = answer
+    await stage.take_over(in_flight=1)
+    emitted = await stage.emit(3)
+    await stage.drive(20)
+    assert sorted(stage.events_at("/new")) == sorted(event_ids(emitted))
+    assert (await stage.endpoint(hook)).state == "active"
+
+
 @pytest.mark.parametrize("pause", [True, False])
 async def test_enabling_an_endpoint_ends_the_pause_and_makes_retries_due(stage: Stage, pause: bool) -> None:
     """Also of an endpoint that was disabled meanwhile, and with another owner."""

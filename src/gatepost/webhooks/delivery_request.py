@@ -83,6 +83,7 @@ class DeliveryResult(msgspec.Struct, frozen=True):
     response: PostResult
     ok: bool
     decisions: tuple[RetryDecision, ...]
+    outdated: bool = False  # the URL was changed meanwhile: the result says nothing about the new one
 
     @property
     def gone(self) -> bool:
@@ -203,6 +204,12 @@ def _without_rest(response: PostResult) -> PostResult:
     if len(response.body) <= KEPT_OF_SUCCESS:
         return response
     return msgspec.structs.replace(response, body=response.body[:KEPT_OF_SUCCESS])
+
+
+def outdated(sent: DeliveryResult, now: datetime) -> DeliveryResult:
+    """Return a POST that failed at a former URL: its events are retried now, at the new one."""
+    retries = tuple(RetryDecision("retry", now) for _ in sent.decisions)
+    return msgspec.structs.replace(sent, decisions=retries, outdated=True)
 
 
 def note_lags(sent: DeliveryResult, note: Callable[[float], None]) -> None:

@@ -34,6 +34,7 @@ from gatepost.webhooks.delivery_request import (
     attempt_records,
     log_outcome,
     note_lags,
+    outdated,
 )
 from gatepost.webhooks.delivery_trace import trace_delivery
 from gatepost.webhooks.endpoint_health import EndpointHealth
@@ -290,6 +291,8 @@ class EndpointDeliverer(ChannelTask):
                 if not self._delivery.alive():
                     raise StaleOwner
                 sent = await self._requests.send(flight.unit)
+                if not sent.ok and sent.target.url != self.target.url:
+                    sent = outdated(sent, self._clock.now())
                 self._measure(sent)
                 if sent.ok:
                     self._end_post(flight)
@@ -350,6 +353,8 @@ class EndpointDeliverer(ChannelTask):
         self._reader.retries_changed()
 
     async def _record_health(self, sent: DeliveryResult) -> None:
+        if sent.outdated:
+            return
         system = all(item.system for item in sent.unit.items)
         if await self._health.record_post(ok=sent.ok, gone=sent.gone, probe=sent.unit.probe, system=system):
             self._rewind()

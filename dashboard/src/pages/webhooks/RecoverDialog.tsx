@@ -1,4 +1,5 @@
 import { Group, Modal, Progress, SimpleGrid, Stack, Text, TextInput, Title } from "@mantine/core";
+import { useState } from "react";
 import { useFields } from "../../shared/fields";
 import { fromLocalInput, inShort, toLocalInput } from "../../shared/times";
 import { Form } from "../../shared/ui/Form";
@@ -20,7 +21,7 @@ export function RecoverDialog({ endpoint, opened, onClose }: Props) {
 
 function Recover({ endpoint }: { endpoint: Webhook }) {
   const recover = useRecover(endpoint.id);
-  const initial = { since: toLocalInput(new Date(Date.now() - DAY_MS)), until: "" };
+  const [initial] = useState(() => ({ since: toLocalInput(new Date(Date.now() - DAY_MS)), until: "" }));
   const { values, text } = useFields(initial, recover.error);
   const submit = () => {
     const since = fromLocalInput(values.since);
