@@ -12,7 +12,7 @@ from gatepost.admin.restore_backup import RestoreRequest, restore_backup
 from gatepost.api.contract.operations import RestoredBackup
 from gatepost.cli.backup import OneCell, PassphraseFile, WithoutMedia, media_of, read_passphrase
 from gatepost.cli.cell_databases import accounts_elsewhere, only_cell
-from gatepost.cli.command import command, new_group
+from gatepost.cli.command import command, new_group, same_gateway
 from gatepost.cli.output import CommandResult
 from gatepost.cli.progress_bar import progress_bar
 from gatepost.cli.stop_gateway import stop_gateway
@@ -109,8 +109,7 @@ def _describe(file: Path, manifest: Manifest, loaded: LoadedDatabase) -> Restore
 
 
 def _note(manifest: Manifest, loaded: LoadedDatabase, wanted: RestoreRequest) -> str:
-    folder = shlex.quote(str(wanted.folder))
-    lines = [f"Start the gateway with this data folder: gatepost serve --data {folder}. People have to sign in again."]
+    lines = [f"Start the gateway: {same_gateway('serve')}. People have to sign in again."]
     if loaded.unknown:
         rule = "fail" if wanted.waiting == "fail" else "are decided by their on_unknown"
         lines.append(
