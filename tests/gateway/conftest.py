@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from gatepost import housekeeping
 from tests.movable_clock import MovableClock
 from tests.running_gateway import Gateway, running_gateway
 from tests.shared_loop import _function_scoped_runner
@@ -24,3 +25,9 @@ async def frozen(parted_database_url: str) -> AsyncIterator[Gateway]:
     """Yield a running gateway whose clock does not move, so that nothing is retried."""
     async with running_gateway(parted_database_url, clock=MovableClock(datetime.now(UTC))) as one:
         yield one
+
+
+@pytest.fixture
+def frequent_housekeeping(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Save the use of keys, and refused requests, several times a second."""
+    monkeypatch.setattr(housekeeping, "_TURN", 0.2)

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from gatepost.admin.accounts import set_suspended
 from gatepost.store.pool import Database
 from tests.gateway.checks import SEND, TEXT, check_refused, until
@@ -9,6 +11,7 @@ from tests.gateway.people import Person, new_person
 from tests.gateway.test_account_keys import create, keys_of
 from tests.running_gateway import Gateway, running_gateway
 
+pytestmark = pytest.mark.usefixtures("frequent_housekeeping")
 NOTHING = "0" * 32
 TOKEN = "t" * 43
 

@@ -3,6 +3,8 @@
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import pytest
+
 from gatepost.admin import accounts, sign_in, users
 from gatepost.model import ids, times
 from gatepost.model.account import API_ACCESS
@@ -255,6 +257,7 @@ async def test_a_role_that_changes_takes_effect(database_url: str) -> None:
         assert (await actions(gateway))[0] == "role_changed"
 
 
+@pytest.mark.usefixtures("frequent_housekeeping")
 async def test_last_use_is_written_once_a_minute(database_url: str) -> None:
     clock = MovableClock(START)
     async with running_gateway(database_url, clock=clock, security__key_cache_seconds=0) as gateway:

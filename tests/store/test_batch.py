@@ -249,7 +249,7 @@ async def test_a_lane_that_is_cancelled_takes_nobody_with_it() -> None:
     batch: Batch[str, Item, str] = Batch(book.write, workers=1, linger=60)
     left = batch.enqueue("a", Item(1))
     await asyncio.sleep(0.001)  # it gathers by now
-    sender = next(task for task in asyncio.all_tasks() if task is not asyncio.current_task())
+    (sender,) = batch._running
     sender.cancel()
     await asyncio.wait([sender])
     batch._linger = 0
