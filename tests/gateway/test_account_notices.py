@@ -53,6 +53,7 @@ async def upload(gateway: Gateway) -> str:
     return file
 
 
+@pytest.mark.usefixtures("frequent_housekeeping")
 async def test_every_change_is_reported_on_every_node(gateway: Gateway) -> None:
     person, now, own = await new_person(gateway), gateway.clock.now(), gateway.channel
     made = await gateway.call("POST", "/api/v1/contacts", {"phone": "5511977776666"})
