@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from base64 import b64encode
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -93,6 +94,16 @@ def test_a_folder_without_a_gateway(tmp_path: Path) -> None:
     assert found(ran)["database"]["found"] == "There is no embedded database yet."
     assert found(ran)["database"]["fix"] == f"Start the gateway: gatepost serve --data {tmp_path / 'nothing'}"
     assert not (tmp_path / "nothing").exists()
+
+
+def test_a_gateway_that_stores_everything_elsewhere_needs_no_data_folder(
+    database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GATEPOST_MEDIA__URL", f"file://{tmp_path}")
+    given = ("--database-url", database_url, "--data", str(tmp_path / "nothing"), "--json")
+    assert found(invoke("doctor", *given))["data folder"]["state"] == "problem"  # it has the key
+    monkeypatch.setenv("GATEPOST_SECURITY__SECRET_KEY", b64encode(bytes(32)).decode())
+    assert found(invoke("doctor", *given))["data folder"]["state"] == "ok"
 
 
 def test_people_get_a_table(run: Run) -> None:

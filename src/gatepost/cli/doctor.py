@@ -74,6 +74,9 @@ async def _check(settings: Settings) -> list[CheckResult]:
 
 def _files(settings: Settings) -> Iterator[CheckResult]:
     folder = settings.data_folder
+    if not folder.is_dir() and settings.database.url and settings.media.url and settings.security.secret_key:
+        yield CheckResult("data folder", "ok", "None is needed: the database, the files and the key are elsewhere.")
+        return
     if not folder.is_dir():
         yield CheckResult("data folder", "problem", f"There is no folder {folder.resolve()}.", "Give it with --data.")
         return
