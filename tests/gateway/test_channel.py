@@ -1,6 +1,11 @@
 """The channel as its key sees it: what it is, what it can carry, and what holds it back."""
 
 import re
+import threading
+from typing import Any
+
+import pytest
+import segno
 
 from tests.gateway.checks import until
 from tests.running_gateway import FAST_NETWORK, Gateway
@@ -24,6 +29,26 @@ async def test_both_kinds(gateway: Gateway) -> None:
     linked = (await gateway.call("GET", CHANNEL, key=await gateway.new_key(qr.id))).json()["data"]
     assert (linked["kind"], linked["phone"]) == ("qr", "15550003333")
     assert linked["connection"]["state"] == "disconnected"
+
+
+async def test_a_picture_of_a_code_does_not_block_the_event_loop(
+    gateway: Gateway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads, make = [], segno.make
+
+    def noted(*given: Any, **named: Any) -> segno.QRCode:
+        threads.append(threading.current_thread())
+        return make(*given, **named)
+
+    monkeypatch.setattr(segno, "make", noted)
+    qr = await gateway.new_qr_channel(gateway.account_id)
+    await gateway.db.execute(
+        "INSERT INTO channel_links (channel_id, qr, qr_until) VALUES ($1, '2@x', now() + interval '1 hour')", qr.id
+    )
+    key = await gateway.new_key(qr.id)
+    assert (await gateway.call("GET", f"{CHANNEL}/qr?format=png", key=key)).body.startswith(b"\x89PNG")
+    assert len(threads) == 1
+    assert threads[0] is not threading.current_thread()
 
 
 async def test_a_full_tier_says_so_until_somebody_writes(gateway: Gateway) -> None:

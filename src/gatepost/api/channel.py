@@ -24,6 +24,7 @@ from gatepost.api.openapi.route_docs import WaitUntil
 from gatepost.api.query import Query
 from gatepost.api.responses import SECRET, Reply
 from gatepost.api.route import get, post
+from gatepost.compute import compute
 from gatepost.model import times
 from gatepost.model.account import Caller
 from gatepost.networks.kinds import NETWORK_KINDS
@@ -92,7 +93,8 @@ async def show_qr(
     await recheck_access(request.scope)
     if query.format == "json":
         return Reply(Code(code.text, times.format_time(code.until)), headers=SECRET)
-    return Response(link.picture(code, query.format), media_type=_TYPES[query.format], headers=SECRET)
+    picture = await compute(link.picture, code, query.format)
+    return Response(picture, media_type=_TYPES[query.format], headers=SECRET)
 
 
 @post(
