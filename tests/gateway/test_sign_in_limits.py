@@ -150,6 +150,11 @@ def test_what_is_given_back_is_not_counted() -> None:
         (["10.0.0.0/8"], "10.0.0.1", "", "10.0.0.1"),
         (["10.0.0.0/8"], "::ffff:10.0.0.1", "1.2.3.4", "1.2.3.4"),
         (["fd00::/8"], "fd00::1", "2001:db8::7", "2001:db8::7"),
+        (["10.0.0.0/8"], "10.0.0.1", "1.2.3.4:50123", "1.2.3.4"),
+        (["10.0.0.0/8"], "10.0.0.1", "1.2.3.4:50123, 10.0.0.2:443", "1.2.3.4"),
+        (["10.0.0.0/8"], "10.0.0.1", "[2001:db8::7]:50123", "2001:db8::7"),
+        (["10.0.0.0/8"], "10.0.0.1", "[2001:db8::7]", "2001:db8::7"),
+        (["10.0.0.0/8"], "10.0.0.1", "1.2.3.4:500000", "10.0.0.1"),
         (["10.0.0.0/8"], None, "1.2.3.4", None),
     ],
 )
@@ -182,7 +187,8 @@ async def test_people_behind_a_proxy_are_counted_apart(gateway: Gateway) -> None
 # -- hashing ----------------------------------------------------------------------------------------------------------
 
 
-async def test_too_many_passwords_at_once_are_refused() -> None:
+async def test_too_many_passwords_at_once_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(passwords, "DUMMY_HASH", await passwords.hash_password("quick to verify"))
     limit = passwords.AT_ONCE + passwords.WAITING
     tries = [asyncio.create_task(passwords.verify_password("", "x" * 12)) for _ in range(limit + 3)]
     results = await asyncio.gather(*tries, return_exceptions=True)

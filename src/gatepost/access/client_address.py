@@ -1,7 +1,10 @@
 """Addresses of clients, where requests and connections are counted per address."""
 
+import re
 from collections.abc import Iterable
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+
+_MAY_HAVE_PORT = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([0-9.]+))(?::[0-9]{1,5})?")  # as some proxies write it
 
 
 def client_network(address: str) -> str:
@@ -42,8 +45,9 @@ class TrustedProxies:
 
 
 def _parse(text: str) -> IPv4Address | IPv6Address | None:
+    found = _MAY_HAVE_PORT.fullmatch(text)
     try:
-        parsed = ip_address(text)
+        parsed = ip_address(found[1] or found[2] if found else text)
     except ValueError:
         return None
     return getattr(parsed, "ipv4_mapped", None) or parsed

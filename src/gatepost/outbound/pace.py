@@ -51,9 +51,14 @@ def second_wait(passed: Sequence[float], rate: float, now: float) -> float:
     return max(0.0, passed[len(passed) - most] + SECOND - now) if len(passed) >= most else 0.0
 
 
-def typical_latency(before: float, took: float) -> float:
-    """A running minimum of latencies: it falls quickly with fast answers, and rises slowly with slow ones."""
-    return before + (took - before) * (0.1 if took < before else 0.001) if before else took
+def typical_latency(before: float, took: float, rate: float) -> float:
+    """A running minimum of latencies: it falls quickly with fast answers, and rises slowly, within half a minute.
+
+    A network that is slow for a second must not make slow answers typical: then it would be counted as if messages
+    that arrive together after that second had arrived evenly.
+    """
+    rise = min(0.001, 1 / (30 * rate))
+    return before + (took - before) * (0.1 if took < before else rise) if before else took
 
 
 def tier_wait(opened: Sequence[datetime], limit: int, now: datetime) -> timedelta:

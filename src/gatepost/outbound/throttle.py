@@ -6,19 +6,20 @@
 
 Messages pass two throttles. The first one decides when they leave the queue. A group commit releases many at once, and
 so the second one spaces them again right before the call: the network is what counts. A message that was delayed on its
-way arrives together with later ones; so it counts from the latest time at which it can have arrived. A single late
-answer may come from the network's processing, and then moves its message little. After a silence, in which nothing was
-answered, everything that was sent before its end may have arrived together, right then.
+way arrives together with later ones; so it counts from the latest time at which it can have arrived. A long delay of a
+single message comes from the network's processing after it arrived, and counts in part. If half of the recent answers
+are that late, the way is slow, or was blocked, and all of the delay counts.
 """
 
 import asyncio
 from bisect import bisect_left, bisect_right, insort
+from collections import deque
 
 from gatepost.clock import Clock
 from gatepost.outbound import pace
 
-_MOST_LATE = 0.1  # seconds; a longer delay comes from the network's processing, unless nothing was answered meanwhile
-_SILENCE = 3  # times a typical answer
+_MOST_LATE = 0.1  # seconds of delay that count of a single message
+_RECENT = 3  # times a typical answer: how old recent answers are; at least as old as the delay above
 
 
 class Throttle:
@@ -30,8 +31,7 @@ class Throttle:
         self._due = 0.0
         self._passed: list[float] = []  # within the last second; sorted
         self._typical = 0.0  # how long an answer takes without delays
-        self._answered = 0.0  # the last answer
-        self._resumed = 0.0  # the first answer after the last silence
+        self._delays: deque[tuple[float, float]] = deque()  # of recent answers: when, and how late
         self._lock = asyncio.Lock()
 
     def change(self, rate: float) -> None:
@@ -53,12 +53,9 @@ class Throttle:
     def note_answer(self, left: float, now: float) -> None:
         """Moves one that passed at `left` to when it can have arrived, given that its answer is here now."""
         took = now - left
-        if self._typical and now - max(self._answered, left) > max(_MOST_LATE, _SILENCE * self._typical):
-            self._resumed = now
-        self._answered = now
-        if left >= self._resumed:
-            self._typical = pace.typical_latency(self._typical, took)
-        late = min(took - self._typical, max(_MOST_LATE, self._resumed - left))
+        self._typical = pace.typical_latency(self._typical, took, self._rate)
+        late = took - self._typical
+        late = min(late, max(_MOST_LATE, self._median_delay(now, late)))
         if late <= 0:
             return
         place = bisect_left(self._passed, left)
@@ -66,6 +63,14 @@ class Throttle:
             del self._passed[place]
         if left + late > now - pace.SECOND:
             insort(self._passed, left + late)
+
+    def _median_delay(self, now: float, late: float) -> float:
+        """Adds the delay of an answer, and returns the median of the recent ones."""
+        oldest, most = now - max(_MOST_LATE, _RECENT * self._typical), max(5, int(self._rate / 50))
+        self._delays.append((now, late))
+        while self._delays[0][0] < oldest or len(self._delays) > most:
+            self._delays.popleft()
+        return sorted(late for _, late in self._delays)[len(self._delays) // 2]
 
     def used(self, now: float) -> int:
         """How many passed within the last second."""
