@@ -26,6 +26,7 @@ from gatepost.model.template.values import TemplateUse
 BODY_MAX = maximum("text.body")
 CLIENT_REF_MAX = maximum("send.client_ref")
 SEND_AT_MAX = timedelta(days=maximum("send.send_at"))
+LONGEST_WAIT = SEND_AT_MAX + timedelta(seconds=TTL_MAX) + timedelta(days=1)  # an older message does not wait any more
 
 
 class Capabilities(msgspec.Struct, frozen=True):

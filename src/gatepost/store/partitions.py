@@ -16,6 +16,7 @@ import asyncpg
 
 from gatepost.model import ids
 from gatepost.model.errors import Conflict, Unavailable
+from gatepost.model.message import LONGEST_WAIT
 from gatepost.store.pool import Connection, Database
 
 _LOCK = 7_305_201  # any number, the same on every node
@@ -25,7 +26,6 @@ DROP_LOCK = 7_305_202  # shared by backups: a partition that is dropped waits fo
 _WAIT_SHORTLY = "SET LOCAL lock_timeout = '500ms'"
 _AHEAD = 2
 _MOST_AT_ONCE = 60  # partitions that are created for a time in which no gateway ran: each takes a lock
-_LONGEST_WAIT = timedelta(days=61)  # of a message: at most 30 days until its `send_at`, and 30 more in the queue
 # Space on each page for the updates of a row, so that they need not change an index.
 _STORAGE = {
     "messages": "fillfactor = 45, autovacuum_vacuum_scale_factor = 0.05, autovacuum_analyze_scale_factor = 0.05",
@@ -156,7 +156,7 @@ async def _too_old(conn: "Connection[Any]", now: datetime, messages_days: int, e
         oldest = now - timedelta(days=messages_days if table == "messages" else events_days)
         for name in await _names(conn, table):
             end = _span(name)[1]
-            waits = table == "messages" and now - _LONGEST_WAIT < end <= oldest and await _has_waiting(conn, name)
+            waits = table == "messages" and now - LONGEST_WAIT < end <= oldest and await _has_waiting(conn, name)
             if end <= oldest and not waits:
                 found.append(name)
     return found

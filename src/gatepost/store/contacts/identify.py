@@ -15,6 +15,7 @@ import msgspec
 
 from gatepost.model import ids
 from gatepost.model.event.contacts import ContactUpdated, contact_fields
+from gatepost.model.message import LONGEST_WAIT
 from gatepost.model.number_forms import forms_of
 from gatepost.model.person import USER, Identity, Person, addresses, identities, is_phone, split_by_number
 from gatepost.store.channel_head import ChannelTransaction, renew_reads
@@ -29,7 +30,6 @@ from gatepost.store.contacts.rows import (
 from gatepost.store.conversations.changes import emit_created
 
 _SAME_OWNER = timedelta(days=1)  # a number is not assigned again so soon
-_LONGEST_WAIT = timedelta(days=61)  # of a message that is not sent yet
 
 
 class ChangedContact(msgspec.Struct, frozen=True):
@@ -256,7 +256,7 @@ class ContactResolver:
             self._by_address[new].id,
             list(old),
             new,
-            ids.floor_id(self._now - _LONGEST_WAIT),
+            ids.floor_id(self._now - LONGEST_WAIT),
         )
         await renew_reads(self._conn, self._channel_id)
 
