@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from gatepost.model import ids
 from gatepost.model.dates import LAST_ID, IdRange, first_id, read_moment, read_span, read_zone
 from gatepost.model.errors import Invalid
-from gatepost.model.search_words import WORD_MAX, WORDS_MAX, read_query, split, words_of
+from gatepost.model.search_words import WORD_MAX, WORDS_MAX, read_query, split, split_exactly, words_of
 from tests.for_each import for_each
 
 
@@ -93,6 +93,28 @@ def test_words_are_plain(text: str) -> None:
     for word in split(text):
         assert word.isalnum()
         assert split(word) == [word] or len(word) == WORD_MAX
+
+
+@for_each(
+    ("text", "expected"),
+    [
+        ("मेरी किताब", ["मेरी", "किताब"]),
+        ("ශ්\u200dරී", ["ශරී"]),
+        ("Café 注文", ["cafe", "注", "文"]),
+    ],
+)
+def test_words_with_vowel_signs(text: str, expected: list[str]) -> None:
+    assert split_exactly(text) == expected
+
+
+@for_each(
+    ("text", "count"),
+    [("a " * 11, 11), ("我 " * 11, 11), ("किताब " * 11, 11), ("我的订单什么时候可以送到 " * 11, 11)],
+)
+def test_too_many_words(text: str, count: int) -> None:
+    with pytest.raises(Invalid, match=f"has {count}"):
+        read_query(text)
+    assert read_query(text[: len(text) // 11 * 10])
 
 
 def test_words_of_a_message() -> None:

@@ -2,11 +2,12 @@
 
 "Où est ma Commande?"  ─►  ou, est, ma, commande
 "注文 123"              ─►  注, 文, 123            languages without spaces: each character is a word
+"किताब"                 ─►  क, त, ब               the index has no vowel signs: see `SearchQuery.exact`
 """
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import msgspec
@@ -23,6 +24,13 @@ _DEEPEST = 12
 _PIECE = 256  # characters normalised at once: sorting a run of marks takes quadratic time
 _SIGNS = r"\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
 _WORD = re.compile(rf"[{_SIGNS}]|[^\W_{_SIGNS}]+")
+# In the scripts of India and Sri Lanka, vowels are signs within a word, which `\w` does not include.
+_INDIC = re.compile(r"[\u0900-\u0dff]")
+_VOWELS = "".join(sign for sign in map(chr, range(0x0900, 0x0E00)) if unicodedata.category(sign) in ("Mn", "Mc"))
+_LETTERS = rf"(?:[^\W_{_SIGNS}]|[{_VOWELS}])+"
+_EXACT_WORD = re.compile(rf"[{_SIGNS}]|{_LETTERS}")
+_COUNTED_WORD = re.compile(rf"[{_SIGNS}]+|{_LETTERS}")
+_JOINERS = dict.fromkeys((0x200C, 0x200D))  # they change the shape of letters, and not every keyboard writes them
 # Fields that are not text for people: ids of files, addresses, codes.
 _UNREAD = frozenset(
     ("id", "media", "link", "url", "type", "sha256", "mime_type", "previous", "message_id", "catalog_id", "language")
@@ -32,6 +40,15 @@ _UNREAD = frozenset(
 def split(text: str) -> list[str]:
     """Return the words of a text, in order."""
     return [word[:WORD_MAX] for word in _WORD.findall(_folded(text[:TEXT_MAX]))]
+
+
+def split_exactly(text: str) -> list[str]:
+    """Return the words of a text with their vowel signs, in order."""
+    return [word[:WORD_MAX] for word in _EXACT_WORD.findall(_joined(text))]
+
+
+def _joined(text: str) -> str:
+    return _folded(text[:TEXT_MAX]).translate(_JOINERS)
 
 
 def _folded(text: str) -> str:
@@ -62,7 +79,7 @@ def texts(content: str) -> Iterator[str]:
         return
 
 
-def words_of(content: str) -> set[str]:
+def words_of(content: str, split: Callable[[str], list[str]] = split) -> set[str]:
     """Return the words by which a message is found."""
     found: list[str] = []
     room = TEXT_MAX
@@ -75,25 +92,40 @@ def words_of(content: str) -> set[str]:
 
 
 class SearchQuery(msgspec.Struct, frozen=True):
-    """The words of a search: all of `whole`, and a word that begins with `begun`."""
+    """The words of a search: all of `whole`, and a word that begins with `begun`.
+
+    If the words of the index do not suffice, a message that has them is compared with `exact`.
+    """
 
     whole: frozenset[str]
     begun: str
+    exact: "SearchQuery | None" = None
 
     def fits(self, words: set[str]) -> bool:
         return self.whole <= words and any(word.startswith(self.begun) for word in words)
+
+    def fits_content(self, content: str) -> bool:
+        """Whether a message contains the words."""
+        if self.exact is None:
+            return self.fits(words_of(content))
+        return self.exact.fits(words_of(content, split_exactly))
 
 
 def read_query(text: str) -> SearchQuery:
     """Parse the words of a search; the last one may be incomplete."""
     if len(text) > QUERY_MAX:
         raise invalid_field("q", f"may have at most {QUERY_MAX} characters, but has {len(text)}")
-    found = split(text)
+    found, exact = split(text), split_exactly(text)
     if not found:
         raise invalid_field("q", "has no word to search for; use letters or digits")
-    if len(found) > QUERY_WORDS:
-        raise invalid_field("q", f"may have at most {QUERY_WORDS} words, but has {len(found)}")
-    return SearchQuery(frozenset(found[:-1]), found[-1])
+    count = len(_COUNTED_WORD.findall(_joined(text)))  # characters of a language without spaces are one word
+    if count > QUERY_WORDS:
+        raise invalid_field("q", f"may have at most {QUERY_WORDS} words, but has {count}")
+    whole, begun = frozenset(found[:-1]), found[-1]
+    if len(whole) < QUERY_WORDS and not _INDIC.search(text):
+        return SearchQuery(whole, begun)
+    longest = sorted(whole, key=lambda word: (-len(word), word))[: QUERY_WORDS - 1]
+    return SearchQuery(frozenset(longest), begun, SearchQuery(frozenset(exact[:-1]), exact[-1]))
 
 
 def _leaves(value: Any, depth: int) -> Iterator[str]:

@@ -16,13 +16,14 @@ import structlog
 from gatepost.compute import compute
 from gatepost.model import ids
 from gatepost.model.dates import IdRange
-from gatepost.model.search_words import SearchQuery, words_of
+from gatepost.model.search_words import SearchQuery
 from gatepost.services.messages import access_message
 from gatepost.store.messages.history import (
     HistoryFilter,
     HistoryPage,
     StoredMessage,
     read_contact_ids,
+    read_contents,
     read_history_page,
     read_messages,
     read_newer,
@@ -37,6 +38,7 @@ _WORD_SCAN, _WORD_SLICE = 1_000, 250  # messages whose words are read one by one
 _SCAN_SIZE, _SLICE_SIZE = 4 * 1024 * 1024, 512 * 1024  # their maximum size in bytes
 _ROUNDS = 10  # searches for contacts: how often they continue where the last one reached its limits
 _CANDIDATES = 250  # messages with the right words that are checked against the other filters
+_COMPARED = 25  # messages of blocks whose contents are read at once
 
 
 async def find_page(
@@ -52,7 +54,7 @@ async def find_page(
     if sought is None:
         return await read_history_page(db, channel_id, wanted, now, scan=SCAN, limit=most)
     if wanted.contact_id is not None:
-        hits = await _search_each(db, channel_id, wanted, sought, _enough(wanted, most))
+        hits = await _search_each(db, channel_id, wanted, sought, _enough(wanted, sought, most))
         return _cut(await read_messages(db, channel_id, hits.ids, wanted, now), most, hits.reached)
     return await _search(db, channel_id, wanted, sought, now, most)
 
@@ -61,7 +63,7 @@ async def _search(
     db: Database, channel_id: UUID, wanted: HistoryFilter, sought: SearchQuery, now: datetime, most: int
 ) -> HistoryPage:
     """Return the page of a search. Rows are read only for messages with the words."""
-    hits = await _find_hits(db, channel_id, wanted, sought, _enough(wanted, most))
+    hits = await _find_hits(db, channel_id, wanted, sought, _enough(wanted, sought, most))
     return _cut(await read_messages(db, channel_id, hits.ids, wanted, now), most, hits.reached)
 
 
@@ -89,8 +91,19 @@ async def _find_hits(
     old = IdRange(span.start, min(behind, span.end))
     if hits.reached is None and old.start < old.end:
         older = await search_blocks(db, channel_id, sought, old, limit=enough - len(hits.ids))
-        hits = SearchHits(hits.ids + older.ids, older.reached)
+        hits = SearchHits(hits.ids + await _compare(db, channel_id, older.ids, sought), older.reached)
     return hits
+
+
+async def _compare(db: Database, channel_id: UUID, chosen: list[UUID], sought: SearchQuery) -> list[UUID]:
+    """Return those of the messages that contain the words, if the words of the index do not suffice to know it."""
+    if sought.exact is None:
+        return chosen
+    found: list[UUID] = []
+    for start in range(0, len(chosen), _COMPARED):
+        contents = await read_contents(db, channel_id, chosen[start : start + _COMPARED])
+        found += await compute(matching, contents, sought)
+    return sorted(found, reverse=True)
 
 
 async def _search_each(
@@ -118,16 +131,16 @@ def matching(texts: Sequence[tuple[UUID, str]], sought: SearchQuery) -> list[UUI
     found = []
     for id_, content in texts:
         try:
-            if sought.fits(words_of(content)):
+            if sought.fits_content(content):
                 found.append(id_)
         except Exception:
             log.exception("words not computed", id=ids.message_id(id_))
     return found
 
 
-def _enough(wanted: HistoryFilter, most: int) -> int:
-    """Return how many messages with the right words are checked against the other filters."""
-    return _CANDIDATES if wanted.narrow else most
+def _enough(wanted: HistoryFilter, sought: SearchQuery, most: int) -> int:
+    """Return how many messages with the right words are checked against the other filters, or compared exactly."""
+    return _CANDIDATES if wanted.narrow or sought.exact else most
 
 
 def _cut(read: HistoryPage, most: int, reached: UUID | None) -> HistoryPage:

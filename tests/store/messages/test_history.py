@@ -12,7 +12,7 @@ from gatepost.model import ids
 from gatepost.model.dates import IdRange
 from gatepost.model.search_words import SearchQuery, read_query
 from gatepost.networks.base import Incoming, Person
-from gatepost.services.history import find_page
+from gatepost.services.history import find_contacts_by_words, find_page
 from gatepost.services.search_indexing import index_more
 from gatepost.store.channel_head import StaleOwner
 from gatepost.store.messages.history import HistoryFilter, HistoryPage, read_history_page
@@ -92,6 +92,35 @@ async def test_blocks_and_what_is_behind_them_give_the_same_as_reading_everythin
         within = [id_ for id_ in expected if span.start <= id_ < span.end]
         assert await find(stage, HistoryFilter(span), sought, 9) == within, query
         assert await find(stage, HistoryFilter(span, incoming=True), sought, 9) == []
+
+
+async def test_words_with_vowel_signs_are_found_as_a_whole(stage: Stage) -> None:
+    """The index has only their consonants, in any order."""
+    await stage.take_over()
+    texts = ["मेरी किताब कहाँ है", "कब तक", "ताकि बोलो कब", "किताबें"] * (search_index.BLOCK // 4 + 1)
+    said = await say(stage, texts)
+    assert await index(stage) == 1
+    expected = {
+        "किताब": [0, 3],
+        "कित": [0, 3],
+        "किताब मेरी": [0],
+        "मेरी किताब कहाँ है मेरी किताब कहाँ है": [0],
+        "कब": [1, 2],
+        "बो": [2],
+    }
+    for query, places in expected.items():
+        wanted = [id_ for place, id_ in enumerate(said) if place % 4 in places][::-1]
+        for most in (1, 100):
+            assert await find(stage, HistoryFilter(), read_query(query), most) == wanted, query
+    assert len(await find_contacts_by_words(stage.db, stage.channel_id, read_query("किताब"))) == 1
+    assert await find_contacts_by_words(stage.db, stage.channel_id, read_query("बकता")) == []
+
+
+async def test_a_long_text_without_spaces_is_found(stage: Stage) -> None:
+    await stage.take_over()
+    said = await say(stage, ["我的订单什么时候可以送到", "我的订单什么时候可以到"] * (search_index.BLOCK // 2 + 1))
+    assert await index(stage) == 1
+    assert await find(stage, HistoryFilter(), read_query("我的订单什么时候可以送到")) == said[::2][::-1]
 
 
 async def test_a_block_is_written_when_it_is_full(stage: Stage) -> None:
