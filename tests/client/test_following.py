@@ -74,6 +74,27 @@ async def test_a_stream_that_is_cut_goes_on_behind_the_last_event(kind: Kind, re
     assert naps.taken == [0.03, 0.03]
 
 
+async def test_a_stream_goes_on_after_a_long_outage(kind: Kind, receiver: Receiver) -> None:
+    begun = Answer(200, {"content-type": "text/event-stream"}, b"retry: 30\nid: evt_0\n\n" + block(1))
+    full = b'{"success":false,"message":"m","error":{"code":"too_many_requests","retryable":true}}'
+    key = b'{"success":false,"message":"m","error":{"code":"invalid_key","retryable":false}}'
+    answers = iter(
+        [
+            begun,
+            *[Answer(503)] * 12,
+            Answer(429, {"retry-after": "90"}, full),
+            Answer(200, {"content-type": "text/event-stream"}, block(2)),
+            Answer(401, {}, key),
+        ]
+    )
+    receiver.answer, naps = (lambda _: next(answers)), Naps()
+    async with driving(kind, receiver.url, "gpk_x", naps) as driver:
+        with pytest.raises(BadKey):
+            await take(driver.client, 3, "stream")
+    assert [request.query for request in receiver.requests] == ["", *["after=evt_1"] * 14, "after=evt_2"]
+    assert 90 in naps.taken
+
+
 async def test_a_feed_that_waits_asks_again(kind: Kind, receiver: Receiver) -> None:
     pages = iter(
         [b'{"data":[],"paging":{"next":null}}', b'{"data":[%b],"paging":{"next":"evt_1"}}' % (BODY % (1, 1))] * 2

@@ -13,7 +13,7 @@ from pyreqwest.client import ClientBuilder
 from pyreqwest.exceptions import ClientClosedError, RequestError
 from pyreqwest.request import RequestBuilder
 
-from gatepost_client.errors import NoAnswer
+from gatepost_client.errors import GatepostError, NoAnswer
 from gatepost_client.events import Event
 from gatepost_client.http import OpenResponse, check_process, dress, explain, headers_of, open_line, set_up
 from gatepost_client.retry import PATIENT, Retry, run_steps, send_with_retries
@@ -79,17 +79,17 @@ class AsyncTransport:
                 yield item
 
     async def follow_stream(self, call: Call[None]) -> AsyncIterator[Event]:
-        """Yield events as they happen. A broken stream is resumed after its last event."""
+        """Yield events as they happen. A broken stream is resumed after its last event, whenever that is possible."""
         reader = EventReader()
         while True:
             try:
                 async for piece in self.pieces(reader.resume(call)):
                     for event in reader.read(piece):
                         yield event
-            except NoAnswer:
-                if reader.silent:
-                    raise
-            await self._sleep(reader.retry)
+                wait = reader.retry
+            except GatepostError as error:
+                wait = reader.wait_after(error)
+            await self._sleep(wait)
 
     async def pieces(self, call: Call[None]) -> AsyncIterator[bytes]:
         """Yield the body of an answer, piece by piece."""

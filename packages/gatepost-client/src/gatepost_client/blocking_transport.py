@@ -10,7 +10,7 @@ from pyreqwest.client import SyncClientBuilder
 from pyreqwest.exceptions import ClientClosedError, RequestError
 from pyreqwest.request import SyncRequestBuilder
 
-from gatepost_client.errors import NoAnswer
+from gatepost_client.errors import GatepostError, NoAnswer
 from gatepost_client.events import Event
 from gatepost_client.http import OpenResponse, check_process, dress, explain, headers_of, open_line, set_up
 from gatepost_client.retry import PATIENT, Retry, run_steps, send_with_retries
@@ -66,16 +66,16 @@ class BlockingTransport:
             yield from page.items
 
     def follow_stream(self, call: Call[None]) -> Iterator[Event]:
-        """Yield events as they happen. A broken stream is resumed after its last event."""
+        """Yield events as they happen. A broken stream is resumed after its last event, whenever that is possible."""
         reader = EventReader()
         while True:
             try:
                 for piece in self.pieces(reader.resume(call)):
                     yield from reader.read(piece)
-            except NoAnswer:
-                if reader.silent:
-                    raise
-            self._sleep(reader.retry)
+                wait = reader.retry
+            except GatepostError as error:
+                wait = reader.wait_after(error)
+            self._sleep(wait)
 
     def pieces(self, call: Call[None]) -> Iterator[bytes]:
         """Yield the body of an answer, piece by piece."""

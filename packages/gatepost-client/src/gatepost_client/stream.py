@@ -2,6 +2,7 @@
 
 import msgspec
 
+from gatepost_client.errors import GatepostApiError, GatepostError, NoAnswer, Unavailable
 from gatepost_client.events import Event
 from gatepost_client.wire import Call
 
@@ -14,20 +15,25 @@ class EventReader:
     def __init__(self) -> None:
         self.last: str | None = None  # the id to go on behind
         self.retry = 2.0  # seconds to wait before coming back, as the gateway asks
-        self.silent = True  # nothing has come since it was opened last
         self._rest = b""
 
     def resume(self, call: Call[None]) -> Call[None]:
         """Return the call that resumes the stream after its last event."""
-        self._rest, self.silent = b"", True
+        self._rest = b""
         if self.last is None:
             return call
         request = msgspec.structs.replace(call.request, query=call.request.query | {"after": self.last})
         return msgspec.structs.replace(call, request=request)
 
+    def wait_after(self, error: GatepostError) -> float:
+        """Return the seconds to wait before coming back; raise the error if there was no stream, or never will be."""
+        passing = isinstance(error, NoAnswer | Unavailable) or (isinstance(error, GatepostApiError) and error.retryable)
+        if self.last is None or not passing:
+            raise error
+        return max(self.retry, getattr(error, "retry_after", None) or 0.0)
+
     def read(self, piece: bytes) -> list[Event]:
         """Return the events that this chunk completes."""
-        self.silent = False
         *blocks, self._rest = (self._rest + piece).split(b"\n\n")
         return [event for block in blocks if (event := self._block(block)) is not None]
 
