@@ -54,12 +54,17 @@ def test_the_trial_holds_for_the_operator_too(run: Run, account: str, channel: s
 
 
 def test_exports(run: Run, channel: str, tmp_path: Path) -> None:
-    for body in ("One", "Two", "Three"):
+    for body in ("One", "Two\nlines", "Three"):
         run("send", channel, PERSON, body)
     lines = tmp_path / "messages.ndjson"
     seen = run("export", "messages", channel, str(lines), "--json").json()
     assert (seen["format"], seen["lines"], seen["bytes"]) == ("ndjson", 3, lines.stat().st_size)
-    assert [json.loads(line)["content"]["body"] for line in lines.read_text().splitlines()] == ["Three", "Two", "One"]
+    assert [json.loads(line)["content"]["body"] for line in lines.read_text().splitlines()] == [
+        "Three",
+        "Two\nlines",
+        "One",
+    ]
+    assert run("export", "messages", channel, str(tmp_path / "messages.csv"), "--json").json()["lines"] == 3
     table = tmp_path / "contacts.csv"
     seen = run("export", "contacts", channel, str(table), "--json").json()
     assert (seen["format"], seen["lines"]) == ("csv", 1)

@@ -1,7 +1,9 @@
 """`gatepost export`: messages or contacts of a channel as a file, with progress on the terminal."""
 
+import csv
+import io
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import IO, Annotated, Any
 from uuid import UUID
@@ -54,7 +56,7 @@ async def export(
         filters = given(**{"from": from_, "to": to, "tz": tz})
         chunks = await _messages(session, channel.id, kind, filters)
     with written_file(output.absolute()) as file:
-        size, lines = await _write(file, chunks)
+        size, lines = await _write(file, chunks, _csv_rows if kind == "csv" else _json_lines)
     header = kind == "csv"
     return CommandResult(ExportedFile(str(output), kind, lines - header, size))  # type: ignore[arg-type]
 
@@ -75,11 +77,21 @@ async def _contacts(session: CommandSession, channel_id: UUID, kind: str) -> Asy
     return export_csv(session.db, channel_id, ContactFilter(), await export_fields(session.db, channel_id))
 
 
-async def _write(file: IO[Any], chunks: AsyncIterator[bytes]) -> tuple[int, int]:
+def _csv_rows(chunk: bytes) -> int:
+    """Return the number of rows of a table, whose cells may have line breaks."""
+    csv.field_size_limit(sys.maxsize)
+    return sum(1 for _ in csv.reader(io.StringIO(chunk.decode(), newline="")))
+
+
+def _json_lines(chunk: bytes) -> int:
+    return chunk.count(b"\n")
+
+
+async def _write(file: IO[Any], chunks: AsyncIterator[bytes], count: Callable[[bytes], int]) -> tuple[int, int]:
     size = lines = 0
     async for chunk in chunks:
         file.write(chunk)
-        size, lines = size + len(chunk), lines + chunk.count(b"\n")
+        size, lines = size + len(chunk), lines + count(chunk)
         if sys.stderr.isatty():
             print(f"\r{lines:,} lines, {size:,} bytes", end="", file=sys.stderr, flush=True)
     if sys.stderr.isatty() and size:
