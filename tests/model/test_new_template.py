@@ -251,6 +251,19 @@ def test_a_variable_may_come_twice() -> None:
     new(body("Hello {{1}}, dear {{1}}, your order has come today", "Anna"))
 
 
+@for_each(
+    "text",
+    [
+        "亲爱的{{1}}，您的订单{{2}}已经发货，请注意查收。",
+        "お客様のご注文{{1}}は発送されました。",
+        "ขอบคณ{{1}}มาก",
+        "고객님의 주문 {{1}}이 발송되었습니다.",
+    ],
+)
+def test_words_of_languages_without_spaces(text: str) -> None:
+    assert isinstance(new(body(text, *["A"] * text.count("{{"))), Template)
+
+
 @given(st.integers(0, 12), st.integers(0, 40))
 def test_as_many_variables_as_words_allow(variables: int, words: int) -> None:
     text = " ".join(["go", *(f"{{{{{i + 1}}}}} on" for i in range(variables)), *["on"] * words])

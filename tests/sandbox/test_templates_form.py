@@ -65,6 +65,7 @@ TAKEN = {
     "media headers": draft(media("DOCUMENT"), body()),
     "a place": draft({"type": "HEADER", "format": "LOCATION"}, body()),
     "just enough words": draft(body("One {{1}} two three", "x")),
+    "words without spaces": draft(body("您的订单{{1}}已经发货", "x")),
     "names": draft(named("Dear {{first_name}}, all is well", "first_name"), parameter_format="NAMED"),
     "ten quick replies": draft(body(), buttons(*(quick(str(place)) for place in range(10)))),
     "two links": draft(body(), buttons(link(), link("https://example.com/{{1}}", example=["x"]))),

@@ -7,6 +7,9 @@ from gatepost.model.errors import invalid_field
 from gatepost.model.limits import limit
 
 _VARIABLE = re.compile(r"\{\{([^{}]*)\}\}")
+# Languages without spaces between words (Thai, Lao, Burmese, Khmer, Japanese, Chinese): each character is a word.
+_UNSPACED = r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
+_WORD = re.compile(rf"[{_UNSPACED}]|[^\W{_UNSPACED}]+")
 _REFUSED = re.compile(r"[\n\t]| {5,}")
 
 
@@ -41,7 +44,7 @@ def check_setting(path: str, text: str) -> None:
     bare, count = text.strip(), len(_VARIABLE.findall(text))
     if bare.startswith("{{") or bare.endswith("}}"):
         raise invalid_field(path, "must not begin or end with a variable; put words before and after it")
-    words, share = len(re.findall(r"\w+", _VARIABLE.sub(" ", text))), limit("template.words_per_variable").min or 0
+    words, share = len(_WORD.findall(_VARIABLE.sub(" ", text))), limit("template.words_per_variable").min or 0
     if count and words < share * count + 1:
         raise invalid_field(
             path, f"has too many variables for its length: {count} need at least {share * count + 1} words around them"

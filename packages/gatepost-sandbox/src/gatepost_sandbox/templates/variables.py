@@ -10,6 +10,9 @@ from gatepost_sandbox.templates.template import Format
 _VARIABLE = re.compile(r"\{\{(.*?)\}\}", re.DOTALL)
 _ADJACENT = re.compile(r"\}\}\s*\{\{")
 _NAME = re.compile(r"[a-z_][a-z0-9_]*\Z")
+# Languages without spaces between words (Thai, Lao, Burmese, Khmer, Japanese, Chinese): each character is a word.
+_UNSPACED = r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
+_WORD = re.compile(rf"[{_UNSPACED}]|[^\W{_UNSPACED}]+")
 
 
 def names_in(text: str) -> list[str]:
@@ -36,7 +39,7 @@ def check_places(text: str, subcode: int) -> Refusal | None:
         return wrong("The text must not begin or end with a variable.", VARIABLE_AT_EDGE)
     if _ADJACENT.search(text):
         return wrong("There must be text between two variables.", subcode)
-    count, words = len(_VARIABLE.findall(text)), len(re.findall(r"\w+", _VARIABLE.sub(" ", text)))
+    count, words = len(_VARIABLE.findall(text)), len(_WORD.findall(_VARIABLE.sub(" ", text)))
     if count and words < 2 * count + 1:
         return wrong(f"{count} variables need at least {2 * count + 1} other words.", TOO_MANY_VARIABLES)
     return None
