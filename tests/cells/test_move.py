@@ -294,9 +294,12 @@ async def where(cells: Cells, names: Sequence[str], account_id: UUID, channel: U
 async def quick_cells(
     urls: dict[str, str], postgres_server: PostgresServer, monkeypatch: pytest.MonkeyPatch
 ) -> AsyncIterator[Cells]:
-    """Yield a gateway that looks at keys every time, so that a move need not wait for one that is remembered."""
+    """Yield a gateway that looks at keys every time, so that a move need not wait for one that is remembered.
+
+    Its clients' address has sent too many wrong keys: that does not concern those of an account that has moved.
+    """
     monkeypatch.setattr(account_move, "_STRAGGLERS", 0.1)
-    async with running_cells(urls, postgres_server, security__key_cache_seconds=0) as one:
+    async with running_cells(urls, postgres_server, security__key_cache_seconds=0, api__wrong_keys=1) as one:
         yield one
 
 
@@ -325,6 +328,58 @@ async def test_a_move_that_ends_at_any_point_goes_on_or_is_undone(quick_cells: C
     await clients.until(len(clients.accepted) + 3)
     await clients.stop()
     await until_clean(moved(cells, "west", source), receiver, clients.accepted)
+
+
+async def test_requests_at_the_moment_of_the_switch(cells: Cells, monkeypatch: pytest.MonkeyPatch) -> None:
+    """For a moment after the move, the old cell remembers a key or a session whose account it no longer has."""
+    west, write_heads = cells.of["west"], arrival.write_heads
+    linked = await west.new_key((await west.new_qr_channel(west.account_id)).id)
+    person = await new_person(west)
+
+    async def read() -> list[int]:
+        answers = await west.call("GET", "/api/v1/webhooks"), await person.call("GET", "/api/v1/account")
+        return [answer.status for answer in answers]
+
+    async def connect() -> int:
+        return (await west.call("POST", "/api/v1/channel/connect", key=linked)).status
+
+    async def write_after_requests(*arguments: Any) -> None:
+        assert await read() == [200, 200]
+        assert await connect() == 503  # the request is not copied any more
+        await write_heads(*arguments)
+
+    monkeypatch.setattr(arrival, "write_heads", write_after_requests)
+    assert [*await read(), await connect()] == [200, 200, 200]
+    assert await _until_killed(Point(account_move, "notify_now", after=False), mover(cells, "west", "east"))
+    for answer in (
+        await west.call("POST", "/api/v1/media", raw=b"Hello", headers={"content-type": "text/plain"}),
+        await person.call("POST", f"/api/v1/account/channels/{west.channel}/keys", {"name": "new"}),
+    ):
+        assert (answer.status, answer.headers["retry-after"]) == (503, "1"), answer.body
+    assert await read() == [200, 200]
+    assert (await west.call("GET", "/api/v1/labels/lb_1")).status == 404
+    await run_again(mover(cells, "west", "east").run)
+
+
+async def test_changes_of_others_are_read_before_the_pause(quick_cells: Cells, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An account with few changes, on a server that writes much meanwhile."""
+    west, begin_stream, fence = quick_cells.of["west"], departure.begin_stream, departure.fence
+    write = "SELECT pg_logical_emit_message(false, 'test', repeat('x', 100000)) FROM generate_series(1, 30)"
+    left = "SELECT max(pg_current_wal_lsn() - confirmed_flush_lsn) FROM pg_replication_slots"
+    unread: list[int] = []
+
+    async def begin_and_write(*arguments: Any) -> None:
+        await begin_stream(*arguments)
+        await west.db.execute(write)
+
+    async def note_and_fence(*arguments: Any) -> bool:
+        unread.append(await west.db.fetchval(left))
+        return await fence(*arguments)
+
+    monkeypatch.setattr(departure, "begin_stream", begin_and_write)
+    monkeypatch.setattr(departure, "fence", note_and_fence)
+    await mover(quick_cells, "west", "east").run()
+    assert unread[0] < 1_000_000
 
 
 async def test_both_cells_may_have_refused_the_same_request(quick_cells: Cells) -> None:

@@ -181,8 +181,10 @@ class AccountMove:
 
     async def _apply_some(self, move: OutgoingMove) -> int:
         """Apply the next changes, each transaction once. Return how many there were."""
+        end = await departure.log_end(self._old)
         found = await departure.read_changes(self._old, move)
         if not found:
+            await departure.pass_changes(self._old, move, end)  # what others wrote need not be read again
             return 0
         state = await arrival.find_incoming(self._new, self._account_id)
         assert state is not None

@@ -64,6 +64,8 @@ class CellDirectory:
 
     async def find_moved(self, credential: Credential, cell: Cell) -> Cell | None:
         """Return the other cell in which a credential is that this cell does not accept: its account was moved."""
+        if await self._has(cell, credential):
+            return None
         if self.peek(credential) is cell:
             self._known.pop(credential)
         found = await self.find(credential)

@@ -5,7 +5,7 @@ POST /api/v1/session ─► the cells that have a user with this e-mail address,
 everything else      ─► the cell that has the key, the session, the one-time link or the channel
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 import structlog
@@ -23,14 +23,16 @@ from gatepost.model.errors import GatepostError, account_moving, database_unavai
 
 _bind = structlog.contextvars.bind_contextvars
 _WITHOUT_BODY = ("GET", "HEAD")
-# The statuses by which a cell says that it does not have the credential.
+# The statuses by which a cell may say that it does not have the credential. For a second after the account has left it,
+# a cell remembers keys and sessions: then it finds no channel, or its database rejects a record of the account.
 _REFUSALS: dict[Kind, Collection[int]] = {
-    "key": (401,),
-    "session": (401,),
+    "key": (401, 404, 500),
+    "session": (401, 404, 500),
     "link": (404,),
     "channel": (404,),
     "email": (),
 }
+_WRONG = b'"wrong-keys"'  # the limit that replaces the refusal if there were too many
 
 
 class CellFront:
@@ -59,7 +61,7 @@ class CellFront:
         if credential is None or cell is None:
             await self._main.gatepost.web(scope, receive, send)
             return
-        refused = _Refused(send, _REFUSALS[credential.kind])
+        refused = _Refused(send, credential.kind)
         await cell.gatepost.api(scope, receive, refused)
         if refused.messages:
             await self._refuse(credential, cell, scope, refused, receive)
@@ -77,7 +79,8 @@ class CellFront:
             return
         if moved is not None:
             _bind(cell=moved.name)
-            await moved.gatepost.api(scope, receive, refused.send)
+            again: Any = {**scope, "state": {}}
+            await moved.gatepost.api(again, receive, refused.send)
             return
         for message in refused.messages:
             await refused.send(message)
@@ -111,7 +114,7 @@ class CellFront:
         own = cell or self._main
         _bind(cell=own.name)  # in every request: the next one of a connection may begin in the context of this one
         answer = await own.gatepost.api.answer_hot(handler, request_id, scope, receive)
-        if credential is not None and answer.status in _REFUSALS[credential.kind]:
+        if credential is not None and _refuses(credential.kind, answer.status, answer.headers):
             try:
                 if await self._directory.find_moved(credential, own) is not None:
                     raise account_moving()
@@ -147,16 +150,22 @@ class CellFront:
         await cell.gatepost.api(own, _replay(body, receive), send)
 
 
-class _Refused:
-    """Passes an answer on, and keeps it back if it has one of these statuses."""
+def _refuses(kind: Kind, status: int, headers: Iterable[tuple[bytes, bytes]]) -> bool:
+    """Return whether an answer may mean that the cell does not have the credential."""
+    return status in _REFUSALS[kind] or (status == 429 and any(value.startswith(_WRONG) for _, value in headers))
 
-    def __init__(self, send: Send, statuses: Collection[int]) -> None:
+
+class _Refused:
+    """Passes an answer on, and keeps it back if it may mean that the cell does not have the credential."""
+
+    def __init__(self, send: Send, kind: Kind) -> None:
         self.send = send
-        self._statuses = statuses
+        self._kind = kind
         self.messages: list[Any] = []
 
     async def __call__(self, message: Message) -> None:
-        if self.messages or message.get("status") in self._statuses:
+        started = message["type"] == "http.response.start"
+        if self.messages or (started and _refuses(self._kind, message["status"], message["headers"])):
             self.messages.append(message)
         else:
             await self.send(message)

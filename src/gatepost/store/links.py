@@ -8,7 +8,7 @@ from uuid import UUID
 import msgspec
 
 from gatepost.model.event import ChannelRef
-from gatepost.store.channel_head import Lease, channel_transaction, owner_transaction
+from gatepost.store.channel_head import Lease, channel_transaction, no_head, owner_transaction
 from gatepost.store.channels import record_connection
 from gatepost.store.pool import Connection, Database
 from gatepost.store.statement import statement
@@ -53,12 +53,14 @@ async def request_link(db: Database, channel_id: UUID, now: datetime, **request:
     assert request.keys() <= _REQUESTABLE
     async with db.transaction(wakes=channel_id) as conn:
         # The head first, as in `save_link_state`: the other order could end in a deadlock.
-        await conn.execute(
+        head = await conn.fetchval(
             """UPDATE channel_heads SET work_at = LEAST(COALESCE(work_at, $2), $2)
-               WHERE channel_id = $1""",
+               WHERE channel_id = $1 RETURNING 1""",
             channel_id,
             now,
         )
+        if head is None:
+            raise await no_head(conn, channel_id)
         await _write(conn, channel_id, request)
 
 

@@ -168,6 +168,11 @@ async def has_stream(conn: RawConnection, move: OutgoingMove) -> bool:
     )
 
 
+async def log_end(conn: RawConnection) -> int:
+    """Return the position at which the log of this server ends now."""
+    return await conn.fetchval("SELECT (pg_current_wal_flush_lsn() - '0/0'::pg_lsn)::bigint")  # type: ignore[no-any-return]
+
+
 async def read_changes(conn: RawConnection, move: OutgoingMove) -> list[Transaction]:
     """Return the next transactions that changed the account's rows. They are kept until `pass_changes`."""
     rows = await conn.fetch(
