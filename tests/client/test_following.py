@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from gatepost_client import AsyncGatepost, Gatepost
-from gatepost_client.errors import BadKey, NoAnswer
+from gatepost_client.errors import BadAnswer, BadKey, NoAnswer
 from gatepost_client.retry import NEVER
 from gatepost_client.stream import EventReader
 from tests.client.driver import Kind, Naps, driving
@@ -112,6 +112,14 @@ async def test_a_stream_that_cannot_be_opened(gateway: Gateway, kind: Kind) -> N
             await take(driver.client, 1, "stream")
     async with driving(kind, "http://127.0.0.1:1", "gpk_x", retry=NEVER) as driver:
         with pytest.raises(NoAnswer):
+            await take(driver.client, 1, "stream")
+
+
+async def test_an_answer_that_is_no_stream(kind: Kind, receiver: Receiver) -> None:
+    pages = iter([Answer(200, {"content-type": "text/html"}, b"<p>Welcome</p>")])
+    receiver.answer = lambda _: next(pages, Answer(401))
+    async with driving(kind, receiver.url, "gpk_x", Naps()) as driver:
+        with pytest.raises(BadAnswer):
             await take(driver.client, 1, "stream")
 
 

@@ -13,7 +13,7 @@ from pyreqwest.client import ClientBuilder
 from pyreqwest.exceptions import ClientClosedError, RequestError
 from pyreqwest.request import RequestBuilder
 
-from gatepost_client.errors import GatepostError, NoAnswer
+from gatepost_client.errors import BadAnswer, GatepostError, NoAnswer
 from gatepost_client.events import Event
 from gatepost_client.http import OpenResponse, check_process, dress, explain, headers_of, open_line, set_up
 from gatepost_client.retry import PATIENT, Retry, run_steps, send_with_retries
@@ -86,7 +86,7 @@ class AsyncTransport:
                 async for piece in self.pieces(reader.resume(call)):
                     for event in reader.read(piece):
                         yield event
-                wait = reader.retry
+                wait = reader.wait_after(BadAnswer("The answer is not an event stream; check the address."))
             except GatepostError as error:
                 wait = reader.wait_after(error)
             await self._sleep(wait)

@@ -10,7 +10,7 @@ from pyreqwest.client import SyncClientBuilder
 from pyreqwest.exceptions import ClientClosedError, RequestError
 from pyreqwest.request import SyncRequestBuilder
 
-from gatepost_client.errors import GatepostError, NoAnswer
+from gatepost_client.errors import BadAnswer, GatepostError, NoAnswer
 from gatepost_client.events import Event
 from gatepost_client.http import OpenResponse, check_process, dress, explain, headers_of, open_line, set_up
 from gatepost_client.retry import PATIENT, Retry, run_steps, send_with_retries
@@ -72,7 +72,7 @@ class BlockingTransport:
             try:
                 for piece in self.pieces(reader.resume(call)):
                     yield from reader.read(piece)
-                wait = reader.retry
+                wait = reader.wait_after(BadAnswer("The answer is not an event stream; check the address."))
             except GatepostError as error:
                 wait = reader.wait_after(error)
             self._sleep(wait)

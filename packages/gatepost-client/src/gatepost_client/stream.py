@@ -2,7 +2,7 @@
 
 import msgspec
 
-from gatepost_client.errors import GatepostApiError, GatepostError, NoAnswer, Unavailable
+from gatepost_client.errors import GatepostApiError, GatepostError, Unavailable
 from gatepost_client.events import Event
 from gatepost_client.wire import Call
 
@@ -27,8 +27,8 @@ class EventReader:
 
     def wait_after(self, error: GatepostError) -> float:
         """Return the seconds to wait before coming back; raise the error if there was no stream, or never will be."""
-        passing = isinstance(error, NoAnswer | Unavailable) or (isinstance(error, GatepostApiError) and error.retryable)
-        if self.last is None or not passing:
+        final = isinstance(error, GatepostApiError) and not (error.retryable or isinstance(error, Unavailable))
+        if self.last is None or final:
             raise error
         return max(self.retry, getattr(error, "retry_after", None) or 0.0)
 
