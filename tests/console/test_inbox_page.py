@@ -78,7 +78,12 @@ async def test_a_chat_both_ways(gateway: Gateway) -> None:
         await picture.wait_for()
         await expect(picture).to_have_js_property("complete", value=True)
         assert await picture.evaluate("one => one.naturalWidth") == 1
+        await sent.get_by_role("button", name="Actions").focus()
+        await page.keyboard.press("Enter")
+        await page.get_by_role("menu").wait_for()
+        await page.keyboard.press("e")  # no shortcut of the inbox there
         await page.keyboard.press("Escape")
+        await page.get_by_role("button", name="Close", exact=True).wait_for()
         await page.keyboard.press("e")
         await page.get_by_role("button", name="Open again").wait_for()
 

@@ -130,6 +130,39 @@ async def test_what_is_typed_while_a_message_is_sent_stays(gateway: Gateway) -> 
         await expect(field).to_have_value("")
 
 
+async def test_what_was_not_sent_stays_in_its_conversation_and_is_sent_by_one_tab(gateway: Gateway) -> None:
+    await say(gateway, "Show me the menu, please.")
+    left = asyncio.Event()
+
+    async def refuse(route: Route) -> None:
+        await left.wait()
+        await route.fulfill(status=507, json={"message": "No space left", "error": {"code": "quota"}})
+
+    async with visiting(gateway) as visitor:
+        await visitor.sign_in("/inbox")
+        page = visitor.page
+        messages, field = await open_first(visitor), page.get_by_role("textbox", name="Message")
+        form = page.get_by_role("form", name="Message")
+        await drop(page, form, "menu.png", "image/png", PICTURE)
+        await page.route("**/api/v1/media", refuse, times=1)
+        await field.fill("Here it is")
+        await field.press("Enter")
+        await page.get_by_role("link", name="Contacts").click()
+        await page.get_by_role("heading", name="Contacts").wait_for()
+        left.set()
+        await visitor.see("was not sent. No space left")
+        await page.go_back()
+        await form.get_by_text("menu.png · ").wait_for()
+        await expect(field).to_have_value("Here it is")
+        second = await page.context.new_page()
+        await second.goto(page.url)
+        same = second.get_by_role("textbox", name="Message")
+        await expect(same).to_have_value("Here it is")
+        await field.press("Enter")
+        await message_of(messages, "Here it is").wait_for()
+        await expect(same).to_have_value("")  # it would be sent twice
+
+
 async def test_a_page_without_https_sends_notes_and_copies(gateway: Gateway) -> None:
     """Of an address in the local network, browsers keep back what they give pages with https, and localhost."""
     await say(gateway, "Are you open?")
@@ -176,6 +209,7 @@ async def test_buttons_and_a_list_are_sent(gateway: Gateway) -> None:
         await dialog.get_by_role("textbox", name="Button 3").fill("Milk")
         await expect(dialog.get_by_role("button", name="Add a button")).to_have_count(0)
         await dialog.get_by_role("button", name="Remove button 1").click()
+        await page.mouse.click(5, 5)  # outside of the dialog, which keeps what was written
         await send.click()
         await expect(dialog).to_have_count(0)
         buttons = message_of(messages, "Coffee or tea?")

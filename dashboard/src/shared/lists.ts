@@ -32,6 +32,18 @@ export function useChannelPages<Item>(kind: string, filter: object, load: Load<I
   return usePages([...channelKey(id, kind), "list", filter], (cursor) => load(api, cursor));
 }
 
+/** All rows of a list, for a choice among them. */
+export async function loadAll<Item>(load: (cursor: string | undefined) => Promise<Page<Item>>): Promise<Item[]> {
+  const all: Item[] = [];
+  let cursor: string | undefined;
+  do {
+    const { items, next } = await load(cursor);
+    all.push(...items);
+    cursor = next ?? undefined;
+  } while (cursor);
+  return all;
+}
+
 /** The rows of all pages that are loaded. */
 export function rowsOf<Item>(data: { pages: Page<Item>[] } | undefined): Item[] {
   return data?.pages.flatMap((page) => page.items) ?? [];

@@ -1,4 +1,4 @@
-import { Button, Group, Modal, Select, Stack, Text } from "@mantine/core";
+import { Autocomplete, Button, Group, Modal, Stack, Text } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
 import { useState } from "react";
 import { inWords } from "../../shared/api/problem";
@@ -8,6 +8,7 @@ import { Problem } from "../../shared/ui/Problem";
 import { titleOf } from "./form";
 import { type Contact, useFoundContacts, useMergeContact } from "./queries";
 
+type Option = { value: string; label: string };
 type Props = { contact: Contact; opened: boolean; onClose: () => void };
 
 /** Makes one contact of two. */
@@ -22,10 +23,14 @@ export function MergeDialog({ contact, opened, onClose }: Props) {
 function Merge({ contact, onClose }: { contact: Contact; onClose: () => void }) {
   const [words, setWords] = useState("");
   const [later] = useDebouncedValue(words, 250);
-  const [other, setOther] = useState<string | null>(null);
+  const [chosen, setChosen] = useState<Option | null>(null);
+  const other = chosen?.label === words ? chosen.value : null; // what is typed afterwards is another choice
   const { data: found } = useFoundContacts(later);
   const merge = useMergeContact(contact.id);
-  const options = found?.filter(({ id }) => id !== contact.id).map((one) => ({ value: one.id, label: lineOf(one) }));
+  const options = (found ?? [])
+    .filter(({ id }) => id !== contact.id)
+    .map((one): Option => ({ value: one.id, label: lineOf(one) }));
+  const nobody = words !== "" && !other && words === later && found && options.length === 0;
   const done = () => {
     onClose();
     showDone("The two contacts are one.");
@@ -36,17 +41,15 @@ function Merge({ contact, onClose }: { contact: Contact; onClose: () => void }) 
         The other contact's messages, orders, labels and phone numbers become those of {titleOf(contact)}. This cannot
         be undone.
       </Text>
-      <Select
+      <Autocomplete
         label="The other contact"
         placeholder="Name or number"
-        data={options ?? []}
-        value={other}
-        onChange={setOther}
-        searchValue={words}
-        onSearchChange={setWords}
+        data={options}
+        value={words}
+        onChange={setWords}
+        onOptionSubmit={(id) => setChosen(options.find(({ value }) => value === id) ?? null)}
         filter={({ options }) => options} // the gateway searches
-        nothingFoundMessage="Nobody fits"
-        searchable
+        error={nobody ? "Nobody fits." : undefined}
         data-autofocus
       />
       <Problem>{merge.error ? inWords(merge.error) : null}</Problem>

@@ -2,7 +2,7 @@ import { queryOptions, useMutation, useQueries, useQuery, useQueryClient } from 
 import { api, ask, askPage, channelApi, type Schemas } from "../../shared/api/client";
 import type { paths } from "../../shared/api/schema";
 import { useChannelScope } from "../../shared/channels";
-import { channelKey, useChannelPages } from "../../shared/lists";
+import { channelKey, loadAll, useChannelPages } from "../../shared/lists";
 import type { CallFilter } from "./search";
 
 export type McpPolicy = Schemas["McpPolicy"];
@@ -71,7 +71,9 @@ export function useTemplateNames(): string[] {
   const { data } = useQuery({
     queryKey: [...channelKey(id, "templates"), "names"],
     queryFn: async () => {
-      const { items } = await askPage(ofChannel.GET("/api/v1/templates", { params: { query: { limit: 100 } } }));
+      const items = await loadAll((cursor) =>
+        askPage(ofChannel.GET("/api/v1/templates", { params: { query: { limit: 100, cursor } } })),
+      );
       return [...new Set(items.map(({ name }) => name))].sort();
     },
     staleTime: 60_000,

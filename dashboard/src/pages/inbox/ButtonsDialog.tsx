@@ -7,7 +7,7 @@ type Props = { opened: boolean; onClose: () => void; contact: string };
 /** A message with up to three buttons to answer with. */
 export function ButtonsDialog({ opened, onClose, contact }: Props) {
   return (
-    <Modal opened={opened} onClose={onClose} title="Message with buttons">
+    <Modal opened={opened} onClose={onClose} title="Message with buttons" closeOnClickOutside={false}>
       <Form contact={contact} onSent={onClose} />
     </Modal>
   );

@@ -10,8 +10,9 @@ import { ConversationRow } from "./ConversationRow";
 import classes from "./List.module.css";
 import { ListFilters } from "./ListFilters";
 import { useCounts, useInboxList } from "./queries";
-import type { Place } from "./Shortcuts";
 import { type InboxSearch, isFiltered } from "./search";
+import type { Place } from "./steps";
+import { useToday } from "./useNow";
 
 const ROW = 76;
 const AHEAD = 15; // rows before the end at which the next page is asked for
@@ -31,6 +32,7 @@ export function ConversationList({ search, channels, onChange, onView, onOpen, o
   const { rows, hasMore, isLoadingMore, error, loadMore } = list;
   const channelNames = useChannelNames(channels);
   const names = useNames();
+  const today = useToday();
   const { unread } = useCounts(channels);
   useDocumentTitle(unread ? `(${unread}) Inbox – Gatepost` : "Inbox – Gatepost");
   useEffect(() => onOrder(rows.map(({ conversation: { id }, channel }) => ({ id, channel }))), [rows, onOrder]);
@@ -80,6 +82,7 @@ export function ConversationList({ search, channels, onChange, onView, onOpen, o
                   <ConversationRow
                     conversation={conversation}
                     channel={channel}
+                    today={today}
                     channelName={channelNames.get(channel) ?? null}
                     assignee={conversation.assignee && names(conversation.assignee)}
                     current={conversation.id === search.conversation}

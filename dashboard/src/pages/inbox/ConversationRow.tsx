@@ -10,6 +10,7 @@ import { listTime, personName } from "./words";
 type Props = {
   conversation: Conversation;
   channel: string;
+  today: string; // the row is drawn again on another day
   channelName: string | null; // where several channels are shown
   assignee: string | null;
   current: boolean;

@@ -62,7 +62,7 @@ function EditForm({ draft, onDone }: { draft: Draft; onDone: () => void }) {
 /** Refuses a draft. The assistant can read the comment. */
 export function RefuseDraftDialog({ draft, opened, onClose }: Props) {
   return (
-    <Modal opened={opened} onClose={onClose} title="Refuse the draft">
+    <Modal opened={opened} onClose={onClose} title="Refuse the draft" closeOnClickOutside={false}>
       <RefuseForm draft={draft} onDone={onClose} />
     </Modal>
   );

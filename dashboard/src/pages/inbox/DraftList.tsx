@@ -12,8 +12,8 @@ import { type Draft, type DraftState, useDraftList } from "./draftQueries";
 import { authorName, DRAFT_STATES, draftLook, recipientName, stateNow } from "./draftWords";
 import classes from "./List.module.css";
 import { ListFilters } from "./ListFilters";
-import type { Place } from "./Shortcuts";
 import type { InboxSearch } from "./search";
+import type { Place } from "./steps";
 import { listTime } from "./words";
 
 type Props = {

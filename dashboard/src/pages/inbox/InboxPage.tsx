@@ -10,8 +10,9 @@ import { DraftPane } from "./DraftPane";
 import type { Draft } from "./draftQueries";
 import classes from "./Inbox.module.css";
 import { useInboxUpdates } from "./live";
-import { type Place, Shortcuts } from "./Shortcuts";
+import { Shortcuts } from "./Shortcuts";
 import { type InboxSearch, isOfAll } from "./search";
+import type { Place } from "./steps";
 import { ThreadView } from "./ThreadView";
 import { TraceDrawer } from "./TraceDrawer";
 

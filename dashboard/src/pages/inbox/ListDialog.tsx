@@ -10,7 +10,7 @@ type Props = { opened: boolean; onClose: () => void; contact: string };
 /** A message with a list to choose from. */
 export function ListDialog({ opened, onClose, contact }: Props) {
   return (
-    <Modal opened={opened} onClose={onClose} title="Message with a list">
+    <Modal opened={opened} onClose={onClose} title="Message with a list" closeOnClickOutside={false}>
       <Form contact={contact} onSent={onClose} />
     </Modal>
   );

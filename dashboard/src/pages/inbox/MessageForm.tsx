@@ -34,12 +34,7 @@ type Props = {
 
 /** The field for a message with its files, and the ways to send something else. */
 export function MessageForm({ conversation, contact, capabilities, replyTo, onReplied }: Props) {
-  const { text, write, files, attach, detach, problem, busy, submit } = useComposer(
-    conversation.id,
-    contact,
-    replyTo,
-    onReplied,
-  );
+  const { text, write, files, attach, detach, problem, busy, submit } = useComposer(conversation, replyTo, onReplied);
   const [over, setOver] = useState(false);
   const field = useRef<HTMLTextAreaElement>(null);
   const reset = useRef<() => void>(null);

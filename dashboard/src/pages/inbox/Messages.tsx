@@ -10,6 +10,7 @@ import { MessageRow } from "./MessageRow";
 import { type Conversation, type Message, useThread, useThreadAround } from "./queries";
 import { toRows } from "./rows";
 import classes from "./Thread.module.css";
+import { useToday } from "./useNow";
 import { personName } from "./words";
 
 const NEAR_TOP = 600; // pixels at which older messages are asked for
@@ -30,7 +31,9 @@ export function Messages({ conversation, onTrace, onReply, onEdit }: Props) {
   const part = useThreadAround(conversation.id, around);
   const thread = around ? part : newest;
   const messages = useMemo(() => rowsOf<Message>(thread.data), [thread.data]);
-  const rows = useMemo(() => toRows(messages), [messages]);
+  const today = useToday();
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the headings change with the day
+  const rows = useMemo(() => toRows(messages), [messages, today]);
   const scroller = useRef<HTMLDivElement>(null);
   const [atEnd, setAtEnd] = useState(true);
   const [found, setFound] = useState<string | null>(null); // is highlighted for a moment

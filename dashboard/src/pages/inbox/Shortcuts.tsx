@@ -1,5 +1,7 @@
 import { Kbd, Modal, Table } from "@mantine/core";
 import { useDisclosure, useHotkeys } from "@mantine/hooks";
+import { useRef } from "react";
+import { type Place, stepFrom } from "./steps";
 
 export const SEARCH_FIELD = "inbox-search";
 export const COMPOSER_FIELD = "inbox-composer";
@@ -17,28 +19,34 @@ const LIST: [string, string][] = [
   ["Shift Enter", "New line"],
 ];
 
-export type Place = { id: string; channel: string };
+const BUSY = '[role="dialog"], [role="menu"]';
+
 type Props = {
   order: Place[];
   current: string | undefined;
   onOpen: (conversation: string, channel: string) => void;
 };
 
-/** The keyboard shortcuts of the inbox. They do nothing while a text is being written. */
+/** The keyboard shortcuts of the inbox. They do nothing while a text is being written, nor in dialogs and menus. */
 export function Shortcuts({ order, current, onOpen }: Props) {
   const [opened, list] = useDisclosure();
-  const step = (by: number) => {
-    const index = current ? order.findIndex(({ id }) => id === current) : -1;
-    const next = order[index === -1 ? 0 : index + by];
+  const last = useRef(0); // the place of the open conversation, also when it is not listed any more
+  const index = order.findIndex(({ id }) => id === current);
+  if (index !== -1) last.current = index;
+  const step = (by: 1 | -1) => {
+    const next = stepFrom(order, current, last.current, by);
     if (next) onOpen(next.id, next.channel);
   };
   const focus = (id: string) => document.getElementById(id)?.focus();
+  const outside = (act: () => void) => (event: KeyboardEvent) => {
+    if (!(event.target instanceof Element && event.target.closest(BUSY))) act();
+  };
   useHotkeys([
-    ["shift+?", list.open],
-    ["j", () => step(1)],
-    ["k", () => step(-1)],
-    ["r", () => focus(COMPOSER_FIELD)],
-    ["e", () => document.getElementById(CLOSE_BUTTON)?.click()],
+    ["shift+?", outside(list.open)],
+    ["j", outside(() => step(1))],
+    ["k", outside(() => step(-1))],
+    ["r", outside(() => focus(COMPOSER_FIELD))],
+    ["e", outside(() => document.getElementById(CLOSE_BUTTON)?.click())],
   ]);
   useHotkeys([["mod+K", () => focus(SEARCH_FIELD)]], []);
   return (

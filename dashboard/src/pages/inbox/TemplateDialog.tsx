@@ -12,7 +12,7 @@ type Props = { opened: boolean; onClose: () => void; contact: string };
 /** Chooses an approved template, fills in its values and sends it. */
 export function TemplateDialog({ opened, onClose, contact }: Props) {
   return (
-    <Modal opened={opened} onClose={onClose} title="Send a template" size="lg">
+    <Modal opened={opened} onClose={onClose} title="Send a template" size="lg" closeOnClickOutside={false}>
       {opened && <Choose contact={contact} onSent={onClose} />}
     </Modal>
   );

@@ -12,7 +12,7 @@ import { useMemo } from "react";
 import { ask, askNothing, askPage, askPart, channelApi, type Page, type Schemas } from "../../shared/api/client";
 import { useChannelScope } from "../../shared/channels";
 import { useLabelsOf } from "../../shared/labels";
-import { channelKey, rowsOf } from "../../shared/lists";
+import { channelKey, loadAll, rowsOf } from "../../shared/lists";
 import { useSession } from "../../shared/session/queries";
 import { type PagesQuery, useInfiniteQueries } from "../../shared/useInfiniteQueries";
 import { mergeLists } from "./merge";
@@ -199,8 +199,10 @@ export function useTemplates(enabled: boolean) {
   const { id, api } = useChannelScope();
   return useQuery({
     queryKey: keys.templates(id),
-    queryFn: async () =>
-      (await askPage(api.GET("/api/v1/templates", { params: { query: { status: "APPROVED", limit: 100 } } }))).items,
+    queryFn: () =>
+      loadAll((cursor) =>
+        askPage(api.GET("/api/v1/templates", { params: { query: { status: "APPROVED", limit: 100, cursor } } })),
+      ),
     enabled,
     staleTime: 60_000,
   });

@@ -3,6 +3,11 @@ export type UnsentText = { text: string; key?: string; sent?: string };
 
 const PREFIX = "gatepost.draft.";
 
+/** The id of the text that is stored under a key of the browser's storage, if it is one. */
+export function storedId(key: string | null): string | null {
+  return key?.startsWith(PREFIX) ? key.slice(PREFIX.length) : null;
+}
+
 export function readText(storage: Storage, id: string): UnsentText {
   try {
     const found: unknown = JSON.parse(storage.getItem(PREFIX + id) ?? "null");

@@ -1,12 +1,13 @@
-import { useEffect, useRef, useState } from "react";
+import { useEffect, useRef } from "react";
 import { inWords } from "../../shared/api/problem";
 import { randomKey } from "../../shared/randomKey";
 import { useSession } from "../../shared/session/queries";
+import { showFailure } from "../../shared/ui/notices";
 import { fileProblem, lookOfFile } from "./files";
-import { type Message, type SendRequest, useSend, useShowTyping, useUpload } from "./queries";
-import { afterSending, keepText, keyFor, readText, type UnsentText } from "./unsentText";
-
-export type Attached = { file: File; key: string; sendKey: string };
+import { type Conversation, type Message, type SendRequest, useSend, useShowTyping, useUpload } from "./queries";
+import { type Attached, changeUnsent, isShown, readUnsent, useUnsent } from "./unsent";
+import { afterSending, keyFor, type UnsentText } from "./unsentText";
+import { personName } from "./words";
 
 const TYPING_MS = 15_000;
 
@@ -14,47 +15,35 @@ const TYPING_MS = 15_000;
  * A message that is being written: its text, which is kept in the browser, and its files. Nothing is cleared before the
  * gateway has taken it. What failed can be sent again, with the same keys, so that nothing is sent twice.
  */
-export function useComposer(conversation: string, contact: string, replyTo: Message | null, onReplied: () => void) {
+export function useComposer(conversation: Conversation, replyTo: Message | null, onReplied: () => void) {
   const owner = useSession().user.id;
-  const textId = `${owner}.${conversation}`; // people may share a browser
-  const unsent = useRef<UnsentText>({ text: "" });
-  const [text, setText] = useState(() => {
-    unsent.current = readText(localStorage, textId);
-    return unsent.current.text;
-  });
-  const [files, setFiles] = useState<Attached[]>([]);
-  const [problem, setProblem] = useState<string | null>(null);
-  const [busy, setBusy] = useState(false);
+  const id = `${owner}.${conversation.id}`; // people may share a browser
+  const contact = conversation.contact.id;
+  const { written, files, problem, busy } = useUnsent(id);
   const send = useSend();
   const upload = useUpload();
-  const typing = useTyping(conversation);
+  const typing = useTyping(conversation.id);
 
-  const keep = (next: UnsentText) => {
-    unsent.current = next;
-    keepText(localStorage, textId, next);
-  };
+  const keep = (next: UnsentText) => changeUnsent(id, { written: next });
   const write = (next: string) => {
-    setText(next);
-    keep({ ...unsent.current, text: next });
+    keep({ ...readUnsent(id).written, text: next });
     if (next) typing();
   };
   /** Removes what was sent from the field. What the person has typed meanwhile stays. */
-  const clear = (sent: string) => {
-    const left = afterSending(unsent.current.text.trimStart(), sent);
-    setText(left);
-    keep({ text: left });
-  };
+  const clear = (sent: string) => keep({ text: afterSending(readUnsent(id).written.text.trimStart(), sent) });
   const attach = (added: File[]) => {
     const problems = added.map(fileProblem).filter((one) => one !== null);
-    setProblem(problems.length ? problems.join(" ") : null);
     const good = added.filter((file) => fileProblem(file) === null);
-    setFiles((before) => [...before, ...good.map((file) => ({ file, key: randomKey(), sendKey: randomKey() }))]);
+    changeUnsent(id, {
+      problem: problems.length ? problems.join(" ") : null,
+      files: [...readUnsent(id).files, ...good.map((file) => ({ file, key: randomKey(), sendKey: randomKey() }))],
+    });
   };
-  const detach = (gone: Attached) => setFiles((before) => before.filter((one) => one !== gone));
+  const detach = (gone: Attached) => changeUnsent(id, { files: readUnsent(id).files.filter((one) => one !== gone) });
 
   const sendText = async (words: string, reply: Partial<SendRequest>) => {
-    const key = keyFor(unsent.current, words, randomKey);
-    keep({ ...unsent.current, key, sent: words });
+    const key = keyFor(readUnsent(id).written, words, randomKey);
+    keep({ ...readUnsent(id).written, key, sent: words });
     await send.mutateAsync({ body: { contact, body: words, ...reply }, key });
     clear(words);
   };
@@ -77,22 +66,23 @@ export function useComposer(conversation: string, contact: string, replyTo: Mess
     return words;
   };
   const submit = async () => {
-    const words = text.trim();
+    const words = written.text.trim();
     if (busy || (!words && files.length === 0)) return;
     const reply = replyTo ? { reply_to: replyTo.key.id } : {};
-    setBusy(true);
-    setProblem(null);
+    changeUnsent(id, { busy: true, problem: null });
     try {
       const rest = files.length ? await sendFiles(words, reply) : words;
       if (rest) await sendText(rest, reply);
       onReplied();
     } catch (error) {
-      setProblem(inWords(error));
+      const reason = inWords(error);
+      changeUnsent(id, { problem: reason });
+      if (!isShown(id)) showFailure(new Error(`A message to ${personName(conversation)} was not sent. ${reason}`));
     } finally {
-      setBusy(false);
+      changeUnsent(id, { busy: false });
     }
   };
-  return { text, write, files, attach, detach, problem, busy, submit };
+  return { text: written.text, write, files, attach, detach, problem, busy, submit };
 }
 
 /** Shows the person the typing indicator, at most once per `TYPING_MS`. */

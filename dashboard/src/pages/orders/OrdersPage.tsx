@@ -1,8 +1,9 @@
-import { Select, Stack, TextInput } from "@mantine/core";
+import { Select, Stack } from "@mantine/core";
 import { IconShoppingCart } from "@tabler/icons-react";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { rowsOf } from "../../shared/lists";
 import { ChannelPage } from "../../shared/ui/ChannelPage";
+import { DateField } from "../../shared/ui/DateField";
 import { EmptyState } from "../../shared/ui/EmptyState";
 import { FilterBar } from "../../shared/ui/FilterBar";
 import { Loaded } from "../../shared/ui/Loaded";
@@ -64,18 +65,18 @@ function Filters({ search, onChange }: FilterProps) {
         clearable
         w={{ base: "100%", xs: 170 }}
       />
-      <TextInput
+      <DateField
         label="From"
         type="date"
         value={search.from ?? ""}
-        onChange={(event) => onChange({ from: event.currentTarget.value || undefined })}
+        onChange={(day) => onChange({ from: day || undefined })}
         flex={{ base: "1 1 130px", xs: "0 0 160px" }}
       />
-      <TextInput
+      <DateField
         label="To"
         type="date"
         value={search.to ?? ""}
-        onChange={(event) => onChange({ to: event.currentTarget.value || undefined })}
+        onChange={(day) => onChange({ to: day || undefined })}
         flex={{ base: "1 1 130px", xs: "0 0 160px" }}
       />
     </FilterBar>

@@ -69,8 +69,9 @@ export function EndpointFields({ initial, action, busy, error, onSubmit }: Props
 type MoreProps = { fields: ReturnType<typeof useFields<EndpointForm>>; headerProblem: string | undefined };
 
 function More({ fields: { text, choice, checked }, headerProblem }: MoreProps) {
-  const [opened, { toggle }] = useDisclosure(Boolean(headerProblem));
+  const [chosen, { toggle }] = useDisclosure();
   const rate = choice("rateLimit", "rate_limit");
+  const opened = chosen || Boolean(headerProblem) || Boolean(rate.error);
   return (
     <Stack gap="sm">
       <Group>

@@ -1,8 +1,9 @@
-import { Box, Button, Group, TextInput } from "@mantine/core";
+import { Box, Button, Group } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { IconFilter, IconX } from "@tabler/icons-react";
 import type { ReactNode } from "react";
 import { fromLocalInput, toLocalInput } from "../times";
+import { DateField } from "./DateField";
 
 type Props = { label: string; count: number; onClear: () => void; children: ReactNode };
 
@@ -39,12 +40,12 @@ type Range = { from?: string; to?: string };
 /** The filter by time, in the viewer's time zone. */
 export function TimeRange({ range, onChange }: { range: Range; onChange: (part: Range) => void }) {
   const input = (name: keyof Range, label: string) => (
-    <TextInput
+    <DateField
       label={label}
       type="datetime-local"
       flex={{ base: "1 1 100%", xs: "0 1 176px" }}
       value={range[name] ? toLocalInput(new Date(range[name])) : ""}
-      onChange={(event) => onChange({ [name]: fromLocalInput(event.currentTarget.value) })}
+      onChange={(time) => onChange({ [name]: fromLocalInput(time) })}
     />
   );
   return (
