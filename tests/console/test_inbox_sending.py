@@ -13,6 +13,7 @@ from tests.gateway.checks import PERSON, until
 from tests.running_gateway import Gateway
 
 MB = 1_048_576
+DAY_MS = 24 * 60 * 60 * 1000
 OTHER_NUMBER = "100000000000007"
 FILE = """([name, type, content, size]) => {
     const bytes = Uint8Array.from(atob(content), (one) => one.charCodeAt(0));
@@ -88,6 +89,7 @@ async def test_files_are_dropped_refused_and_sent(gateway: Gateway) -> None:
 async def test_a_person_whose_number_is_hidden_gets_messages(gateway: Gateway) -> None:
     await incoming(gateway, "text", {"body": "Who am I?"}, user_id="BR.1349", phone_hidden=True, name="Eva")
     async with visiting(gateway) as visitor:
+        await visitor.page.clock.install()
         await visitor.sign_in("/inbox")
         messages = await open_first(visitor)
         await write(visitor, "You are Eva.")
@@ -103,6 +105,9 @@ async def test_a_person_whose_number_is_hidden_gets_messages(gateway: Gateway) -
             return [entry["to"] for entry in entries if entry["type"] == "reaction"]
 
         assert await until(reacted) == [PERSON]
+        await messages.get_by_text("Today").wait_for()
+        await visitor.page.clock.fast_forward(DAY_MS)  # the page stays open overnight
+        await messages.get_by_text("Yesterday").wait_for()
 
 
 async def test_what_is_typed_while_a_message_is_sent_stays(gateway: Gateway) -> None:

@@ -43,7 +43,9 @@ export const ConversationRow = memo(function ConversationRow(props: Props) {
         <span className={classes.line}>
           <span className={classes.preview}>
             {last?.direction === "out" && <Ticks message={last} />}
-            <span className={classes.text}>{last ? inOneLine(last) : "No message yet"}</span>
+            <span className={classes.text} dir="auto">
+              {last ? inOneLine(last) : "No message yet"}
+            </span>
           </span>
           {unread > 0 && (
             <Badge size="sm" circle={unread < 10} className={classes.count}>

@@ -1,6 +1,7 @@
 import { Anchor, Badge, Code, Spoiler, Table, Text } from "@mantine/core";
 import { IconExternalLink, IconList, IconMapPin, IconUser } from "@tabler/icons-react";
 import { money } from "../../shared/money";
+import { number } from "../../shared/numbers";
 import type { Body, Card, Header, HeaderObject, TemplateValues } from "./content";
 import { FileBody } from "./FileBody";
 import { keyed } from "./keyed";
@@ -244,6 +245,8 @@ function headerValues(variable: string | null, value: string): Record<string, st
   return variable ? { [variable]: value } : {};
 }
 
+const NUMBER = { ta: "right", style: { whiteSpace: "nowrap" } } as const; // never broken into two numbers
+
 function Order({ text, lines }: Extract<Body, { kind: "order" }>) {
   return (
     <>
@@ -255,18 +258,16 @@ function Order({ text, lines }: Extract<Body, { kind: "order" }>) {
         <Table.Thead>
           <Table.Tr>
             <Table.Th>Product</Table.Th>
-            <Table.Th ta="right" style={{ whiteSpace: "nowrap" }}>
-              Qty
-            </Table.Th>
-            <Table.Th ta="right">Price</Table.Th>
+            <Table.Th {...NUMBER}>Qty</Table.Th>
+            <Table.Th {...NUMBER}>Price</Table.Th>
           </Table.Tr>
         </Table.Thead>
         <Table.Tbody>
           {keyed(lines).map(({ key, item: line }) => (
             <Table.Tr key={key}>
               <Table.Td>{line.product}</Table.Td>
-              <Table.Td ta="right">{line.quantity}</Table.Td>
-              <Table.Td ta="right">{money(line.price, line.currency)}</Table.Td>
+              <Table.Td {...NUMBER}>{number(line.quantity)}</Table.Td>
+              <Table.Td {...NUMBER}>{money(line.price, line.currency)}</Table.Td>
             </Table.Tr>
           ))}
         </Table.Tbody>

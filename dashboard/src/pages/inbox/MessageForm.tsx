@@ -129,6 +129,7 @@ export function MessageForm({ conversation, contact, capabilities, replyTo, onRe
             maxRows={8}
             maxLength={LONGEST}
             aria-label="Message"
+            dir="auto"
             placeholder={files.length ? "Add a caption" : "Write a message"}
             value={text}
             onChange={(event) => write(event.currentTarget.value)}

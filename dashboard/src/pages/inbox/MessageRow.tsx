@@ -81,7 +81,9 @@ export const MessageRow = memo(function MessageRow(props: Props) {
               <span className={classes.quoted}>
                 {quoted ? (quoted.direction === "out" ? "You" : person) : "Quoted message"}
               </span>
-              <span className={classes.quotedText}>{quoted ? inOneLine(quoted) : "Show it"}</span>
+              <span className={classes.quotedText} dir="auto">
+                {quoted ? inOneLine(quoted) : "Show it"}
+              </span>
             </UnstyledButton>
           )}
           <MessageBody body={body} />

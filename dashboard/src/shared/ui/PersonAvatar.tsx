@@ -1,17 +1,14 @@
 import { Avatar } from "@mantine/core";
+import { initialsOf } from "../initials";
 
 const COLORS = ["teal", "orange", "yellow"]; // those of the theme whose text is readable on a light background
 
 /** The initials of a person, or the first digit of a number; a picture of nobody without both. */
 export function PersonAvatar({ name, size }: { name: string | null | undefined; size: number }) {
+  const shown = name?.replace(/^\+/, "");
   return (
-    <Avatar
-      name={name?.replace(/^\+/, "")}
-      color="initials"
-      allowedInitialsColors={COLORS}
-      radius="xl"
-      size={size}
-      aria-hidden
-    />
+    <Avatar name={shown} color="initials" allowedInitialsColors={COLORS} radius="xl" size={size} aria-hidden>
+      {shown && initialsOf(shown)}
+    </Avatar>
   );
 }
