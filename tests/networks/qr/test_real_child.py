@@ -16,15 +16,19 @@ import pytest
 
 from gatepost.admin import accounts, channels
 from gatepost.model.account import Plan
+from gatepost.model.errors import Conflict
 from gatepost.networks.base import CallFailed, ConnectionUpdate, Person, SendNotMade
 from gatepost.networks.qr.child_driver import PROGRAM, ChildDriver, Devices, environment
 from gatepost.networks.qr.driver import DriverTimeouts
 from gatepost.networks.qr.link import Link
 from gatepost.networks.qr.phone.by_baileys.devices import DeviceStore as BaileysDevices
+from gatepost.store.backup.table_data import connect_for_copy
 from gatepost.store.channels import ChannelConfig
 from gatepost.store.devices import forget_devices
 from gatepost.store.embedded import device_dsn
+from gatepost.store.moves.device_rows import make_device_tables, read_devices, write_devices
 from gatepost.store.pool import Database
+from tests.conftest import PostgresServer, copied_database
 from tests.patience import PATIENCE
 
 DEVICE = "15550002222:7@s.whatsapp.net"
@@ -174,6 +178,32 @@ async def test_rows_of_a_deleted_channels_device_go_and_others_stay(
     assert await devices_in(store) == {DEVICE, OTHER_DEVICE}
     await keys.close()
     await db.close()
+
+
+async def test_a_device_that_moves_to_a_cell_without_phones_is_dialled_there(
+    driver: ChildDriver, store: str, database_url: str, postgres_server: PostgresServer
+) -> None:
+    first = driver.link("ch_1")
+    await first.open("15550002222")
+    await news_until(first, "network_gone")
+    await put_device(store)
+    async with copied_database(postgres_server, "gatepost") as other_url:
+        old, new = await connect_for_copy(database_url), await connect_for_copy(other_url)
+        tables_, rows = await read_devices(old, [DEVICE])
+        await make_device_tables(new, tables_)
+        await write_devices(new, [DEVICE], rows)
+        await new.execute("ALTER TABLE qr_devices.whatsmeow_lid_map RENAME TO older")
+        with pytest.raises(Conflict, match="older version"):
+            await make_device_tables(new, tables_)
+        await new.execute("ALTER TABLE qr_devices.older RENAME TO whatsmeow_lid_map")
+        await old.close()
+        await new.close()
+        there = ChildDriver(Devices(device_dsn(other_url) or ""), health=DriverTimeouts(first_wait=0.05))
+        await there.start()
+        link = there.link("ch_1")
+        await link.open("15550002222", DEVICE)
+        assert (await news_until(link, "network_gone"))[-1].state == "disconnected"
+        await there.close()
 
 
 async def linked_channel(db: Database, device: str) -> ChannelConfig:
