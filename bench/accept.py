@@ -1,7 +1,9 @@
 """Durable accepts: rate and latency, compared with baselines measured in the same run."""
 
+import json
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
+from uuid import uuid4
 
 import msgspec
 import psutil
@@ -9,7 +11,7 @@ import psutil
 from bench import measure
 from bench.data_folder import data_folder, write_config
 from bench.gateway import Cpu, Gateway, running_gateway
-from bench.load import FIRST, RECIPIENTS
+from bench.load import FIRST, PHONE, RECIPIENTS
 from bench.measure import Sample
 from bench.processes import cpu_of, cpu_of_family, running
 from bench.tenant import Tenant, make_tenant, meet_recipients
@@ -33,6 +35,7 @@ class AcceptRow(msgspec.Struct, frozen=True):
 
 class AcceptFindings(msgspec.Struct, frozen=True):
     rows: list[AcceptRow]
+    keyed: Sample
     strangers: Sample
     framework_server: Sample
     framework_batch: Sample
@@ -76,11 +79,20 @@ async def _against_floors(gateway: Gateway, tenant: Tenant, seconds: float, prog
     ):
         rows = [await _row(gateway, tenant, (batch, raw, server), n, seconds, progress) for n in CONNECTIONS]
     most = CONNECTIONS[-1]
+    progress(f"accept: {most} connections, each message with an Idempotency-Key")
+    keyed = measure.merge([await _keyed(gateway, tenant, most, seconds) for _ in range(_ROUNDS)])
     progress(f"accept: {most} connections, recipients never seen before")
     arguments = {"connections": most, "key": tenant.key, "first": FIRST + RECIPIENTS, "recipients": _STRANGERS}
     strangers = await measure.load(gateway.port, gateway.cpu, seconds=seconds, **arguments)
     on_framework = [await _on_framework(gateway, kind, most, seconds, progress) for kind in ("server", "batch")]
-    return AcceptFindings(rows, strangers, *on_framework)
+    return AcceptFindings(rows, keyed, strangers, *on_framework)
+
+
+async def _keyed(gateway: Gateway, tenant: Tenant, connections: int, seconds: float) -> Sample:
+    """Send one message to each recipient, so that no key comes twice."""
+    headers = json.dumps({"idempotency-key": f"{uuid4().hex}-{PHONE}"})
+    arguments = {"connections": connections, "key": tenant.key, "headers": headers, "requests": RECIPIENTS}
+    return await measure.load(gateway.port, gateway.cpu, seconds=seconds, **arguments)
 
 
 async def _on_framework(

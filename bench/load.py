@@ -19,7 +19,7 @@ import uvloop
 
 from bench.processes import end_with_parent, say
 
-PHONE = "PHONE"  # placeholder of the recipient in a body
+PHONE = "PHONE"  # placeholder of the recipient in a body or a header
 FIRST = 551190000000
 RECIPIENTS = 10_000
 
@@ -34,7 +34,7 @@ def make_requests(
     start = f"{method} {path} HTTP/1.1\r\nhost: 127.0.0.1:{port}\r\n{more}"
     end = f"content-type: application/json\r\ncontent-length: {length}\r\n\r\n"
     heads = [start + (f"authorization: Bearer {key}\r\n" if key else "") + end for key in keys.split(",")]
-    return [(heads[i % len(heads)] + body.replace(PHONE, str(first + i))).encode() for i in range(recipients)]
+    return [(heads[i % len(heads)] + body).replace(PHONE, str(first + i)).encode() for i in range(recipients)]
 
 
 def answer_end(data: bytes) -> int:

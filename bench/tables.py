@@ -123,9 +123,9 @@ def _screen(found: ScreenFindings) -> Section:
 
 def _accept(found: AcceptFindings) -> Section:
     most = found.rows[-1]
-    new = msgspec.structs.replace(most, accept=found.strangers)
     rows = [_accept_row(str(row.connections), row) for row in found.rows]
-    rows.append(_accept_row(f"{most.connections}, all recipients new", new))
+    for name, sample in (("with Idempotency-Keys", found.keyed), ("all recipients new", found.strangers)):
+        rows.append(_accept_row(f"{most.connections}, {name}", msgspec.structs.replace(most, accept=sample)))
     columns = ["connections", "accepts/s", "p50 ms", "p99 ms", "of server+batch", "of raw+batch", "of bare server"]
     columns += ["of bare batch", "CPU × server+batch", "CPU × raw+batch", "gateway µs", "PostgreSQL µs", "load µs"]
     return Section("Durable accepts (gateway with role api, one channel)", columns, rows)

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from uuid import uuid4
 
 import asyncpg
 import msgspec
@@ -213,7 +214,7 @@ async def test_a_plain_request_of_a_known_sender_needs_no_task(gateway: Gateway,
         "a chunked body": (in_chunks(send), 0),
         "as large as is decoded at once": (sending(gateway, body=BODY.ljust(16_384)), 0),
         "larger": (sending(gateway, body=BODY.ljust(16_385)), 1),
-        "with a key": (keyed, 0),
+        "with a key that was used before": (keyed, 1),
         "with a cookie": (sending(gateway, cookie="a=b"), 1),
         "with a reply": (sending(gateway, body=msgspec.json.encode({**TEXT, "reply_to": "0" * 32})), 0),
         "to a new recipient": (sending(gateway, body=BODY.replace(TEXT["phone"].encode(), b"5511900000077")), 0),
@@ -232,6 +233,10 @@ async def test_a_plain_request_of_a_known_sender_needs_no_task(gateway: Gateway,
         assert len(in_tasks) == tasks, name
         through_asgi = await said(gateway, as_asgi(whole))
         assert VARYING.sub(b"(varying)", direct) == VARYING.sub(b"(varying)", through_asgi), name
+    in_tasks.append("a request")
+    async with patience(lambda: f"with a new key: {in_tasks}"):
+        while in_tasks:
+            await said_once(gateway, sending(gateway, idempotency_key=uuid4().hex), in_tasks)
 
 
 async def said_once(gateway: Gateway, whole: bytes, in_tasks: list[str]) -> bytes:

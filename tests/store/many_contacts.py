@@ -11,6 +11,7 @@ from gatepost.model.message import State
 from gatepost.model.send_request import SendRequest
 from gatepost.model.template.values import Template
 from gatepost.networks.base import ContactUpdate, Incoming, LabelUpdate, NumberUpdate, Person, StatusUpdate
+from gatepost.outbound.accept import ROUTE
 from gatepost.store.channels import close_unopened, count_opened, find_open_conversations
 from gatepost.store.messages.send import SendResult, mark_results
 from gatepost.store.numbers import raise_tier
@@ -27,11 +28,12 @@ CONTACT_TABLES = (
     "orders",
     "media",
     "templates",
+    "idempotency_keys",
 )
 
 
 async def fill_people(url: str, channel_id: UUID, *, count: int, now: datetime, prefix: str = "4400") -> None:
-    """Add contacts, each with a conversation, two aliases, an order, a label and a parked status."""
+    """Add contacts, each with a conversation, two aliases, an order, a label, a parked status and a key of a send."""
     conn = await asyncpg.connect(url)
     people = f"FROM contacts WHERE channel_id = $1 AND phone LIKE '{prefix}%'"
     await conn.execute(
@@ -48,6 +50,7 @@ async def fill_people(url: str, channel_id: UUID, *, count: int, now: datetime, 
         f"""INSERT INTO orders SELECT $1, gen_random_uuid(), id, 'new', '', '', '[]', NULL, NULL, $2, $2 {people}""",
         f"""INSERT INTO label_uses SELECT $1, gen_random_uuid(), 'conversation', id, $2 {people}""",
         f"INSERT INTO labels SELECT $1, gen_random_uuid(), 'old' || phone, 'Old' || phone, '', $2, $2 {people}",
+        f"INSERT INTO idempotency_keys SELECT $1, '{ROUTE}', 'key-' || phone, '', '', $2 {people}",
         f"""INSERT INTO parked_statuses SELECT $1, phone, gen_random_uuid(), '{{}}' {people}
             AND $2 < now() + interval '99 years'""",
     ):

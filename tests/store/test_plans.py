@@ -17,11 +17,14 @@ from gatepost.model.delivery import DeliveryState
 from gatepost.model.message import State
 from gatepost.model.send_request import SendRequest
 from gatepost.networks.base import Incoming, Person, StatusUpdate
+from gatepost.outbound.accept import ROUTE
 from gatepost.store.deliveries.log import list_attempts
 from gatepost.store.deliveries.queue import next_retry, read_retries
 from gatepost.store.deliveries.record import AttemptRecord, record_attempts
 from gatepost.store.embedded import admin_dsn
 from gatepost.store.events import read_feed_page
+from gatepost.store.idempotency import idempotency_key
+from gatepost.store.messages.accept import AcceptResult
 from gatepost.store.messages.accept_plain import accept_plain
 from gatepost.store.messages.cancel import CancelCursor, CancelSelection, cancel_message, cancel_messages, find_waiting
 from gatepost.store.messages.history import get_message, read_trace
@@ -168,6 +171,16 @@ async def accept_on_several(s: Scene) -> None:
         message = stage.acceptor._check(stage.caller, SendRequest(PHONE, "Hi"), None, NOW)
         batches[stage.channel_id] = [msgspec.structs.replace(message, window=window) for window in (False, True) * 5]
     assert len(await accept_plain(s.stage.db, batches, NOW)) == 2
+
+
+async def accept_with_keys(s: Scene) -> None:
+    """In bulk, with new Idempotency-Keys and with one that was used before."""
+    assert (s.stage.channel_id, PHONE) in s.stage.acceptor._recent
+    keys = [idempotency_key(key, b"x", ROUTE) for key in ("key-44001", "new-1", "new-2")]
+    request = SendRequest(PHONE, "Hi", priority="bulk")
+    batch = [s.stage.acceptor._check(s.stage.caller, request, key, NOW) for key in keys]
+    (outcomes,) = (await accept_plain(s.stage.db, {s.stage.channel_id: batch}, NOW, wait=True)).values()
+    assert [isinstance(one, AcceptResult) for one in outcomes] == [False, True, True]
 
 
 async def read_the_queue(s: Scene) -> None:
@@ -330,6 +343,7 @@ BY_ID: list[Work] = [
     accept_strangers,
     accept_for_contacts,
     accept_on_several,
+    accept_with_keys,
     look,
     receive_messages,
     schedule,
@@ -389,7 +403,7 @@ def test_files_are_found_by_their_keys(observed: Observed) -> None:
 
 @pytest.mark.parametrize(
     "work",
-    [accept, accept_for_contacts, accept_on_several, receive_messages, send, *WITH_PEOPLE],
+    [accept, accept_for_contacts, accept_on_several, accept_with_keys, receive_messages, send, *WITH_PEOPLE],
     ids=lambda work: work.__name__,
 )
 def test_people_are_found_by_their_keys(observed: Observed, work: Work) -> None:

@@ -44,26 +44,44 @@ _PATIENCE = 0.01  # seconds that messages wait for the commit of other channels
 
 
 class RecentRecipients:
-    """People whom this process has accepted messages to. A hint: others are probably no contacts yet."""
+    """Guesses whether a recipient is a contact already. A wrong guess costs one statement.
+
+    It is one if this process has accepted a message to it, or if the last other recipient of the channel was one: a
+    campaign to contacts is told apart from one to new people by its first message.
+    """
 
     def __init__(self, limit: int = _RECENT) -> None:
         self._limit = limit
-        self._young: set[int] = set()  # hashes: what a collision costs is one statement
+        self._young: set[int] = set()  # hashes, because a collision is only a wrong guess
         self._old: set[int] = set()
+        self._settled: set[UUID] = set()  # channels whose last other recipient was a contact
 
-    def add(self, channel_id: UUID, phone: str) -> None:
-        self._young.add(hash((channel_id, phone)))
-        if len(self._young) >= self._limit:
-            self._young, self._old = set(), self._young
+    def add(self, channel_id: UUID, phone: str, *, new: bool = True) -> None:
+        """Remember a recipient, and whether it has become a contact only now."""
+        found = hash((channel_id, phone))
+        if self._is_recent(found):
+            return
+        self._remember(found)
+        if new:
+            self._settled.discard(channel_id)
+        elif len(self._settled) < self._limit:
+            self._settled.add(channel_id)
 
     def __contains__(self, recipient: tuple[UUID, str]) -> bool:
-        found = hash(recipient)
+        return recipient[0] in self._settled or self._is_recent(hash(recipient))
+
+    def _is_recent(self, found: int) -> bool:
         if found in self._young:
             return True
         if found in self._old:
-            self.add(*recipient)
+            self._remember(found)
             return True
         return False
+
+    def _remember(self, found: int) -> None:
+        self._young.add(found)
+        if len(self._young) >= self._limit:
+            self._young, self._old = set(), self._young
 
 
 class Acceptor:
@@ -296,7 +314,7 @@ class Acceptor:
         self._count(sum(isinstance(one, AcceptResult) and not one.replayed for one in outcomes))
         for submission, outcome in zip(new, outcomes, strict=False):
             if isinstance(outcome, AcceptResult) and submission.message.phone:
-                self._recent.add(channel_id, submission.message.phone)
+                self._recent.add(channel_id, submission.message.phone, new=outcome.new_contact)
 
     def trace(
         self, caller: Caller, began: datetime, outcomes: Sequence[Outcome], traceparent: str | None = None

@@ -1,20 +1,25 @@
 """Plain messages, accepted by one statement: the same rows and events as by the general path, and the same refusals."""
 
 import asyncio
+import hashlib
 from collections.abc import Iterator
 from datetime import timedelta
+from functools import partial
 from typing import Any
 from uuid import UUID, uuid4
 
 import msgspec
 import pytest
 
+from gatepost.model.errors import Conflict, Invalid
 from gatepost.model.event import NewEvent, render
 from gatepost.model.event.messages import MessageCreated
 from gatepost.model.person import Person
 from gatepost.model.send_request import SendRequest
-from gatepost.outbound.accept import Acceptor, RecentRecipients
+from gatepost.outbound.accept import ROUTE, Acceptor, RecentRecipients
+from gatepost.outbound.send_answer import send_answer
 from gatepost.store.contacts.changes import ContactFields, change_contact
+from gatepost.store.idempotency import idempotency_key
 from gatepost.store.messages.accept import AcceptResult, accept_messages
 from gatepost.store.messages.accept_plain import NotPlain, accept_plain, is_plain
 from gatepost.store.messages.submission import Submission
@@ -75,6 +80,7 @@ async def row_of(stage: Stage, table: str, key: UUID) -> dict[str, Any]:
 
 TYPES: list[dict[str, Any]] = [
     {"body": "Hello 100 % \x1e\x1f \u2028 👍", "preview_url": True, "on_unknown": "fail", "ttl": 60},
+    {"type": "text", "priority": "bulk"},
     {"type": "location", "body": None, "location": {"latitude": 1.5, "longitude": -2, "name": 'A "b"'}},
     {"type": "buttons", "buttons": [{"id": "a", "title": "A %s"}]},
     {"type": "image", "body": None, "media": {"link": "https://example.org/a%20b.png"}},
@@ -96,6 +102,65 @@ async def test_rows_are_those_of_the_general_path(stage: Stage, fields: dict[str
     assert rows[0] == rows[1]
     newest = max(row["id"] for row in await stage.rows("messages"))  # among them one of the person's
     assert (await stage.rows("conversations"))[0]["last_message_id"] == newest >= plain_id
+
+
+@pytest.mark.parametrize("kind", ["official", "qr"])
+@pytest.mark.parametrize("key", ["k", "!" * 255, "a,b%1$s\\'~"])
+async def test_the_answer_under_a_key_is_that_of_the_general_path(stage: Stage, kind: str, key: str) -> None:
+    await know(stage, ANA)
+    shown = partial(send_answer, kind)
+    one = msgspec.structs.replace(submission(stage, body="100 % \x1e 👍"), answer=shown)
+    keys = [idempotency_key(key, body, ROUTE) for body in (b"one", b"two")]
+    general, plain = (msgspec.structs.replace(one, key=key) for key in keys)
+    (first,) = await accept_messages(stage.db, stage.channel_id, [general], stage.clock.now())
+    (kept,) = await stage.rows("idempotency_keys")
+    assert isinstance(first, AcceptResult)
+    assert await accept_one(stage, plain) is None  # the key was used before
+    async with stage.db.connection() as conn:
+        await conn.execute("DELETE FROM idempotency_keys")
+    (second,) = (await accept_plain(stage.db, {stage.channel_id: [plain]}, stage.clock.now()))[stage.channel_id]
+    assert isinstance(second, AcceptResult)
+    (row,) = await stage.rows("idempotency_keys")
+    assert row["answer"] == second.answer
+    assert dict(row) | {"answer": None, "body_hash": None} == dict(kept) | {"answer": None, "body_hash": None}
+    assert row["body_hash"] == hashlib.sha256(b"two").digest()
+    ids_ = [new_id(outcome).hex.upper() for outcome in (first, second)]
+    assert first.answer.decode().replace(ids_[0], ids_[1]) == second.answer.decode()
+
+
+async def test_a_key_is_used_once_however_often_it_comes_at_once(stage: Stage) -> None:
+    await know(stage, ANA)
+    acceptors = [acceptor(stage, None) for _ in range(2)]
+    for one in acceptors:
+        one._recent.add(stage.channel_id, ANA)
+    keys = [idempotency_key(f"k{n % 3}", b"x", ROUTE) for n in range(30)]
+    sends = [acceptors[n % 2].accept(stage.caller, SendRequest(ANA, "Hi"), key) for n, key in enumerate(keys)]
+    outcomes = await asyncio.gather(*sends, return_exceptions=True)
+    accepted = [one for one in outcomes if isinstance(one, AcceptResult)]
+    assert {type(one) for one in outcomes} <= {AcceptResult, Conflict}
+    assert len({one.answer for one in accepted}) == 3 == sum(not one.replayed for one in accepted)
+    assert len(await stage.rows("messages", "AND NOT incoming")) == 1 + 3
+    with pytest.raises(Invalid, match="used before with another body"):
+        await acceptors[0].accept(stage.caller, SendRequest(ANA, "Hi"), idempotency_key("k0", b"y", ROUTE))
+
+
+async def test_of_messages_with_the_same_key_the_first_is_written(stage: Stage) -> None:
+    await know(stage, ANA)
+    keys = [idempotency_key(key, b"x", ROUTE) for key in ("a", None, "b", "a", "b", None)]
+    batch = [msgspec.structs.replace(submission(stage), key=key) for key in keys]
+    outcomes = (await accept_plain(stage.db, {stage.channel_id: batch}, stage.clock.now()))[stage.channel_id]
+    written = [AcceptResult, AcceptResult, AcceptResult, NotPlain, NotPlain, AcceptResult]
+    assert [type(one) for one in outcomes] == written
+
+
+async def test_bulk_messages_to_people_who_opted_out_are_left_out(stage: Stage) -> None:
+    await know(stage, ANA, BOB)
+    contact = await contact_of(stage, ANA)
+    fields = ContactFields(opted_out=True)
+    await change_contact(stage.db, stage.ref, stage.channel_id, contact["id"], fields, stage.clock.now())
+    batch = [submission(stage, phone, priority="bulk") for phone in (ANA, BOB)] + [submission(stage, ANA)]
+    outcomes = (await accept_plain(stage.db, {stage.channel_id: batch}, stage.clock.now()))[stage.channel_id]
+    assert [type(one) for one in outcomes] == [NotPlain, AcceptResult, AcceptResult]
 
 
 async def test_events_are_rendered_byte_by_byte_as_by_the_general_path(stage: Stage) -> None:
@@ -172,7 +237,6 @@ async def check_log(stage: Stage, count: int) -> None:
 @pytest.mark.parametrize(
     "fields",
     [
-        {"priority": "bulk"},
         {"reply_to": "A" * 32},
         {"send_at": timedelta(hours=1)},
         {"client_ref": "a\x1eb"},
@@ -315,3 +379,24 @@ def test_a_recipient_that_is_used_is_kept() -> None:
             recent.add(caller, ANA)
         assert (caller, ANA) in recent
     assert (uuid4(), ANA) not in recent
+
+
+def test_recipients_are_guessed_by_the_last_one_that_was_not_recent() -> None:
+    recent, channel_id = RecentRecipients(10), uuid4()
+    recent.add(channel_id, ANA, new=True)
+    assert (channel_id, BOB) not in recent
+    recent.add(channel_id, ANA, new=False)  # recent: this does not say anything about others
+    assert (channel_id, BOB) not in recent
+    recent.add(channel_id, BOB, new=False)
+    assert (channel_id, "5511911112222") in recent
+    assert (uuid4(), BOB) not in recent
+    recent.add(channel_id, "5511911112222", new=True)
+    assert (channel_id, "5511911113333") not in recent
+
+
+async def test_a_campaign_to_contacts_is_plain_after_its_first_message(stage: Stage) -> None:
+    for one in (stage.acceptor, acceptor(stage, None)):  # the second one has not seen any recipient
+        for place in range(5):
+            await one.accept(stage.caller, SendRequest(f"551190000000{place}", "Hi"))
+        plain = [(stage.channel_id, f"551190000000{place}") in one._recent for place in range(5, 9)]
+        assert plain == [one is not stage.acceptor] * 4

@@ -36,6 +36,7 @@ class AcceptResult(msgspec.Struct, frozen=True):
 
     answer: bytes
     replayed: bool = False
+    new_contact: bool = False  # its recipient was none before
 
 
 Outcome = AcceptResult | Exception
@@ -219,8 +220,9 @@ async def _write(conn: "Connection[Any]", groups: Sequence[ChannelGroup], now: d
         answers = await in_parts(lambda s, id_: s.answer(s.message, id_, now), group.chosen, rows.new_ids)
         keyed = [(s.key, answer) for s, answer in zip(group.chosen, answers, strict=True) if s.key]
         await store_answers(conn, group.channel_id, keyed, now)
-        for i, answer in zip(group.fresh, answers, strict=True):
-            group.outcomes[i] = AcceptResult(answer)
+        new = {contact.id for contact in made[group.channel_id]}
+        for i, answer, contact_id in zip(group.fresh, answers, rows.contact_ids, strict=True):
+            group.outcomes[i] = AcceptResult(answer, new_contact=contact_id in new)
 
 
 async def _prepare(group: ChannelGroup, made: Sequence[KnownContact], now: datetime) -> AcceptedRows:

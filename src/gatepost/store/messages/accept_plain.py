@@ -1,14 +1,15 @@
 """Accepting plain messages: one statement and one commit for the batches of one channel or several.
 
-A message is plain if no other row can rule it out, except its quota and its window: no Idempotency-Key, template, file,
-reply, reaction, schedule or bulk. The statement does what `accept.py` does for it:
+A message is plain if no row can rule it out except those that the statement reads anyway: no template, file, reply,
+reaction or schedule. The statement does what `accept.py` does for it:
 
     given     the messages of the batches, in columns of text
-    known     those whose recipient is a contact, and whose customer-service window is open if they need one
+    known     those whose recipient is a contact (in bulk: who wants marketing), whose customer-service window is open
+              if they need one, and whose Idempotency-Key is new
     head      the channels' heads, locked without waiting
     chosen    the heads whose quota slice is large enough for their known messages
     fresh     the known messages of these channels, with the next ids and sequence numbers
-    and then  the rows of messages, conversations, events, deliveries and heads
+    and then  the rows of messages, keys, conversations, events, deliveries and heads
 
 What it leaves out is not written: `accept.py` accepts it, with contacts and slices that it makes, or refuses it. So
 this module has no errors of its own, and remembers nothing that could be out of date.
@@ -19,13 +20,14 @@ PostgreSQL would wait there for everyone who waits for this row, and call it a d
 left out is locked by a statement of its own first.
 
 The JSON of an event is the one of `model/event`: it is rendered once per channel and sender with placeholders in the
-place of the values, and PostgreSQL fills them in.
+place of the values, and PostgreSQL fills them in. The answer that is stored under a key is rendered with a placeholder
+in the place of the message's id.
 """
 
 import secrets
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import chain
 from typing import Any
 from uuid import UUID, uuid4
@@ -57,9 +59,7 @@ def is_plain(submission: Submission) -> bool:
     """Whether a message can be accepted here, as far as it is known without the database."""
     message = submission.message
     return not (
-        submission.key
-        or message.bulk
-        or message.reply_to
+        message.reply_to
         or message.target
         or message.media_ids
         or message.template
@@ -110,7 +110,9 @@ async def _refill(db: Database, channel_id: UUID, quota: Quota, head: _LockedHea
 
 async def write_plain(db: Database, batches: Batches, now: datetime, *, wait: bool) -> dict[UUID, _LockedHead]:
     """Run the statement, and wake the owners of the channels. Return the heads that it has locked."""
-    prepared = statement(_ACCEPT, **_values(batches, now))
+    submissions = list(chain.from_iterable(batches.values()))
+    answers = await in_parts(partial(_answer_form, now), submissions) if any(s.key for s in submissions) else []
+    prepared = statement(_ACCEPT, **_values(batches, now), **_keys(submissions, answers))
     async with db.connection() as conn:
         rows = await conn.fetch(*prepared)
     if not rows and wait:  # another transaction had the lock
@@ -163,9 +165,36 @@ def _values(batches: Batches, now: datetime) -> dict[str, Any]:
         "client_refs": SEPARATOR.join([message.client_ref or "" for message in messages]),
         "lives": ",".join([str(message.ttl) for message in messages]),
         "fails_unknown": ",".join(["t" if message.fail_unknown else "f" for message in messages]),
+        "bulk": ",".join(["t" if message.bulk else "f" for message in messages]),
         "windows": ",".join(["t" if s.window else "f" for s in submissions]),
         "form_numbers": ",".join([str(forms[s.channel, s.sent_by]) for s in submissions]),
     }
+
+
+def _keys(submissions: Sequence[Submission], answers: Sequence[str]) -> dict[str, Any]:
+    """Return the parameters for Idempotency-Keys. Of messages with the same key, only the first can be new."""
+    if not answers:
+        return dict.fromkeys(("routes", "keys", "hashes", "repeated", "answers"), "") | {"answer_id": _ANSWER_ID}
+    seen: set[tuple[ChannelRef, str, str]] = set()
+    repeated = []
+    for s in submissions:
+        place = (s.channel, s.key.route, s.key.key) if s.key else None
+        repeated.append("t" if place in seen else "f")
+        if place:
+            seen.add(place)
+    return {
+        "routes": SEPARATOR.join([s.key.route if s.key else "" for s in submissions]),
+        "keys": SEPARATOR.join([s.key.key if s.key else "" for s in submissions]),
+        "hashes": ",".join([s.key.body_hash.hex() if s.key else "" for s in submissions]),
+        "repeated": ",".join(repeated),
+        "answers": SEPARATOR.join(answers),
+        "answer_id": _ANSWER_ID,
+    }
+
+
+def _answer_form(now: datetime, submission: Submission) -> str:
+    """Return the answer to store under the key of a message. In the place of its id it has `_ANSWER_ID`."""
+    return submission.answer(submission.message, _MESSAGE_ID, now).decode() if submission.key else ""
 
 
 # -- the statement -----------------------------------------------------------------------------------------------------
@@ -182,21 +211,30 @@ _ACCEPT = f"""WITH given AS MATERIALIZED (
                    string_to_array(:phones, ','), string_to_array(:types, ','),
                    string_to_array(:contents, E'\\x1e'), string_to_array(:client_refs, E'\\x1e', ''),
                    string_to_array(:lives, ',')::int[], string_to_array(:fails_unknown, ',')::boolean[],
-                   string_to_array(:windows, ',')::boolean[], string_to_array(:form_numbers, ',')::int[])
-         AS g (number, place, phone, type, content, client_ref, life, fail_unknown, window_needed, form)
+                   string_to_array(:bulk, ',')::boolean[],
+                   string_to_array(:windows, ',')::boolean[], string_to_array(:form_numbers, ',')::int[],
+                   string_to_array(:routes, E'\\x1e', ''), string_to_array(:keys, E'\\x1e', ''),
+                   string_to_array(:hashes, ',', ''), string_to_array(:repeated, ',')::boolean[],
+                   string_to_array(:answers, E'\\x1e', ''))
+         AS g (number, place, phone, type, content, client_ref, life, fail_unknown, bulk, window_needed, form,
+               route, key, body_hash, repeated, answer)
    ), known AS MATERIALIZED (
        SELECT g.*, c.id AS contact_id, COALESCE(c.given_name, c.name) AS name,
               row_number() OVER (PARTITION BY g.number ORDER BY g.place) AS nth
        FROM given g CROSS JOIN LATERAL (
-           SELECT id, name, given_name FROM contacts WHERE channel_id = g.channel_id AND phone = g.phone
+           SELECT id, name, given_name, opted_out FROM contacts WHERE channel_id = g.channel_id AND phone = g.phone
            UNION ALL
            SELECT p.* FROM contact_aliases a CROSS JOIN LATERAL (
-               SELECT id, name, given_name FROM contacts
+               SELECT id, name, given_name, opted_out FROM contacts
                WHERE channel_id = g.channel_id AND id = a.contact_id LIMIT 1) p
            WHERE a.channel_id = g.channel_id AND a.alias = g.phone
            LIMIT 1) c
-       WHERE NOT g.window_needed OR (SELECT v.last_in_at > :opened_after FROM conversations v
-                                     WHERE v.channel_id = g.channel_id AND v.contact_id = c.id)
+       WHERE (NOT g.bulk OR c.opted_out IS NULL)
+         AND (NOT g.window_needed OR (SELECT v.last_in_at > :opened_after FROM conversations v
+                                      WHERE v.channel_id = g.channel_id AND v.contact_id = c.id))
+         AND (g.key IS NULL OR (NOT g.repeated AND (
+             SELECT i.key FROM idempotency_keys i
+             WHERE i.channel_id = g.channel_id AND i.route = g.route AND i.key = g.key) IS NULL))
    ), counted AS MATERIALIZED (
        SELECT number, channel_id, count(*) FROM known GROUP BY number, channel_id
    ), head AS MATERIALIZED (
@@ -217,10 +255,15 @@ _ACCEPT = f"""WITH given AS MATERIALIZED (
    ), message AS (
        INSERT INTO messages (incoming, state, created_at, channel_id, id, contact_id, phone, type, content, bulk,
                              fail_unknown, client_ref, expires_at, sent_by, event_ids)
-       SELECT false, 0, :now::timestamptz, channel_id, id::uuid, contact_id, phone, type, content, false,
+       SELECT false, 0, :now::timestamptz, channel_id, id::uuid, contact_id, phone, type, content, bulk,
               fail_unknown, client_ref, :now::timestamptz + make_interval(secs => life), (:senders::text[])[form],
               ARRAY[event_id::uuid]
        FROM fresh
+   ), keyed AS (
+       INSERT INTO idempotency_keys (channel_id, route, key, body_hash, answer, created_at)
+       SELECT channel_id, route, key, decode(body_hash, 'hex'),
+              convert_to(replace(answer, :answer_id, upper(id)), 'UTF8'), :now::timestamptz
+       FROM fresh WHERE key IS NOT NULL
    ), newest AS (
        UPDATE conversations v SET last_message_id = GREATEST(v.last_message_id, t.id::uuid)
        FROM (SELECT DISTINCT ON (channel_id, contact_id) channel_id, contact_id, id FROM fresh
@@ -259,6 +302,7 @@ _ACCEPT = f"""WITH given AS MATERIALIZED (
 
 # Nobody outside of the process knows these values, so that no name or label contains one.
 _MESSAGE_ID, _EVENT_ID, _CONTACT_ID = (uuid4() for _ in range(3))
+_ANSWER_ID = ids.message_id(_MESSAGE_ID)
 _PHONE, _TYPE, _CONTENT, _NAME, _CLIENT_REF = (uuid4().hex for _ in range(5))
 _SEQUENCE = secrets.randbits(62) | 1 << 62
 _NOW = datetime.fromtimestamp(secrets.randbelow(10**11), UTC)
@@ -290,7 +334,7 @@ _PLACES = (  # in the order of the arguments of `format`
     _EVENT_ID.hex,
     str(_SEQUENCE),
     _PHONE,
-    ids.message_id(_MESSAGE_ID),
+    _ANSWER_ID,
     _TYPE,
     f'"{_CONTENT}"',
     _CONTACT_ID.hex,
