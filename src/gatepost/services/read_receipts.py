@@ -15,6 +15,7 @@ from gatepost.store.pool import Database
 
 # Returns the channel's network; None if it is not connected, or if another process holds the connection.
 Speak = Callable[[ChannelConfig], Awaitable[Network | None]]
+_UP = ("connected", "limited")
 MEMORY = timedelta(days=30)  # no network accepts read receipts for older messages
 
 
@@ -42,6 +43,12 @@ async def show_typing(db: Database, speak: Speak, channel: ChannelConfig, conver
 async def connected(speak: Speak, channel: ChannelConfig) -> Network:
     """Return the channel's network, or raise if this process has no connection to it."""
     network = await speak(channel)
+    if network is None and channel.connection in _UP:
+        raise Conflict(
+            "Another process of the gateway holds the link of this channel, and only that process can do this. Repeat "
+            "the request over a new connection, which may reach it.",
+            "channel_not_connected",
+        )
     if network is None:
         raise Conflict(
             "The channel is not connected to its network at the moment. GET /api/v1/channel shows its state.",
