@@ -66,9 +66,13 @@ async def test_a_message_is_shown_as_new_and_answered(sandbox: Driver, receiver:
         assert (await received(receiver, "text"))["text"]["body"] == "Thank you,\nAna"
         await expect(bubble(page, "Thank you")).to_contain_text("Delivered")
 
+        await message.fill("Where?")
         await choose(page, "Your parcel is here", "Reply")
         await expect(message).to_be_focused()
-        await message.fill("Where?")
+        await message.press("Escape")
+        await expect(page.get_by_role("button", name="Cancel the reply")).to_have_count(0)
+        await expect(message).to_have_value("Where?")
+        await choose(page, "Your parcel is here", "Reply")
         await page.get_by_role("button", name="Send", exact=True).click()
         quoting = await received(receiver, "text", 2)
         assert (quoting["text"]["body"], quoting["context"]["id"]) == ("Where?", wamid)
@@ -79,6 +83,9 @@ async def test_a_message_is_shown_as_new_and_answered(sandbox: Driver, receiver:
 
         await choose(page, "Where?", "Edit")
         await message.fill("Where exactly?")
+        await page.route("**/send", lambda route: route.fulfill(status=503, json={"error": "busy"}), times=1)
+        await message.press("Enter")
+        await expect(message).to_have_value("Where exactly?")  # still an edit, and no new message
         await message.press("Enter")
         await expect(bubble(page, "Where exactly?")).to_contain_text("Edited")
         await choose(page, "Where exactly?", "Delete for everyone")

@@ -19,27 +19,30 @@ export function Composer({ open, chat }: { open: OpenChat; chat: Chat | null }) 
   useEffect(() => {
     if (quoted.value || editing.value) field.current?.focus();
   }, [quoted.value, editing.value]);
-  const reset = () => {
-    draft.value = "";
-    quoted.value = null;
-    editing.value = null;
+  const begin = (text: string, quote: Message | null, edited: Message | null) => {
+    draft.value = text;
+    quoted.value = quote;
+    editing.value = edited;
   };
+  /** No reply or edit any more. What was written for a reply stays. */
+  const cancel = () => begin(editing.value ? "" : draft.value, null, null);
   const send = async () => {
     const text = draft.value.trim();
     if (!text) return;
-    const [target, quote] = [editing.value?.id, quoted.value?.id];
-    reset();
+    const [edited, answered] = [editing.value, quoted.value];
+    const [target, quote] = [edited?.id, answered?.id];
+    begin("", null, null);
     const body = target
       ? ({ type: "edit", target, text } as const)
       : ({ type: "text", text, ...(quote ? { quote } : {}) } as const);
-    if (!(await open.send(body)) && !draft.value) draft.value = text;
+    if (!(await open.send(body)) && !draft.value && !quoted.value && !editing.value) begin(text, answered, edited);
     field.current?.focus();
   };
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.key === "Enter" && !event.shiftKey && !event.isComposing) {
       event.preventDefault();
       send();
-    } else if (event.key === "Escape" && (quoted.value || editing.value)) reset();
+    } else if (event.key === "Escape" && (quoted.value || editing.value)) cancel();
   };
   const onPaste = (event: ClipboardEvent) => {
     const file = event.clipboardData?.files[0];
@@ -50,7 +53,7 @@ export function Composer({ open, chat }: { open: OpenChat; chat: Chat | null }) 
   if (recording.value) return <VoiceBar open={open} onEnd={() => (recording.value = false)} />;
   return (
     <div class="composer-box">
-      <About message={editing.value ?? quoted.value} editing={Boolean(editing.value)} chat={chat} onCancel={reset} />
+      <About message={editing.value ?? quoted.value} editing={Boolean(editing.value)} chat={chat} onCancel={cancel} />
       <div class="composer">
         <IconButton
           icon="plus"
