@@ -36,7 +36,10 @@ async def find_session(db: Database, token_hash: bytes) -> SignedInUser | None:
 
 
 async def find_sessions(db: Database, hashes: Sequence[bytes]) -> dict[bytes, SignedInUser]:
-    """Return those of the sessions that exist, by the hash of the token."""
+    """Return those of the sessions that exist, by the hash of the token.
+
+    Not those of an account that is on its way to another cell: it may have arrived, and a change here would be lost.
+    """
     rows = await db.fetch(
         """SELECT given.hash, found.* FROM unnest($1::bytea[]) AS given (hash) CROSS JOIN LATERAL (
                SELECT s.id, s.user_id, s.created_at, s.last_used_at, s.expires_at, u.email, u.name, u.role,
@@ -44,7 +47,9 @@ async def find_sessions(db: Database, hashes: Sequence[bytes]) -> dict[bytes, Si
                       a.trial_ends_at,
                       EXISTS (SELECT FROM account_addons x WHERE x.account_id = a.id AND x.addon = $2) AS api_access
                FROM sessions s JOIN users u ON u.id = s.user_id JOIN accounts a ON a.id = u.account_id
-               WHERE s.hash = given.hash LIMIT 1) found""",
+               WHERE s.hash = given.hash AND NOT EXISTS (
+                   SELECT FROM account_moves m WHERE m.account_id = a.id AND m.state = 'fenced')
+               LIMIT 1) found""",
         list(hashes),
         API_ACCESS,
     )
