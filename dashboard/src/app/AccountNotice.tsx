@@ -1,12 +1,13 @@
 import { Alert } from "@mantine/core";
 import { IconInfoCircle } from "@tabler/icons-react";
+import { gatewayNow } from "../shared/gatewayTime";
 import { useSession } from "../shared/session/queries";
 import { inFull } from "../shared/times";
 
 /** Says what limits the account, if anything. */
 export function AccountNotice() {
   const { account } = useSession();
-  const text = noticeOf(account, Date.now());
+  const text = noticeOf(account, gatewayNow());
   if (!text) return null;
   return (
     <Alert mb="lg" color={account.suspended ? "red" : "yellow"} icon={<IconInfoCircle size={18} aria-hidden />}>

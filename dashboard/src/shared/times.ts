@@ -1,3 +1,5 @@
+import { gatewayNow } from "./gatewayTime";
+
 const STEPS: [Intl.RelativeTimeFormatUnit, number][] = [
   ["second", 60],
   ["minute", 60],
@@ -17,7 +19,7 @@ const short = new Intl.DateTimeFormat(undefined, {
 });
 
 /** "3 minutes ago", "in 2 hours"; "just now" within five seconds. */
-export function ago(time: string, now: number = Date.now()): string {
+export function ago(time: string, now: number = gatewayNow()): string {
   let amount = (new Date(time).getTime() - now) / 1000;
   if (Math.abs(amount) < 5) return "just now";
   for (const [unit, size] of STEPS) {

@@ -1,6 +1,7 @@
 import { Alert, Checkbox, Modal, Select, Stack, TextInput } from "@mantine/core";
 import { useNavigate } from "@tanstack/react-router";
 import { problemOf, useFields } from "../../shared/fields";
+import { gatewayNow } from "../../shared/gatewayTime";
 import { Form } from "../../shared/ui/Form";
 import { useCreateKey } from "./queries";
 import { ShownOnce } from "./ShownOnce";
@@ -33,7 +34,7 @@ function Create({ scopes: chosen, onDone }: { scopes: Scope[]; onDone: () => voi
     return <ShownOnce value={key} onDone={leave} />;
   }
   const { name, scopes, days } = values;
-  const submit = () => create.mutate({ name, scopes, expires_at: inDays(days ?? "0", Date.now()) });
+  const submit = () => create.mutate({ name, scopes, expires_at: inDays(days ?? "0", gatewayNow()) });
   return (
     <Form
       action="Create"

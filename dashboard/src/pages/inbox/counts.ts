@@ -1,4 +1,5 @@
 import type { QueryClient } from "@tanstack/react-query";
+import { gatewayNow } from "../../shared/gatewayTime";
 import { SESSION, type SessionState } from "../../shared/session/state";
 import { type Conversation, type Counts, keys } from "./queries";
 
@@ -25,7 +26,7 @@ export function countsAfter(
   before: Conversation,
   after: Conversation,
   user: string | undefined,
-  now = Date.now(),
+  now = gatewayNow(),
 ): Counts {
   const [was, is] = [countedIn(before, user, now), countedIn(after, user, now)];
   const changed = (Object.keys(is) as Counted[]).filter((name) => was[name] !== is[name] && counts[name] !== null);

@@ -1,3 +1,4 @@
+import { gatewayNow } from "../../shared/gatewayTime";
 import { isLine } from "./content";
 import type { Message } from "./queries";
 import { dayWords } from "./words";
@@ -11,7 +12,7 @@ export type ThreadRow = { key: string; message: Message; first: boolean; day: st
 const TOGETHER_MS = 5 * 60_000;
 
 /** The rows of a thread, the oldest first: a heading for each day, and messages of one side grouped. */
-export function toRows(newestFirst: Message[], now: Date = new Date()): ThreadRow[] {
+export function toRows(newestFirst: Message[], now: Date = new Date(gatewayNow())): ThreadRow[] {
   const rows: ThreadRow[] = [];
   let before: Message | null = null;
   let day = "";

@@ -1,3 +1,4 @@
+import { gatewayNow } from "../../shared/gatewayTime";
 import type { Conversation, Message } from "./queries";
 
 /** What a person is called: the name, else the number, else the id on the network. */
@@ -71,7 +72,7 @@ export function timeOfDay(time: string): string {
 }
 
 /** The heading of a day in the thread. */
-export function dayWords(time: string, now: Date = new Date()): string {
+export function dayWords(time: string, now: Date = new Date(gatewayNow())): string {
   const then = new Date(time);
   const days = daysBetween(then, now);
   if (days === 0) return "Today";
@@ -80,7 +81,7 @@ export function dayWords(time: string, now: Date = new Date()): string {
 }
 
 /** A time in the list of conversations: the hour today, then the day, then the date. */
-export function listTime(time: string, now: Date = new Date()): string {
+export function listTime(time: string, now: Date = new Date(gatewayNow())): string {
   const then = new Date(time);
   const days = daysBetween(then, now);
   if (days <= 0) return clock.format(then);

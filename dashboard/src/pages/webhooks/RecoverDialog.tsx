@@ -1,6 +1,7 @@
 import { Group, Modal, Progress, SimpleGrid, Stack, Text, TextInput, Title } from "@mantine/core";
 import { useState } from "react";
 import { useFields } from "../../shared/fields";
+import { gatewayNow } from "../../shared/gatewayTime";
 import { fromLocalInput, inShort, toLocalInput } from "../../shared/times";
 import { Form } from "../../shared/ui/Form";
 import { Time } from "../../shared/ui/Time";
@@ -21,7 +22,7 @@ export function RecoverDialog({ endpoint, opened, onClose }: Props) {
 
 function Recover({ endpoint }: { endpoint: Webhook }) {
   const recover = useRecover(endpoint.id);
-  const [initial] = useState(() => ({ since: toLocalInput(new Date(Date.now() - DAY_MS)), until: "" }));
+  const [initial] = useState(() => ({ since: toLocalInput(new Date(gatewayNow() - DAY_MS)), until: "" }));
   const { values, text } = useFields(initial, recover.error);
   const submit = () => {
     const since = fromLocalInput(values.since);

@@ -2,7 +2,7 @@ import { QueryClient } from "@tanstack/react-query";
 import { expect, test } from "vitest";
 import { ended, enter, expire, leave, readSession, reported, SESSION, type Session } from "./state";
 
-const session = (user: string) => ({ user: { id: user }, csrf_token: "t" }) as Session;
+const session = (user: string) => ({ user: { id: user }, csrf_token: "t", now: "" }) as Session;
 
 function signedIn(user = "usr_1"): QueryClient {
   const client = new QueryClient();

@@ -2,6 +2,7 @@ import { MutationCache, type Query, QueryCache, QueryClient } from "@tanstack/re
 import type { Readable } from "openapi-typescript-helpers";
 import { ApiProblem, GatewayUnreachable, isProblem } from "../api/problem";
 import type { components } from "../api/schema";
+import { noteGatewayTime } from "../gatewayTime";
 
 export type Session = Readable<components["schemas"]["Session"]>;
 
@@ -60,6 +61,7 @@ export function enter(client: QueryClient, session: Session): void {
 
 /** The state for the session that the gateway reports. Another tab may have signed in another person by then. */
 export function reported(client: QueryClient, session: Session): SessionState {
+  noteGatewayTime(session.now);
   const before = readSession(client);
   if (before && before.user.id !== session.user.id) forget(client);
   return { status: "in", session };

@@ -58,6 +58,7 @@ class Session(ApiObject, frozen=True):
     created_at: Time
     expires_at: Annotated[Later, Meta(description="When it ends in any case.")]
     idle_expires_at: Annotated[Later, Meta(description="When it ends if it is not used.")]
+    now: Annotated[Time, Meta(description="The time of the gateway.")]
 
     @classmethod
     def of(cls, user: SignedInUser, token: str, now: datetime) -> "Session":
@@ -77,6 +78,7 @@ class Session(ApiObject, frozen=True):
             times.format_time(user.created_at),
             times.format_time(user.expires_at),
             times.format_time(min(now + IDLE, user.expires_at)),
+            times.format_time(now),
         )
 
 
