@@ -46,6 +46,7 @@ TASKS = {  # started by hand, and why that is enough
     "processes.supervisor.ProcessSupervisor._answer": "one question; with a limit of time",
     "serving._serve_http": "the server; its end is the end of the process",
     "services.assistant_calls.McpRecorder._write": "while there are calls; a notification that fails is logged",
+    "services.link_calls.LinkCalls._begin": "one call; an error is answered or logged",
     "store.batch.Batch._start_now": "while there is something to write; each batch survives",
     "store.channel_notifier.ChannelNotifier._send_soon": "what has gathered",
     "store.embedded.server.run_to_end": "one call in a thread; its caller gets its error",

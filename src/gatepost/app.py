@@ -42,6 +42,7 @@ from gatepost.console.dashboard import Dashboard, load_files
 from gatepost.grouped_lookup import GroupedLookup
 from gatepost.held_leases import LeaseListener
 from gatepost.housekeeping import Housekeeper
+from gatepost.inbound.link_keeper import LinkKeeper
 from gatepost.inbound.receive import UpdateReceiver
 from gatepost.loop_watchdog import LoopWatchdog
 from gatepost.mcp.tool_call import McpContext
@@ -51,7 +52,6 @@ from gatepost.metrics_totals import MetricFamily
 from gatepost.model.databases import MAIN
 from gatepost.model.errors import GatepostError
 from gatepost.network_factory import NetworkFactory
-from gatepost.networks.base import Network
 from gatepost.outbound.accept import Acceptor
 from gatepost.owner import Owner
 from gatepost.process_limits import LimitExchange, ProcessLimits
@@ -59,13 +59,14 @@ from gatepost.readiness import Readiness
 from gatepost.services.account_streams import AccountStreams
 from gatepost.services.assistant_calls import McpRecorder, read_policy_in_force
 from gatepost.services.event_waiters import EventWaiters
+from gatepost.services.link_calls import LinkCalls
 from gatepost.services.media import MediaService
 from gatepost.services.presence_board import PresenceBoard
 from gatepost.settings import Settings
 from gatepost.store.channel_notifier import ChannelNotifier
-from gatepost.store.channels import ChannelConfig, get_configs
+from gatepost.store.channels import get_configs
 from gatepost.store.media.objects import ObjectStorage, media_place
-from gatepost.store.notifications import AccountChange, LimitCounts, Presence
+from gatepost.store.notifications import AccountChange, LimitCounts, Presence, TextPiece
 from gatepost.store.pool import Database
 from gatepost.trace_export import TraceExporter
 from gatepost.tracing import Tracer
@@ -110,8 +111,7 @@ class Gatepost:
         db = db.notifying(self._on_commit)
         self._db, self._api_db = db.reserved("work"), db  # connection slots of each: `store/slots.py`
         self._own_db, self._receive_db, accept_db = db.reserved("own"), db.reserved("receive"), db.reserved("accept")
-        self._clock, self._cell = clock, cell
-        self._role = role
+        self._clock, self._cell, self._role = clock, cell, role
         self._metrics = metrics or ProcessMetrics(__version__, role)
         self.count_answer = self._metrics.answered  # for responses sent before the request reaches the application
         self._watchdog = LoopWatchdog(settings.watchdog.stall, settings.watchdog.interval, self._metrics.loop_lag)
@@ -128,6 +128,7 @@ class Gatepost:
         self.supervisor = Supervisor()
         self._networks = NetworkFactory(settings, self.vault, dsn, self._guard, self.supervisor.start)
         self._notifier = ChannelNotifier(self._db, dsn, self)
+        self._link_calls = LinkCalls(db, self._find_keeper, self._networks.open)
         self._exchange: LimitExchange | None = None
         if limits is None:  # otherwise the process has cells, and the first one exchanges them
             gateway, number = (place.gateway, place.number) if place else (uuid4(), 1)
@@ -273,6 +274,10 @@ class Gatepost:
         if self._exchange is not None:
             self._exchange.receive(counts)
 
+    def on_link_piece(self, name: str, piece: TextPiece) -> None:
+        """Make calls over links for other processes, and take their answers."""
+        self._link_calls.receive(name, piece)
+
     # -- the API ------------------------------------------------------------------------------------------------------
 
     def _gateway(self) -> ApiContext:
@@ -296,7 +301,7 @@ class Gatepost:
             poster=self._poster,
             media=self._media,
             business=self._networks.business,
-            speak=self._speak,
+            speak=self._link_calls.speak,
             waiters=self._waiters,
             account_streams=self._account_streams,
             presence=self._presence,
@@ -329,7 +334,7 @@ class Gatepost:
             clock=self._clock,
             acceptor=self._acceptor,
             media=self._media,
-            speak=self._speak,
+            speak=self._link_calls.speak,
             costly=self.limits.costly,
             limits=self._networks.limits_view,
             policies=TimedCache(partial(read_policy_in_force, self._api_db), self._settings.security.key_cache_seconds),
@@ -337,10 +342,8 @@ class Gatepost:
             count=self._metrics.tool_called,
         )
 
-    async def _speak(self, config: ChannelConfig) -> Network | None:
-        """Return a channel's network. A link is only held by the channel's owner: None if this process has none."""
-        keeper = self._workers.keepers.get(config.id) if self._workers else None
-        return keeper.network if keeper else self._networks.open(config)
+    def _find_keeper(self, channel_id: UUID) -> LinkKeeper | None:
+        return self._workers.keepers.get(channel_id) if self._workers else None
 
     async def _check_link(self, link: str) -> None:
         check_link(self._guard, link)

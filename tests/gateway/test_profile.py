@@ -127,6 +127,3 @@ async def test_a_channel_without_a_link_cannot_show_anything(gateway: Gateway) -
     key = await gateway.new_key(qr.id)
     for path in (f"messages/{message['key']['id']}/read", f"conversations/{message['conversation']['id']}/typing"):
         check_refused(await gateway.call("POST", f"/api/v1/{path}", key=key), 409, "channel_not_connected", about=path)
-    await gateway.db.execute("UPDATE channels SET connection = 'connected' WHERE id = $1", qr.id)
-    elsewhere = await gateway.call("POST", f"/api/v1/{path}", key=key)
-    assert elsewhere.json()["message"].startswith("Another process of the gateway holds the link")

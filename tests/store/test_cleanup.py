@@ -19,7 +19,7 @@ from gatepost.store.channel_notifier import ChannelNotifier
 from gatepost.store.checks import ping
 from gatepost.store.idempotency import forget_idempotency_keys
 from gatepost.store.messages.status import forget_parked_statuses
-from gatepost.store.notifications import AccountChange, LimitCounts, Presence
+from gatepost.store.notifications import AccountChange, LimitCounts, Presence, TextPiece
 from gatepost.store.pool import Database
 from tests.patience import PATIENCE
 
@@ -98,6 +98,9 @@ class Heard(msgspec.Struct):
 
     def on_limit_counts(self, counts: LimitCounts) -> None:
         raise AssertionError(counts)
+
+    def on_link_piece(self, name: str, piece: TextPiece) -> None:
+        raise AssertionError(name, piece)
 
 
 async def test_a_notification_reaches_every_node_once_for_many(db: Database, database_url: str) -> None:

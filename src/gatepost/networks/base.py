@@ -280,16 +280,28 @@ class CredentialReport(msgspec.Struct, frozen=True):
         return [check for check in self.checks if check.required and check.ok is False]
 
 
-class Network(Protocol):
-    """The network of one channel."""
-
-    async def send(self, message: Outgoing) -> Receipt:
-        """Send one message."""
+class NetworkActions(Protocol):
+    """What the network of a channel does at once for a request of the API, without a queue."""
 
     async def mark_read(
         self, network_id: str, person: Person, *, earlier: Sequence[str] = (), typing: bool = False
     ) -> None:
         """Mark a person's message and unread earlier ones as read, and optionally show that a reply is being typed."""
+
+    @property
+    def editor(self) -> MessageEditor | None:
+        """None if the network cannot change sent messages."""
+
+    @property
+    def number_check(self) -> NumberCheck | None:
+        """None if the network does not say who is on it."""
+
+
+class Network(NetworkActions, Protocol):
+    """The network of one channel."""
+
+    async def send(self, message: Outgoing) -> Receipt:
+        """Send one message."""
 
     async def put_media(self, content: bytes, mime_type: str, filename: str | None) -> str:
         """Upload a file and return its id on the network."""
@@ -299,14 +311,6 @@ class Network(Protocol):
 
     async def close(self) -> None:
         """Close the channel's own connections."""
-
-    @property
-    def editor(self) -> MessageEditor | None:
-        """None if the network cannot change sent messages."""
-
-    @property
-    def number_check(self) -> NumberCheck | None:
-        """None if the network does not say who is on it."""
 
 
 class CannotCompose(Exception):

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 
 from gatepost.model.errors import Conflict
 from gatepost.model.person import person_at
-from gatepost.networks.base import Network
+from gatepost.networks.base import NetworkActions
 from gatepost.services.lookup import existing, read_id
 from gatepost.services.network_errors import network_call
 from gatepost.store.channels import ChannelConfig
@@ -13,9 +13,8 @@ from gatepost.store.conversations.changes import find_last_incoming
 from gatepost.store.messages.history import StoredMessage
 from gatepost.store.pool import Database
 
-# Returns the channel's network; None if it is not connected, or if another process holds the connection.
-Speak = Callable[[ChannelConfig], Awaitable[Network | None]]
-_UP = ("connected", "limited")
+# Returns the channel's network, or the way to it if another process holds its link; None if it is not connected.
+Speak = Callable[[ChannelConfig], Awaitable[NetworkActions | None]]
 MEMORY = timedelta(days=30)  # no network accepts read receipts for older messages
 
 
@@ -40,15 +39,9 @@ async def show_typing(db: Database, speak: Speak, channel: ChannelConfig, conver
         await network.mark_read(incoming.network_id, person_at(incoming.address), typing=True)
 
 
-async def connected(speak: Speak, channel: ChannelConfig) -> Network:
-    """Return the channel's network, or raise if this process has no connection to it."""
+async def connected(speak: Speak, channel: ChannelConfig) -> NetworkActions:
+    """Return the channel's network, or raise if it is not connected."""
     network = await speak(channel)
-    if network is None and channel.connection in _UP:
-        raise Conflict(
-            "Another process of the gateway holds the link of this channel, and only that process can do this. Repeat "
-            "the request over a new connection, which may reach it.",
-            "channel_not_connected",
-        )
     if network is None:
         raise Conflict(
             "The channel is not connected to its network at the moment. GET /api/v1/channel shows its state.",

@@ -16,7 +16,7 @@ import asyncpg
 from gatepost.background import attempt
 from gatepost.model.errors import Unavailable, database_unavailable
 from gatepost.store import notifications
-from gatepost.store.notifications import AccountChange, LimitCounts, Presence, read_notice
+from gatepost.store.notifications import AccountChange, LimitCounts, Presence, TextPiece, read_notice
 from gatepost.store.pool import DRIVER_ERRORS, Database
 
 _CHANNEL = "gatepost_channels"
@@ -52,6 +52,9 @@ class NotificationListener(Protocol):
 
     def on_limit_counts(self, counts: LimitCounts) -> None:
         """Called when the limits of a gateway have counted something."""
+
+    def on_link_piece(self, name: str, piece: TextPiece) -> None:
+        """Called with a part of a call over a link, or of the answer to one."""
 
 
 class ChannelNotifier:
@@ -107,6 +110,8 @@ class ChannelNotifier:
                 await conn.add_listener(notifications.PRESENCE, self._read_presence)
                 await conn.add_listener(notifications.ACCOUNT_CHANGES, self._read_account_change)
                 await conn.add_listener(notifications.LIMIT_COUNTS, self._read_limit_counts)
+                await conn.add_listener(notifications.LINK_CALLS, self._read_link_piece)
+                await conn.add_listener(notifications.LINK_ANSWERS, self._read_link_piece)
                 self._listener.on_listening()
                 while not lost.is_set():
                     with contextlib.suppress(TimeoutError):
@@ -136,6 +141,10 @@ class ChannelNotifier:
     def _read_limit_counts(self, _conn: Any, _pid: int, _channel: str, payload: Any) -> None:
         if counts := read_notice(str(payload), LimitCounts):
             self._listener.on_limit_counts(counts)
+
+    def _read_link_piece(self, _conn: Any, _pid: int, channel: str, payload: Any) -> None:
+        if piece := read_notice(str(payload), TextPiece):
+            self._listener.on_link_piece(channel, piece)
 
 
 def _read_ids(payload: Any) -> list[UUID]:

@@ -1,4 +1,5 @@
-"""Notifications to all nodes that are never stored: who looks at which conversation, changes of accounts, limits.
+"""Notifications to all nodes that are never stored: who looks at which conversation, changes of accounts, limits, and
+calls over the links of phones.
 
 Triggers of the database send those about changes of accounts that are no events (migration 0025).
 """
@@ -14,6 +15,8 @@ from gatepost.store.pool import Database
 PRESENCE = "gatepost_presence"
 ACCOUNT_CHANGES = "gatepost_account"
 LIMIT_COUNTS = "gatepost_limits"
+LINK_CALLS, LINK_ANSWERS = "gatepost_link_calls", "gatepost_link_answers"
+_PIECE = 1_500  # characters of a text in one notification
 _REQUESTS, _ACTIONS = 100, 6  # in one notification: its payload may have 8,000 bytes
 _ACTOR = 1_200  # bytes as JSON; nobody has a longer address
 
@@ -79,6 +82,23 @@ async def send_counts(
     if parts:
         texts = [msgspec.json.encode(part).decode() for part in parts]
         await db.execute("SELECT pg_notify($1, text) FROM unnest($2::text[]) AS text", LIMIT_COUNTS, texts)
+
+
+class TextPiece(msgspec.Struct, frozen=True, array_like=True):
+    """A part of a text that may be too long for one notification."""
+
+    id: UUID
+    part: int
+    parts: int
+    text: str
+
+
+async def send_text(db: Database, name: str, id_: UUID, text: str) -> None:
+    """Send a text to all nodes, in pieces."""
+    parts = [text[at : at + _PIECE] for at in range(0, len(text), _PIECE)]
+    pieces = [TextPiece(id_, part, len(parts), one) for part, one in enumerate(parts)]
+    encoded = [msgspec.json.encode(piece).decode() for piece in pieces]
+    await db.execute("SELECT pg_notify($1, text) FROM unnest($2::text[]) AS text", name, encoded)
 
 
 def read_notice(payload: str, type_: type[_Notice]) -> _Notice | None:
