@@ -14,7 +14,8 @@ from tests.thorough import rotated
 COMMITS = {
     "claim_channels": (1,),
     "take_slice": (1,),
-    "accept_messages": (1, 4),
+    "accept_messages": (1,),
+    "write_plain": (1, 2),
     "mark_sending": (1, 6),
     "mark_results": (1, 4),
     "receive_updates": (1, 8),
