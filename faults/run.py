@@ -32,7 +32,7 @@ from tests.faults.stage import Node, Stage, StageChannel
 
 PATIENCE = 300.0  # seconds until everything that was accepted is read and delivered
 _SLACK = 1.0  # seconds around an outage in which the outcome of a send may be lost
-_STALLED = 6.0  # seconds for which a gateway may have waited before it lost a lease, and a call of it may take after
+_STALLED = 6.0  # seconds for which a gateway may have waited for the database before it lost a lease
 
 ShowProgress = Callable[[str], None]
 Held = set[tuple[UUID, int]]
@@ -223,14 +223,11 @@ class Run:
         self.faults += 1
 
     def _stalls(self, channel: StageChannel) -> list[tuple[float, float]]:
-        """Return when gateways lost the lease of a channel without a fault.
-
-        On a busy machine a renewal can be late, and a call that began before can arrive seconds after.
-        """
+        """Return when gateways lost the lease of a channel without a fault: on a busy machine a renewal can be late."""
         lines = [line for node in self._started if node not in self._disturbed for line in node.log_lines()]
         lost = [line for line in lines if line["event"] == "channel dropped" and line["channel"] == channel.id.hex]
         times = [datetime.fromisoformat(line["timestamp"]).timestamp() for line in lost]
-        return [(at - _STALLED, at + _STALLED) for at in times]
+        return [(at - _STALLED, at + _SLACK) for at in times]
 
     def _all_doubts(self, cell: Cell, channel: StageChannel, accepted: Iterable[dict[str, Any]]) -> Counter[str]:
         """Return how often the outcome of each message of a channel was unknown."""

@@ -146,7 +146,8 @@ def _describe_repeat(
     calls = ", ".join(f"attempt {_attempt(row)} {row['at'] - begin:+.2f} s" for row in rows)
     reports = ", ".join(f"{known[row['wamid']] - begin:+.2f} s" for row in rows if row["wamid"] in known)
     last_intent = "" if intended_at is None else f"; last intent {intended_at - begin:+.2f} s"
-    return f"{id_}: {calls}; statuses {reports or 'none'}{last_intent}; {doubts} times in doubt; first at {begin:.2f}"
+    seen = f"{calls}; statuses {reports or 'none'}{last_intent}; {doubts} times in doubt; first at {begin:.2f}"
+    return f"{id_}: {seen}, number {rows[0].get('phone_number_id')}"
 
 
 def _first_reports(callbacks: list[dict[str, Any]]) -> dict[str, float]:

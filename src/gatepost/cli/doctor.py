@@ -33,6 +33,7 @@ from gatepost.model import ids, times
 from gatepost.model.account import API_ACCESS
 from gatepost.model.databases import MAIN
 from gatepost.model.errors import GatepostError
+from gatepost.model.number_status import CONNECTED
 from gatepost.networks.kinds import NETWORK_KINDS
 from gatepost.settings import Settings
 from gatepost.store.accounts import list_accounts
@@ -179,7 +180,7 @@ async def _channels(settings: Settings, db: Database) -> AsyncIterator[CheckResu
     channels = await list_channels(db)
     for channel in channels:
         name = f"channel {ids.format_id('ch', channel.id)}"
-        if channel.connection not in ("connected", "limited"):
+        if channel.connection not in CONNECTED:
             linked = NETWORK_KINDS[channel.kind].linked
             fix = same_gateway(f"channel link {ids.format_id('ch', channel.id)}") if linked else "See the reason."
             yield CheckResult(name, "warning", f"It is {channel.connection}. {channel.reason or ''}".strip(), fix)

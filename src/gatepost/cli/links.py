@@ -24,6 +24,7 @@ from gatepost.cli.output import CommandResult, OutputLine, cell
 from gatepost.cli.records import CHANNEL, ChannelArgument
 from gatepost.model import ids, times
 from gatepost.model.errors import Conflict, invalid_field
+from gatepost.model.number_status import CONNECTED
 from gatepost.model.phone import check_phone
 from gatepost.networks.qr.reasons import reason_of
 from gatepost.services import link as link_service
@@ -34,7 +35,6 @@ from gatepost.store.links import LinkRow, get_link, request_link
 _POLL_SECONDS = 0.2
 _NOTIFY_SECONDS = 2.0  # a notification may be lost, and requests are not swept
 _PATIENCE = 10.0  # seconds without a change after which a line asks whether a gateway is running
-_UP = ("connected", "limited")
 _BLACK_AND_WHITE = "\x1b[97;40m{}\x1b[0m"
 _HOW = "On the phone: Linked devices, then Link a device."
 
@@ -77,7 +77,7 @@ async def _request_link(session: CommandSession, channel: ChannelConfig, pair_ph
     """Ask the gateway to link; with a phone, by a code that is typed on it."""
     number = None if pair_phone is None else check_phone(pair_phone)
     await link_service.connect(session.db, channel, session.now)
-    if number is not None and channel.connection not in _UP:
+    if number is not None and channel.connection not in CONNECTED:
         await request_link(session.db, channel.id, session.now, pair_phone=number, pairing_code=None)
 
 
@@ -97,7 +97,7 @@ async def _watch(
         if line is not None and line.text != last_text:
             last_text = line.text
             yield line
-        if config.connection in _UP:
+        if config.connection in CONNECTED:
             return
         if not row.wanted or link_service.waits_for_ban(row, config):
             raise Conflict(f"The phone was not linked. {config.reason or 'The link was given up.'}")
@@ -115,7 +115,7 @@ async def _watch(
 def _line(config: ChannelConfig, row: LinkRow, now: datetime, *, codes: bool) -> OutputLine | None:
     """Return the line to print, or None; an unchanged state gives the same text."""
     state = LinkProgress("connection", state=config.connection, reason=config.reason)
-    if config.connection in _UP:
+    if config.connection in CONNECTED:
         more = (config.reason or "").removeprefix(reason_of("linked").text).strip()
         return OutputLine(state, f"The phone is linked: {config.phone} is {config.connection}. {cell(more)}".rstrip())
     if not codes and row.pairing_code:

@@ -33,6 +33,7 @@ from gatepost.inbound.link_changes import (
 from gatepost.inbound.receive import UpdateReceiver
 from gatepost.model.errors import GatepostError
 from gatepost.model.number_forms import forms_of
+from gatepost.model.number_status import CONNECTED
 from gatepost.networks.base import CallFailed, ConnectionUpdate, Update
 from gatepost.networks.qr.driver import Driver
 from gatepost.networks.qr.link import Link
@@ -53,7 +54,6 @@ _GATHER = 0.1  # seconds: every event of a channel wakes this task, and few brin
 _BETWEEN_REPEATED = 10.0  # seconds: a program that repeats its request must not make the phone connect all the time
 _STOP_WITHIN = 3.0  # seconds that a stop waits for the last state to be written
 _NO_END = timedelta(days=365)  # a lock whose end the network did not name
-_UP = ("connected", "limited")
 
 _Pending = asyncio.Queue[tuple[int | None, "asyncio.Task[None]"] | None]
 
@@ -201,7 +201,7 @@ class LinkKeeper(ChannelTask):
 
     async def _report_end(self) -> None:
         """Report the end of a link that the gateway closed; it must not be shown as connected."""
-        if self._state in (*_UP, "waiting_for_scan", "connecting") and self._alive():
+        if self._state in (*CONNECTED, "waiting_for_scan", "connecting") and self._alive():
             if self._stopping:
                 await self._report("disconnected", "The gateway that held the link stopped.")
             elif self.idle:
@@ -258,7 +258,7 @@ class LinkKeeper(ChannelTask):
             return NextStep.GO_ON
         if update.state == "waiting_for_scan":
             return NextStep.GO_ON  # the code itself is reported
-        if update.state in _UP:
+        if update.state in CONNECTED:
             limited = text_of(update, update.reason) if update.state == "limited" else None
             await self._connected(link, update, (limited or reason_of("linked").text) + self._other_number(link))
             return NextStep.GO_ON
@@ -392,7 +392,7 @@ class LinkKeeper(ChannelTask):
 
     async def _log_out(self, link: Link) -> None:
         """Unlink the phone. While the link is being opened, it is not known yet whether there is one to unlink."""
-        if link.state in _UP:
+        if link.state in CONNECTED:
             await link.logout()
         elif link.state == "waiting_for_scan":
             await link.close()

@@ -13,6 +13,7 @@ import msgspec
 
 from gatepost.clock import Clock
 from gatepost.model.errors import Conflict, Invalid
+from gatepost.model.number_status import CONNECTED
 from gatepost.model.phone import check_phone
 from gatepost.networks.kinds import NETWORK_KINDS
 from gatepost.store.channels import ChannelConfig, get_config
@@ -20,7 +21,6 @@ from gatepost.store.links import LinkRow, get_link, request_link
 from gatepost.store.pool import Database
 
 _LOOK_EVERY = 0.1
-_UP = ("connected", "limited")
 
 
 class LinkCode(msgspec.Struct, frozen=True):
@@ -96,7 +96,7 @@ def waits_for_ban(row: LinkRow, channel: ChannelConfig) -> bool:
 
 async def _check_may_come(db: Database, channel_id: UUID, row: LinkRow) -> ChannelConfig | None:
     config = await get_config(db, channel_id)
-    if config is not None and config.connection in _UP and not row.logout:
+    if config is not None and config.connection in CONNECTED and not row.logout:
         raise Conflict("The phone is linked already: there is nothing to scan. Log out first to link another one.")
     if config is not None and waits_for_ban(row, config):
         raise Conflict(f"There is no code for a number that is banned.{_because(config)}")

@@ -13,6 +13,7 @@ from uuid import UUID, uuid4
 import msgspec
 
 from gatepost.background import log_failure
+from gatepost.model.number_status import CONNECTED
 from gatepost.model.person import Person
 from gatepost.networks.base import CallFailed, Network, NetworkActions, NetworkError
 from gatepost.store.channels import ChannelConfig
@@ -23,7 +24,6 @@ _BEGUN_WITHIN = 5.0  # seconds until another process has begun a call
 _ENDED_WITHIN = 40.0  # and until it has ended: longer than a call over a link may take
 _AT_ONCE = 100  # calls that this process makes for others
 _INCOMPLETE = 1_000  # texts of which pieces are missing
-_UP = ("connected", "limited")
 
 
 class LinkCall(msgspec.Struct, frozen=True):
@@ -79,7 +79,7 @@ class LinkCalls:
         if holder := self._find_holder(config.id):
             return holder.network
         network: NetworkActions | None = self._open_network(config)
-        if network is None and config.connection in _UP:
+        if network is None and config.connection in CONNECTED:
             return RemoteLink(self, config.id)
         return network
 
