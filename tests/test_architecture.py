@@ -3,7 +3,7 @@
 cli
 app          (app, cells, channel_worker, housekeeping, network_factory, database_lifecycle, owner, owned_channel,
               channel_claims, channel_turns, held_leases, clock_sync, logs, privileges, process_limits, processes,
-              readiness, running_address, serving, settings, start_errors, http_*)
+              readiness, running_address, serving, settings, start_errors, stop_signals, http_*)
 api │ mcp │ console
 access
 outbound │ inbound │ webhooks │ services │ admin
@@ -64,6 +64,7 @@ APP = {
     "serving",
     "settings",
     "start_errors",
+    "stop_signals",
     "trace_export",
     "http_protocol",
     "http_connections",

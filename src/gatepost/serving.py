@@ -7,7 +7,6 @@ import asyncio
 import contextlib
 import gc
 import resource
-import signal
 import socket
 from collections.abc import Awaitable, Callable, Iterator
 from functools import partial
@@ -29,6 +28,7 @@ from gatepost.processes.port import stop_listening
 from gatepost.running_address import address_of, note_address
 from gatepost.settings import Settings
 from gatepost.start_errors import CannotGoOn, cannot_listen
+from gatepost.stop_signals import stop_on_signals
 
 log = structlog.get_logger("gatepost")
 
@@ -44,7 +44,7 @@ async def serve(
     on_ready: OnReady | None = None,
     bound: socket.socket | None = None,
 ) -> None:
-    """Run the gateway until SIGTERM or SIGINT."""
+    """Run the gateway until a signal."""
     configure_logs(settings.log.level, settings.log.format)
     raise_file_limit()
     with bound or listen(settings) as listener:
@@ -105,9 +105,7 @@ async def _serve_http(
     close = partial(stop_listening, listener) if shared else _nothing
     server = _Server(server_config(gatepost, settings), gatepost.end_streams, close)
     serving = asyncio.create_task(server.serve(sockets=[listener]))
-    loop = asyncio.get_running_loop()
-    for name in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(name, server.ask_to_stop)
+    stop_on_signals(server.ask_to_stop)
     gatepost.supervisor.on_end(server.ask_to_stop)
     await asyncio.wait([serving, asyncio.create_task(server.up.wait())], return_when=asyncio.FIRST_COMPLETED)
     try:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from gatepost.stop_signals import stop_on_signals
 from gatepost.store.embedded import running_dsn
 from gatepost.store.embedded.data_folder import holder_of
 from gatepost.store.embedded.postmaster import leftovers
@@ -36,7 +37,7 @@ async def test_open_streams_do_not_hold_up_the_end(run: Run, channel: str, datab
         head = f"GET /api/v1/events/stream HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {key}\r\n\r\n"
         writer.write(head.encode())
         assert b"retry: 2000" in await asyncio.wait_for(reader.readuntil(b"\n\n"), PATIENCE)
-        program.send_signal(signal.SIGTERM)
+        program.send_signal(signal.SIGHUP)  # its terminal was closed
         rest = await asyncio.wait_for(reader.read(), PATIENCE)
         assert rest.endswith(b"0\r\n\r\n")  # a clean end, not a cut
         assert await asyncio.wait_for(program.wait(), PATIENCE) == 0
@@ -49,7 +50,7 @@ async def test_open_streams_do_not_hold_up_the_end(run: Run, channel: str, datab
 
 @pytest.mark.parametrize("processes", [1, 2])
 @pytest.mark.parametrize("moment", ["folder", "database"])
-@pytest.mark.parametrize("name", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("name", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 async def test_a_signal_while_it_starts_stops_the_database_too(
     data: Path, name: signal.Signals, moment: str, processes: int
 ) -> None:
@@ -70,3 +71,14 @@ async def test_a_signal_while_it_starts_stops_the_database_too(
     assert b"Traceback" not in errors
     assert running_dsn(data) is None
     assert not [process for folder in data.iterdir() for process in leftovers(folder)]
+
+
+async def test_nohup_is_respected() -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        stop_on_signals(lambda: None)
+        assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    finally:
+        for name in (signal.SIGINT, signal.SIGTERM):
+            asyncio.get_running_loop().remove_signal_handler(name)
+        signal.signal(signal.SIGHUP, before)

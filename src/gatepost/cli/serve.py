@@ -3,7 +3,6 @@
 import asyncio
 import errno
 import os
-import signal
 import socket
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Annotated, Any
@@ -21,6 +20,7 @@ from gatepost.processes.port import SharedPort
 from gatepost.processes.shares import default_processes
 from gatepost.settings import MOST_PROCESSES, Settings
 from gatepost.start_errors import CannotGoOn, CannotStart
+from gatepost.stop_signals import stop_on_signals
 from gatepost.store.migrate import check
 
 group = new_group()
@@ -120,17 +120,15 @@ def run_loop(work: Coroutine[Any, Any, None]) -> None:
 
 
 async def _stoppable(work: Coroutine[Any, Any, None]) -> None:
-    """Run a server. SIGTERM or SIGINT while it starts cancels it; once started, it handles these signals itself."""
+    """Run a server. A signal while it starts cancels it; once started, it handles these signals itself."""
     server = asyncio.ensure_future(work)
-    loop = asyncio.get_running_loop()
     asked: list[bool] = []
 
     def stop() -> None:
         if not asked:  # a second signal would interrupt the stop of the database
             asked.append(server.cancel())
 
-    for name in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(name, stop)
+    stop_on_signals(stop)
     await asyncio.wait([server])
     if not server.cancelled():
         server.result()

@@ -1,7 +1,6 @@
 """The supervisor of several processes: database, port, start, restart, stop, and their metrics together."""
 
 import asyncio
-import signal
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, closing
 from functools import partial
@@ -24,6 +23,7 @@ from gatepost.processes.shares import share_of
 from gatepost.running_address import address_of, note_address
 from gatepost.settings import Settings
 from gatepost.start_errors import CannotGoOn, CannotStart
+from gatepost.stop_signals import stop_on_signals
 from gatepost.store.channel_notifier import notify_release
 from gatepost.store.leases import release_all, remove_owner
 from gatepost.store.pool import Database
@@ -40,7 +40,7 @@ _STOP_BEYOND = 20.0  # seconds that a stopping process may take in addition to i
 async def serve_processes(
     settings: Settings, port: SharedPort, *, role: str = "all", on_ready: OnReady | None = None
 ) -> None:
-    """Run the gateway in several processes until SIGTERM or SIGINT."""
+    """Run the gateway in several processes until a signal."""
     configure_logs(settings.log.level, settings.log.format)
     metrics = ProcessMetrics(__version__, role, serving=False)
     one = share_of(settings, port.processes)
@@ -76,9 +76,7 @@ class ProcessSupervisor:
 
     async def run(self, settings: Settings, on_ready: OnReady | None) -> None:
         """Start all processes, and keep them running until a signal; then stop them."""
-        loop = asyncio.get_running_loop()
-        for name in (signal.SIGINT, signal.SIGTERM):
-            loop.add_signal_handler(name, self._stopping.set)
+        stop_on_signals(self._stopping.set)
         keeping = [asyncio.create_task(slot.keep(patient=self._all_ready.is_set)) for slot in self._slots]
         ready = asyncio.create_task(self._report_ready(settings, on_ready))
         asked = asyncio.create_task(self._stopping.wait())
