@@ -132,6 +132,16 @@ def test_a_port_in_use_is_a_clear_error(processes: int) -> None:
             SharedPort(taken.server, processes)
 
 
+@for_each("processes", [1, 2])
+def test_two_gateways_that_start_at_the_same_time_do_not_share_a_port(processes: int) -> None:
+    first = SharedPort(SETTINGS.server, 2)  # it does not listen yet
+    taken = load(environ={}, overrides={"server.port": first.listener.getsockname()[1]})
+    with pytest.raises(CannotStart, match="Address already in use"):
+        SharedPort(taken.server, processes)
+    first.close()
+    SharedPort(taken.server, processes).close()
+
+
 # -- limits ---------------------------------------------------------------------------------------------------------
 
 

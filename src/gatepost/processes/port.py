@@ -51,9 +51,14 @@ def _listen(server: ServerSettings) -> list[socket.socket]:
 
 
 def _bind_each(server: ServerSettings, processes: int) -> list[socket.socket]:
-    """Bind a socket per process. The first one only reserves the port, which the kernel may have chosen."""
-    bound = [_bind(server, server.port)]
+    """Bind a socket per process. The first one only reserves the port, which the kernel may have chosen.
+
+    It is shared after it is bound: otherwise another gateway could bind the port too until this one listens.
+    """
+    bound = [_bind(server, server.port, shared=False)]
     try:
+        bound[0].setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 0)
+        bound[0].setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
         port = bound[0].getsockname()[1]
         bound += [_bind(server, port) for _ in range(processes)]
     except OSError:
@@ -63,11 +68,11 @@ def _bind_each(server: ServerSettings, processes: int) -> list[socket.socket]:
     return bound
 
 
-def _bind(server: ServerSettings, port: int) -> socket.socket:
+def _bind(server: ServerSettings, port: int, *, shared: bool = True) -> socket.socket:
     bound = socket.socket(_family(server))
     try:
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, shared)
         if bound.family == socket.AF_INET6:
             bound.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
         bound.bind((server.host, port))
