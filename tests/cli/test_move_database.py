@@ -5,8 +5,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+from gatepost.admin.database_move import move_database
+from gatepost.model.errors import Conflict
 from gatepost.store.embedded import running_dsn
 from gatepost.store.embedded.data_folder import holder_of
+from gatepost.store.migrate import migrate
+from gatepost.store.pool import Database
 from tests.cli.conftest import Run, invoke
 from tests.cli.test_backup import contents
 from tests.cli.test_secret_key import create_official
@@ -31,6 +37,40 @@ def test_a_database_is_moved_whole(
     assert run("move-database", "--to", empty_database_url, "--replace", "--json").json() == moved
     places = ("--database-url", empty_database_url, "--data", str(tmp_path))
     assert [one["id"] for one in invoke("account", "list", "--json", *places).json()] == [account]
+
+
+async def test_no_command_starts_on_a_database_that_is_being_moved(database_url: str, empty_database_url: str) -> None:
+    started: list[asyncio.Task[int]] = []
+
+    def start(*_: object) -> None:
+        if not started:
+            started.append(asyncio.create_task(migrate(database_url)))  # as each command does at first
+
+    await move_database(database_url, empty_database_url, replace=False, progress=start)
+    assert not started[0].done()
+    assert await started[0] == 0
+
+
+async def test_a_database_that_a_gateway_uses_meanwhile_is_not_moved(
+    database_url: str, empty_database_url: str
+) -> None:
+    connections: list[asyncio.Task[Database]] = []
+
+    def connect(*_: object) -> None:
+        if not connections:
+            connections.append(asyncio.create_task(used(database_url)))
+
+    with pytest.raises(Conflict, match="A gateway uses this database"):
+        await move_database(database_url, empty_database_url, replace=False, progress=connect)
+    await (await connections[0]).close()
+    assert (await move_database(database_url, empty_database_url, replace=False, progress=connect)).rows > 0
+
+
+async def used(dsn: str) -> Database:
+    """Return a database with a connection, as a gateway has that was running before."""
+    db = await Database.connect(dsn, connections=1)
+    await db.fetchval("SELECT 1")
+    return db
 
 
 async def test_a_running_gateway_is_stopped_restored_and_moved(

@@ -5,8 +5,9 @@ migrations ─► leases ended, messages that waited settled ─► commit
 """
 
 import re
-from collections.abc import AsyncIterable, AsyncIterator, Collection, Sequence
+from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Collection, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any, Literal
 from uuid import UUID
 
@@ -149,8 +150,7 @@ async def open_load(dsn: str, content: DatabaseContent, *, replace: bool) -> Asy
     async with _connected(dsn) as conn:
         server = conn.get_server_version()
         check_server(server.major, f"{server.major}.{server.minor}")
-        if not await conn.fetchval("SELECT pg_try_advisory_lock($1)", LOCK_KEY):
-            raise Conflict("A gateway is starting on this database, or another copy is being written. Try again later.")
+        await _lock(conn)
         async with conn.transaction():
             await _check_alone(conn)
             await _check_target(conn, replace=replace)
@@ -183,6 +183,15 @@ async def check_unused(dsn: str) -> None:
         await _check_alone(conn)
 
 
+@asynccontextmanager
+async def kept_unused(dsn: str) -> AsyncIterator[Callable[[], Awaitable[None]]]:
+    """Let no gateway and no command begin to use a database. Yield a check, which raises Conflict if one uses it."""
+    async with _connected(dsn) as conn:
+        await _lock(conn)
+        await _check_alone(conn)
+        yield partial(_check_alone, conn)
+
+
 async def check_other(source: str, target: str) -> None:
     """Raise Conflict if both addresses are those of the same database."""
     seen = []
@@ -200,6 +209,11 @@ async def _connected(dsn: str) -> AsyncIterator[Any]:
         yield conn
     finally:
         await conn.close(timeout=10)
+
+
+async def _lock(conn: Any) -> None:
+    if not await conn.fetchval("SELECT pg_try_advisory_lock($1)", LOCK_KEY):
+        raise Conflict("A gateway is starting on this database, or a copy is being made. Try again later.")
 
 
 async def _check_alone(conn: Any) -> None:
