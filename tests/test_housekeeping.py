@@ -7,7 +7,7 @@ from uuid import UUID
 
 import pytest
 
-from gatepost.housekeeping import HOLD_SECONDS, Housekeeper
+from gatepost.housekeeping import HOLD_SECONDS, START_SECONDS, Housekeeper
 from gatepost.model import ids
 from gatepost.settings import load
 from gatepost.store.media.objects import ObjectStorage
@@ -91,3 +91,23 @@ async def test_a_clock_that_is_corrected_meanwhile_has_deleted_nothing(db: Datab
     clock.advance(2 * HOLD_SECONDS)
     await keeper.turn(TIDY)
     assert await db.fetchval("SELECT id FROM events") == event
+
+
+async def test_a_gateway_that_starts_with_a_wrong_clock_deletes_nothing_until_it_is_corrected(
+    db: Database, tmp_path: Path
+) -> None:
+    clock = WallClock(datetime(2026, 11, 15, tzinfo=UTC))
+    await keeper_of(db, clock, tmp_path).turn(0)
+    event = ids.floor_id(clock.now())
+    await db.execute("INSERT INTO events VALUES ($1, $2, 1, 'x', '{}')", UUID(int=5), event)
+    clock.leap(400 * DAY)
+    keeper = keeper_of(db, clock, tmp_path)
+    await keeper.turn(0)
+    clock.advance(START_SECONDS - 1)
+    clock.leap(-400 * DAY)
+    clock.advance(6)
+    await keeper.turn(TIDY)
+    assert await db.fetchval("SELECT id FROM events") == event
+    clock.advance(400 * DAY)
+    await keeper.turn(2 * TIDY)
+    assert await db.fetchval("SELECT id FROM events") is None

@@ -4,6 +4,8 @@ every 5 s     times of use of keys and sessions, refused requests, statistics of
 every minute  daily message counts
 every 10 min  create and drop partitions, delete rows and files past their retention
 every day     delete orphaned files
+
+Nothing is deleted in the first ten minutes, in which the clock of a machine that has just started may be corrected.
 """
 
 import asyncio
@@ -41,6 +43,7 @@ log = structlog.get_logger("gatepost")
 _TURN = 5.0
 _TURNS_PER_MINUTE, _TURNS_PER_DAY = 12, 17_280
 _IDEMPOTENCY_DAYS = 7
+START_SECONDS = 600.0
 HOLD_SECONDS = 3_600.0  # after a leap of the clock, in which somebody may correct it
 _LEAP = timedelta(hours=12)  # the clock was moved, or the machine slept: partitions may be missing
 
@@ -65,7 +68,7 @@ class Housekeeper:
         self._turns = 0
         self._tidied: datetime | None = None
         self._seen: tuple[datetime, float] | None = None  # both clocks at the last turn
-        self._hold_until = float("-inf")  # by the monotonic clock
+        self._hold_until = clock.monotonic() + START_SECONDS
 
     async def step(self) -> None:
         """Wait, then run the jobs that are due."""
@@ -85,7 +88,7 @@ class Housekeeper:
         if number % (10 * _TURNS_PER_MINUTE) == 0 or leapt:
             await self._tidy()
             self._tidied = now
-        if number % _TURNS_PER_DAY == 1 and not self._holding:
+        if number % _TURNS_PER_DAY == 10 * _TURNS_PER_MINUTE and not self._holding:
             await self._do("orphaned files", partial(sweep_orphans, db, self._objects, now))
 
     def _notice_leap(self, now: datetime) -> None:
