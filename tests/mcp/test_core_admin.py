@@ -18,7 +18,7 @@ from gatepost.model.errors import Conflict, GatepostError, NotFound
 from gatepost.model.mcp_policy import Policy, Recipients, sentences
 from gatepost.services import assistant_changes
 from gatepost.services.assistant_calls import count_sends_left
-from gatepost.services.labels import LabelService, NewLabel, create_label
+from gatepost.services.labels import LabelService, NewLabel, create_label, delete_label
 from gatepost.settings import load
 from gatepost.store.account_log import list_entries
 from gatepost.store.channels import delete_channel
@@ -60,6 +60,33 @@ async def test_a_policy_is_saved_with_an_entry_in_the_log(stage: Stage) -> None:
     }
     target = ids.format_id("key", assistant.key_id)
     assert await logged(stage) == [("mcp_policy_changed", target, "owner@example.com", details)]
+
+
+async def test_changes_of_a_policy_at_the_same_time_are_all_kept(stage: Stage) -> None:
+    assistant = await make_assistant(stage, None)
+    changes: tuple[dict[str, Any], ...] = ({"mode": "read"}, {"sends_per_hour": 5}, {"dry_run": True}, {"files": True})
+
+    async def change(**fields: Any) -> None:
+        place = (stage.channel_id, assistant.key_id)
+        await mcp_policies.change_policy(stage.db, *place, lambda policy: replace(policy, **fields), NOW)
+
+    await asyncio.gather(*(change(**fields) for fields in changes))
+    found = await mcp_policies.get_policy(stage.db, stage.channel_id, assistant.key_id)
+    assert found.stored.policy == Policy(mode="read", sends_per_hour=5, dry_run=True, files=True)
+    noted = sorted(details["changed"] for _, _, _, details in await logged(stage))
+    assert noted == [["dry_run"], ["files"], ["mode"], ["sends_per_hour"]]
+
+
+async def test_a_policy_with_a_label_that_was_deleted_can_be_made_stricter(stage: Stage) -> None:
+    assistant = await make_assistant(stage, None)
+    place = (stage.channel_id, assistant.key_id)
+    service = LabelService(stage.db, stage.ref, stage.channel_id, NOW)
+    label = ids.format_id("lb", (await create_label(service, NewLabel("VIP"))).id)
+    policy = Policy(mode="send", recipients=Recipients(labels=(label,)))
+    await mcp_policies.save_policy(stage.db, *place, policy, NOW)
+    await delete_label(service, label)
+    saved = await mcp_policies.save_policy(stage.db, *place, replace(policy, mode="read"), NOW)
+    assert saved.stored.policy.mode == "read"
 
 
 async def test_what_is_not_saved(stage: Stage, db: Database) -> None:

@@ -1,6 +1,6 @@
 """The policies of assistants' keys, and the switch that stops all assistants of an account."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from uuid import UUID
 
@@ -20,6 +20,8 @@ from gatepost.store.labels import list_labels
 from gatepost.store.mcp import policies as store
 from gatepost.store.mcp.policies import McpStop, StoredPolicy
 from gatepost.store.pool import Database
+
+_CHANGES = 10  # attempts, while others change the same policy
 
 
 class KeyPolicy(msgspec.Struct, frozen=True):
@@ -46,28 +48,44 @@ async def save_policy(
     db: Database, channel_id: UUID, key_id: UUID, policy: Policy, now: datetime, *, actor: Actor = OPERATOR
 ) -> KeyPolicy:
     """Save the policy of a key with the scope mcp. It applies to calls that are judged from now on."""
-    before = await get_policy(db, channel_id, key_id)
-    check_scope(before.key)
-    check_policy(policy)
-    _check_labels(policy, before.labels)
-    changed = [
-        name for name in Policy.__struct_fields__ if getattr(policy, name) != getattr(before.stored.policy, name)
-    ]
-    if not changed and before.stored.updated_at is not None:
-        return before
-    channel = check_found(await get_config(db, channel_id), "ch", channel_id)
-    details = {"name": before.key.name, "channel": ids.format_id("ch", channel_id), "mode": policy.mode}
-    entry = new_entry(
-        channel.account_id,
-        actor,
-        "mcp_policy_changed",
-        now,
-        target=ids.format_id("key", key_id),
-        details={**details, "changed": changed},
-    )
-    if not await store.save_policy(db, channel_id, key_id, policy, now, actor.label, entry):
-        check_found(None, "key", key_id)
-    return msgspec.structs.replace(before, stored=StoredPolicy(policy, now, actor.label))
+    return await change_policy(db, channel_id, key_id, lambda _: policy, now, actor=actor)
+
+
+async def change_policy(
+    db: Database,
+    channel_id: UUID,
+    key_id: UUID,
+    change: Callable[[Policy], Policy],
+    now: datetime,
+    *,
+    actor: Actor = OPERATOR,
+) -> KeyPolicy:
+    """Save what `change` makes of the policy of a key. It is called again if the policy changes meanwhile."""
+    for _ in range(_CHANGES):
+        before = await get_policy(db, channel_id, key_id)
+        check_scope(before.key)
+        policy = change(before.stored.policy)
+        check_policy(policy)
+        _check_labels(policy, before)
+        changed = [
+            name for name in Policy.__struct_fields__ if getattr(policy, name) != getattr(before.stored.policy, name)
+        ]
+        if not changed and before.stored.updated_at is not None:
+            return before
+        channel = check_found(await get_config(db, channel_id), "ch", channel_id)
+        details = {"name": before.key.name, "channel": ids.format_id("ch", channel_id), "mode": policy.mode}
+        entry = new_entry(
+            channel.account_id,
+            actor,
+            "mcp_policy_changed",
+            now,
+            target=ids.format_id("key", key_id),
+            details={**details, "changed": changed},
+        )
+        saved = StoredPolicy(policy, now, actor.label)
+        if await store.save_policy(db, channel_id, key_id, policy, now, actor.label, entry, before=before.stored):
+            return msgspec.structs.replace(before, stored=saved)
+    raise Conflict("The policy is being changed by others. Try again.")
 
 
 async def get_stop(db: Database, account_id: UUID) -> McpStop:
@@ -88,12 +106,12 @@ async def _label_names(db: Database, channel_id: UUID) -> dict[UUID, str]:
     return {label.id: label.name for label in await list_labels(db, channel_id)}
 
 
-def _check_labels(policy: Policy, labels: Mapping[UUID, str]) -> None:
-    """Reject labels that the channel does not have."""
+def _check_labels(policy: Policy, before: KeyPolicy) -> None:
+    """Reject labels that the channel does not have. One that was deleted may stay: it allows nobody."""
     unknown = [
         FieldProblem(f"recipients.labels[{place}]", "There is no such label on this channel.")
         for place, text in enumerate(policy.recipients.labels)
-        if ids.parse_id("lb", text) not in labels
+        if ids.parse_id("lb", text) not in before.labels and text not in before.stored.policy.recipients.labels
     ]
     if unknown:
         raise Invalid(f"{unknown[0].field}: {unknown[0].message}", fields=tuple(unknown))

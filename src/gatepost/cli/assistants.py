@@ -1,5 +1,6 @@
 """`gatepost mcp log`, `policy`, `stop` and `resume`: what assistants did, and what they may do."""
 
+from functools import partial
 from typing import Annotated, Any
 
 import msgspec
@@ -78,8 +79,8 @@ async def policy(
     ends_at = read_time(ends, "ends", session.now)
     changes = _read_rules(rules) | given(mode=mode, dry_run=dry_run, sends_per_hour=sends_per_hour, ends_at=ends_at)
     if changes:
-        changed = _changed(found.stored.policy, changes)
-        found = await admin.save_policy(session.db, key.channel_id, key.id, changed, session.now)
+        change = partial(_changed, changes)
+        found = await admin.change_policy(session.db, key.channel_id, key.id, change, session.now)
     shown = McpPolicy.of(found.stored, found.key, found.labels)
     warning = [f"\nWarning: {shown.warning}"] if shown.warning else []
     return CommandResult(shown, _POLICY, note="\n".join([*shown.sentences, *warning]))
@@ -112,7 +113,7 @@ def _read_rules(text: str | None) -> dict[str, Any]:
     return rules
 
 
-def _changed(policy: Policy, changes: dict[str, Any]) -> Policy:
+def _changed(changes: dict[str, Any], policy: Policy) -> Policy:
     """Return a policy with changes; of the recipients, those fields that are given."""
     fields = msgspec.structs.asdict(policy)
     if isinstance(changes.get("recipients"), dict):

@@ -48,10 +48,22 @@ async def get_policy(db: Queryable, channel_id: UUID, key_id: UUID) -> StoredPol
 
 
 async def save_policy(
-    db: Database, channel_id: UUID, key_id: UUID, policy: Policy, now: datetime, by: str, entry: LogEntry
+    db: Database,
+    channel_id: UUID,
+    key_id: UUID,
+    policy: Policy,
+    now: datetime,
+    by: str,
+    entry: LogEntry,
+    *,
+    before: StoredPolicy | None = None,
 ) -> bool:
-    """Save the policy of a key. Return False if the channel has no such key."""
+    """Save the policy of a key. Return False if the channel has no such key, or `before` is not stored any more."""
     async with db.transaction() as conn:
+        lock = "SELECT 1 FROM api_keys WHERE channel_id = $1 AND id = $2 FOR NO KEY UPDATE"
+        await conn.execute(lock, channel_id, key_id)
+        if before is not None and (await get_policy(conn, channel_id, key_id)).policy != before.policy:
+            return False
         made = await conn.fetchval(
             """INSERT INTO mcp_policies (key_id, channel_id, policy, updated_at, updated_by)
                SELECT id, channel_id, $3, $4, $5 FROM api_keys WHERE id = $2 AND channel_id = $1
