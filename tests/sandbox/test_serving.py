@@ -6,11 +6,13 @@ import signal
 import sys
 import textwrap
 from pathlib import Path
+from typing import Any
 
 import gatepost_sandbox
+from gatepost_sandbox.graph.asgi import BODY_MAX, read_body
 from tests.patience import PATIENCE
 
-from .driver import NUMBER, Driver
+from .driver import NUMBER, TOKEN, Driver
 
 DOCS = Path(__file__).parents[2] / "docs" / "reference"
 PROGRAM = """
@@ -54,6 +56,38 @@ async def test_numbers_are_listed_changed_and_removed(sandbox: Driver) -> None:
     await sandbox.control("DELETE", f"numbers/{NUMBER}")
     assert (await sandbox.call("DELETE", f"/control/numbers/{NUMBER}")).status == 404
     assert (await sandbox.text()).code == 190
+
+
+DEEP = b"[" * 5_000
+QR_CODE = {"prefilled_message": "Hello", "code": ["A"]}
+
+
+async def test_bodies_that_cannot_be_read(sandbox: Driver) -> None:
+    for path in (f"{NUMBER}/messages", f"{NUMBER}/block_users", NUMBER):
+        refused = await sandbox.call("POST", f"/v25.0/{path}", DEEP, TOKEN)
+        assert (refused.status, refused.code) == (400, 100)
+    assert (await sandbox.call("PUT", "/control/people/5511999990001", b'{"name":%b' % DEEP)).status == 400
+    assert (await sandbox.call("POST", f"/v25.0/{NUMBER}/message_qrdls", QR_CODE, TOKEN)).status == 400
+    assert (await sandbox.call("GET", "/control/people/abc")).status == 400
+    changed = {"from": "5511999990001", "type": "system", "system": {"type": []}}
+    await sandbox.control("POST", f"numbers/{NUMBER}/incoming", changed)
+    form = {"type": "nfm_reply", "nfm_reply": {"response_json": DEEP.decode()}}
+    filled = {"from": "5511999990001", "type": "interactive", "interactive": form}
+    await sandbox.control("POST", f"numbers/{NUMBER}/incoming", filled)
+    [chat] = (await sandbox.control("GET", "chats"))["chats"]
+    assert chat["last"]["view"] == {"unsupported": True}
+
+
+async def test_a_body_that_is_too_large_is_not_read_to_its_end() -> None:
+    piece, asked = b"x" * (1024 * 1024), 0
+
+    async def receive() -> dict[str, Any]:
+        nonlocal asked
+        asked += 1
+        return {"type": "http.request", "body": piece, "more_body": True}
+
+    assert await asyncio.wait_for(read_body(receive), PATIENCE) is None
+    assert asked == BODY_MAX // len(piece) + 1
 
 
 async def test_settings_that_belong_elsewhere(empty: Driver) -> None:

@@ -140,6 +140,17 @@ async def test_a_kill_changes_nothing_that_can_be_seen(
     assert (await again.text(ANA)).wamid == (await kept.text(ANA)).wamid
 
 
+async def test_requests_that_failed_fail_again_without_a_word(
+    kept: Driver, kill: Kill, receiver: Receiver, caplog: pytest.LogCaptureFixture
+) -> None:
+    await kept.register(receiver.url)
+    for bad in ({"character": "purple"}, {"name": 2**70}):
+        assert (await kept.call("PUT", f"/control/people/{ANA}", bad)).status == 400
+    again = kill()
+    assert await again.control("GET", "people") == []
+    assert [record.getMessage() for record in caplog.records if record.name == "gatepost_sandbox"] == []
+
+
 async def test_chats_are_kept_by_snapshots_too(client: Client, tmp_path: Path, receiver: Receiver) -> None:
     """The second restart has nothing to replay: the first one began with a snapshot of everything."""
     settings = SandboxSettings(seed=7, start=START, frozen=True, user_ids=False)

@@ -148,6 +148,7 @@ REFUSED: dict[str, tuple[dict[str, Any], int | None]] = {
     ),
     "a code too long": (draft(body(), buttons({"type": "COPY_CODE", "example": "1" * 16})), 2388040),
     "a strange button": (draft(body(), buttons({"type": "SWITCH"})), None),
+    "a button whose type is a list": (draft(body(), buttons({"type": ["URL"]})), None),
     "no buttons": (draft(body(), buttons()), 2388043),
     "one card": (marketing(body(), cards(card())), None),
     "eleven cards": (marketing(body(), cards(*(card() for _ in range(11)))), None),

@@ -114,6 +114,8 @@ BAD_PROFILES = [
     {"websites": [SITE.ljust(257, "x")]},
     {"websites": ["ftp://a"]},
     {"vertical": "SPACE"},
+    {"vertical": ["RETAIL"]},
+    {"profile_picture_handle": {"h": 1}},
     {"colour": "red"},
     {"messaging_product": "sms"},
 ]

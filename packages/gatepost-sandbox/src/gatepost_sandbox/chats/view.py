@@ -42,7 +42,14 @@ def view_of(message: ChatMessage, *, official: bool, find_file: FindFile) -> Vie
                 content, message.template, lambda kind, holder: _media(kind, holder, message, find_file)
             )
         return _official_view(message, content, find_file)
-    except (AttributeError, KeyError, TypeError, ValueError, IndexError):  # of a raw message, which nobody checked
+    except (
+        AttributeError,
+        KeyError,
+        TypeError,
+        ValueError,
+        IndexError,
+        RecursionError,
+    ):  # of a raw message, which nobody checked
         return {"unsupported": True}
 
 

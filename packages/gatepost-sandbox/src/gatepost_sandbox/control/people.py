@@ -7,6 +7,7 @@ from litestar import delete, get, post, put
 from litestar.di import NamedDependency
 from litestar.params import FromPath, JSONBody
 
+from gatepost_sandbox.control.chats import read_person
 from gatepost_sandbox.control.incoming import read
 from gatepost_sandbox.control.numbers import find_number
 from gatepost_sandbox.control.person_state import show_offline
@@ -47,7 +48,7 @@ def list_people(world: NamedDependency[World]) -> list[dict[str, Any]]:
 @get("/control/people/{phone:str}", sync_to_thread=False)
 def get_person(world: NamedDependency[World], phone: FromPath[str]) -> dict[str, Any]:
     """Show a person."""
-    return show(world, world.network.people.find(phone))
+    return show(world, world.network.people.find(read_person(phone)))
 
 
 @put("/control/people/{phone:str}", sync_to_thread=False)

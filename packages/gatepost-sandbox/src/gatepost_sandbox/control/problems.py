@@ -42,6 +42,10 @@ def _invalid(_: Request[Any, Any, Any], error: msgspec.ValidationError) -> Respo
     return _answer(400, str(error))
 
 
+def _unreadable(_: Request[Any, Any, Any], __: Exception) -> Response[dict[str, str]]:
+    return _answer(400, "the body has a number of more than 64 bits, or is nested too deeply")
+
+
 def _http(_: Request[Any, Any, Any], error: HTTPException) -> Response[dict[str, str]]:
     fields = error.extra if isinstance(error.extra, list) else []
     message = "; ".join(f"{field.get('key', 'body')}: {field.get('message')}" for field in fields)
@@ -51,5 +55,7 @@ def _http(_: Request[Any, Any, Any], error: HTTPException) -> Response[dict[str,
 EXCEPTION_HANDLERS: ExceptionHandlersMap = {
     ControlError: _control,
     msgspec.ValidationError: _invalid,
+    OverflowError: _unreadable,  # when it is recorded
+    RecursionError: _unreadable,
     HTTPException: _http,
 }

@@ -12,17 +12,22 @@ Send = Callable[[dict[str, Any]], Awaitable[None]]
 
 TRANSPORT = "gatepost.transport"  # the connection, so that a fault can drop it
 JSON = b"application/json; charset=UTF-8"
+BODY_MAX = 160 * 1024 * 1024  # the largest file is 100 MB, and bodies are read in memory
 
 
-async def read_body(receive: Receive) -> bytes:
-    """Return the whole body of a request."""
+async def read_body(receive: Receive) -> bytes | None:
+    """Return the whole body of a request; None if it is too large."""
     message = await receive()
     if not message.get("more_body"):
         return bytes(message.get("body", b""))
     parts = [message.get("body", b"")]
+    size = len(parts[0])
     while message.get("more_body"):
         message = await receive()
         parts.append(message.get("body", b""))
+        size += len(parts[-1])
+        if size > BODY_MAX:
+            return None
     return b"".join(parts)
 
 

@@ -9,9 +9,7 @@ import msgspec
 from multipart import MultipartError, MultipartParser, parse_options_header  # type: ignore[import-untyped]
 
 from gatepost_sandbox.errors import Refusal, parameter
-from gatepost_sandbox.graph.asgi import Scope
-
-FORM_MEMORY = 160 * 1024 * 1024  # the largest file is 100 MB, and forms are read in memory
+from gatepost_sandbox.graph.asgi import BODY_MAX, Scope
 
 
 class Call(msgspec.Struct, frozen=True):
@@ -96,7 +94,7 @@ def read_params(call: Call) -> dict[str, Any] | Refusal:
     try:
         body = msgspec.json.decode(call.body)
         body = msgspec.json.decode(body) if isinstance(body, str) else body  # some clients write JSON inside JSON
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return parameter("Invalid parameter: the request body is not valid JSON.")
     if not isinstance(body, dict):
         return parameter("Invalid parameter: the request body must be a JSON object.")
@@ -110,7 +108,7 @@ def read_form(call: Call) -> dict[str, str | File] | Refusal:
         return parameter("Invalid parameter: the form has no boundary.")
     found: dict[str, str | File] = {}
     try:
-        for part in MultipartParser(BytesIO(call.body), boundary, spool_limit=FORM_MEMORY, memory_limit=FORM_MEMORY):
+        for part in MultipartParser(BytesIO(call.body), boundary, spool_limit=BODY_MAX, memory_limit=BODY_MAX):
             plain = part.filename is None and part.name != "file"
             kind = part.headers.get("Content-Type", "")
             found[part.name] = part.value if plain else File(part.raw, kind, part.filename)

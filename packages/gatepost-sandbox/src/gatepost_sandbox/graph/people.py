@@ -30,7 +30,7 @@ def save_qr(network: Network, number: Number, call: Call) -> Result:
     codes, code = network.accounts.numbers[number.id].qr_codes, params.get("code")
     if code is None:
         code = draw_code(network, number, len(codes))
-    elif code not in codes:
+    elif not isinstance(code, str) or code not in codes:
         return unknown_object(call.method, f"{number.id}/message_qrdls/{code}")
     codes[code] = {"code": code, "prefilled_message": text, "deep_link_url": f"https://wa.me/message/{code}"}
     return show_qr(codes[code], call, params.get("generate_qr_image"))

@@ -83,10 +83,10 @@ def check_profile(network: Network, params: dict[str, Any]) -> Refusal | None:
             if not good or not all(_is_website(site) for site in value or []):
                 return parameter(f"Param websites must be at most {WEBSITES} addresses of {WEBSITE_MAX} characters.")
         elif name == "vertical":
-            if value and value not in VERTICALS:
+            if value and str(value) not in VERTICALS:
                 return parameter(f"Param vertical must be one of {{{', '.join(sorted(VERTICALS))}}}.")
         elif name == "profile_picture_handle":
-            if value and value not in network.uploads.finished:
+            if value and str(value) not in network.uploads.finished:
                 return parameter("Param profile_picture_handle must be the handle of an uploaded file.")
         else:
             return parameter(f'Unexpected key "{name[:64]}".')

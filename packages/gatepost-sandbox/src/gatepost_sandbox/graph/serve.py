@@ -9,9 +9,9 @@ from collections.abc import Awaitable
 
 import msgspec
 
-from gatepost_sandbox.errors import Refusal, unknown_object
+from gatepost_sandbox.errors import Refusal, parameter, refusal_body, unknown_object
 from gatepost_sandbox.graph.access import Target, find_target
-from gatepost_sandbox.graph.asgi import Receive, Scope, Send, read_body, send_answer, write
+from gatepost_sandbox.graph.asgi import JSON, Receive, Scope, Send, read_body, send_answer, write
 from gatepost_sandbox.graph.call import Call, Outcome, Raw, read_call
 from gatepost_sandbox.graph.messages import post_marketing, post_message
 from gatepost_sandbox.graph.routes import find_open, find_operation
@@ -20,12 +20,16 @@ from gatepost_sandbox.numbers import Number
 
 _VERSION = re.compile(r"v[0-9]+\.[0-9]+\Z")
 _SENDING = {"messages": post_message, "marketing_messages": post_marketing}
+_TOO_LARGE = parameter("The request is too large.")
 _TOO_MANY = Refusal(80008, details="There were too many calls to this business account within an hour.")
 
 
 async def serve_graph(network: Network, scope: Scope, receive: Receive, send: Send) -> None:
     """Handle one request to the network."""
     body = await read_body(receive)
+    if body is None:
+        await write(send, 413, JSON, refusal_body(_TOO_LARGE, ""), "")
+        return
     request_id = network.next_request_id()
     parts = scope["path"].split("/")[1:]
     if parts and _VERSION.match(parts[0]):

@@ -65,7 +65,9 @@ def _compose_system(incoming: Incoming, name: str, now: float) -> dict[str, Any]
     content = dict(incoming.content)
     kind = content["type"]
     identity = content.pop("identity", None)
-    said = _CHANGED.get(kind, "{name} changed").format(name=name, old=incoming.person, new=content.get("wa_id", ""))
+    said = _CHANGED.get(str(kind), "{name} changed").format(
+        name=name, old=incoming.person, new=content.get("wa_id", "")
+    )
     made: dict[str, Any] = {"type": "system", "system": {"body": said, **content}}
     if kind == "customer_identity_changed":
         default = {"acknowledged": False, "created_timestamp": int(now), "hash": incoming.identity_key_hash or ""}

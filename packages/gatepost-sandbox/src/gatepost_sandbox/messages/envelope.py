@@ -56,7 +56,7 @@ def read_payload(raw: bytes) -> Send | MarkRead | Refusal:
     """Parse a request body: a message, a read mark, or a refusal."""
     try:
         payload = msgspec.json.decode(raw)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return parameter("Invalid parameter: the request body is not valid JSON.")
     if not isinstance(payload, dict):
         return parameter("Invalid parameter: the request body must be a JSON object.")

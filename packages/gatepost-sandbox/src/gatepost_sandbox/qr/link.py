@@ -135,7 +135,7 @@ async def _read(link: Link, receive: Receive) -> bool:
 def _decode(text: str | None) -> Frame | None:
     try:
         frame = msgspec.json.decode(text or "")
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         return None
     return frame if isinstance(frame, dict) else None
 

@@ -3,6 +3,8 @@
 import logging
 import time
 
+import msgspec
+
 from gatepost_sandbox.control.problems import ControlError
 from gatepost_sandbox.storage.folder import Folder
 from gatepost_sandbox.storage.log import Record
@@ -47,7 +49,7 @@ def _replay_all(world: World, folder: Folder, state: State) -> None:
 def _replay_one(world: World, folder: Folder, record: Record) -> None:
     try:
         replay(world, record, folder.read_file)
-    except ControlError:
+    except (ControlError, msgspec.ValidationError):
         return  # it failed the first time too
     except Exception as error:
         log.error("The sandbox could not replay a recorded %s: %s: %s", record.kind, type(error).__name__, error)

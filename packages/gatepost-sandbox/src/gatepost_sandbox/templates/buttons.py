@@ -89,7 +89,7 @@ def check_buttons(part: dict[str, Any]) -> Refusal | None:
     if not isinstance(buttons, list) or not buttons or not all(isinstance(button, dict) for button in buttons):
         return lacking("BUTTONS", "buttons")
     kinds = [button.get("type") for button in buttons]
-    strange = [kind for kind in kinds if kind not in KINDS]
+    strange = [kind for kind in kinds if not isinstance(kind, str) or kind not in KINDS]
     if strange:
         return wrong(f"{strange[0]!r} is not a type of button that this template can have.")
     return check_count(kinds) or next((bad for button in buttons if (bad := KINDS[button["type"]](button))), None)

@@ -76,9 +76,10 @@ def check_card(parts: list[dict[str, Any]], form: Format) -> Refusal | None:
     bad = check_header(header, form) or (check_body(body, form, CARD_BODY_MAX) if body is not None else None)
     if bad is not None or buttons is None:
         return bad or lacking("CAROUSEL", "buttons")
-    if len(buttons.get("buttons") or ()) > 2:
+    bad = check_buttons(buttons)
+    if bad is None and len(buttons["buttons"]) > 2:
         return wrong("A card has at most two buttons.")
-    return check_buttons(buttons)
+    return bad
 
 
 def build_of(parts: list[dict[str, Any]]) -> tuple[Any, ...]:
