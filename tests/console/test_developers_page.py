@@ -14,6 +14,7 @@ from tests.patience import PATIENCE
 from tests.running_gateway import Gateway
 
 CHANNEL = "/api/v1/channel"
+TICK_MS = 6_000  # the page notices that a key has ended
 # The programs that run the code examples. The machine needs no PHP.
 RUN_BY = {
     "curl": ("sh",),
@@ -28,6 +29,8 @@ async def new_key(visitor: Visitor) -> str:
     shown = visitor.page.get_by_role("dialog").get_by_test_id("copy-value")
     await expect(shown).to_contain_text("gpk_")
     key = await shown.inner_text()
+    await visitor.page.keyboard.press("Escape")  # does not close what is shown only once
+    await visitor.page.clock.fast_forward(TICK_MS)
     await visitor.page.get_by_role("button", name="I have copied it").click()
     await expect(visitor.page.get_by_role("dialog")).to_be_hidden()
     return key
@@ -76,6 +79,7 @@ async def bodies(gateway: Gateway) -> list[str]:
 async def test_a_key_is_created_used_rotated_and_revoked(gateway: Gateway) -> None:
     async with visiting(gateway) as visitor:
         page = visitor.page
+        await page.clock.install()
         await gateway.call("POST", "/api/v1/contacts", {"phone": "5511999990001", "name": "Ana"})
         await visitor.sign_in("/developers")
         await expect(page.get_by_role("group", name="Base URL")).to_contain_text(f"{gateway.url}/api/v1")
@@ -133,6 +137,14 @@ async def test_a_key_is_created_used_rotated_and_revoked(gateway: Gateway) -> No
         assert await works(gateway, key)
         await page.get_by_role("switch", name="Show revoked and expired keys (1)").check()
         await row.filter(has_text="Revoked").wait_for()
+        await page.get_by_role("switch", name="Show revoked and expired keys (1)").uncheck()
+        await row.get_by_role("button").click()
+        await page.get_by_role("menuitem", name="Rotate").click()
+        await page.get_by_role("combobox", name="The old key").click()
+        await page.get_by_role("option", name="Stops at once").click()
+        await page.get_by_role("button", name="Create the new key").click()
+        assert await works(gateway, await new_key(visitor))  # the row of the old key is gone by then
+        await expect(row).to_have_count(1)
 
 
 async def test_the_console_sends_and_shows_the_answer(gateway: Gateway) -> None:

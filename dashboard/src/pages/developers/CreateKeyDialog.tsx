@@ -1,40 +1,47 @@
 import { Alert, Checkbox, Modal, Select, Stack, TextInput } from "@mantine/core";
 import { useNavigate } from "@tanstack/react-router";
+import { useState } from "react";
 import { problemOf, useFields } from "../../shared/fields";
 import { gatewayNow } from "../../shared/gatewayTime";
+import { perform } from "../../shared/mutations";
 import { Form } from "../../shared/ui/Form";
-import { useCreateKey } from "./queries";
-import { ShownOnce } from "./ShownOnce";
+import { NewKeyDialog } from "./NewKeyDialog";
+import { type NewApiKey, useCreateKey } from "./queries";
 import { EXPIRIES, inDays, SCOPES, type Scope } from "./words";
 
 type Props = { opened: boolean; onClose: () => void; scopes?: Scope[] };
 
 /** Creates a key, and shows it once. One for an assistant leads to its rules. */
 export function CreateKeyDialog({ opened, onClose, scopes = ["send", "read", "manage"] }: Props) {
+  const navigate = useNavigate();
+  const [made, setMade] = useState<NewApiKey | null>(null);
+  const created = (key: NewApiKey) => {
+    onClose();
+    setMade(key);
+  };
+  const leave = () => {
+    setMade(null);
+    if (made?.scopes.includes("mcp")) void navigate({ to: "/developers/mcp/keys/$key", params: { key: made.id } });
+  };
   return (
-    <Modal opened={opened} onClose={onClose} title="Create a key" size="lg" closeOnClickOutside={false}>
-      <Create scopes={scopes} onDone={onClose} />
-    </Modal>
+    <>
+      <Modal opened={opened} onClose={onClose} title="Create a key" size="lg" closeOnClickOutside={false}>
+        <Create scopes={scopes} onCreated={created} />
+      </Modal>
+      <NewKeyDialog made={made} onDone={leave} />
+    </>
   );
 }
 
-function Create({ scopes: chosen, onDone }: { scopes: Scope[]; onDone: () => void }) {
-  const navigate = useNavigate();
+function Create({ scopes: chosen, onCreated }: { scopes: Scope[]; onCreated: (key: NewApiKey) => void }) {
   const create = useCreateKey();
   const { values, text, choice } = useFields(
     { name: "", scopes: chosen as string[], days: "0" as string | null },
     create.error,
   );
-  if (create.data) {
-    const { id, key, scopes } = create.data;
-    const leave = () => {
-      onDone();
-      if (scopes.includes("mcp")) void navigate({ to: "/developers/mcp/keys/$key", params: { key: id } });
-    };
-    return <ShownOnce value={key} onDone={leave} />;
-  }
   const { name, scopes, days } = values;
-  const submit = () => create.mutate({ name, scopes, expires_at: inDays(days ?? "0", gatewayNow()) });
+  const submit = () =>
+    perform(create, { name, scopes, expires_at: inDays(days ?? "0", gatewayNow()) }, { onSuccess: onCreated });
   return (
     <Form
       action="Create"

@@ -9,13 +9,15 @@ import { type Column, DataTable } from "../../shared/ui/DataTable";
 import { showDone } from "../../shared/ui/notices";
 import { StatusBadge } from "../../shared/ui/StatusBadge";
 import { Time } from "../../shared/ui/Time";
-import { type ApiKey, useRevokeKey } from "./queries";
+import { NewKeyDialog } from "./NewKeyDialog";
+import { type ApiKey, type NewApiKey, useRevokeKey } from "./queries";
 import { RotateKeyDialog } from "./RotateKeyDialog";
 import { isOver, keyLook } from "./words";
 
 type Props = { keys: ApiKey[]; owner: boolean; now: number };
 
 export function KeyTable({ keys, owner, now }: Props) {
+  const [made, setMade] = useState<NewApiKey | null>(null); // here, because the row of a replaced key may be gone
   const columns: Column<ApiKey>[] = [
     {
       header: "Name",
@@ -55,12 +57,15 @@ export function KeyTable({ keys, owner, now }: Props) {
     },
   ];
   return (
-    <DataTable
-      label="API keys"
-      rows={keys}
-      columns={columns}
-      actions={(key) => <KeyMenu apiKey={key} live={owner && !isOver(key, now)} />}
-    />
+    <>
+      <DataTable
+        label="API keys"
+        rows={keys}
+        columns={columns}
+        actions={(key) => <KeyMenu apiKey={key} live={owner && !isOver(key, now)} onRotated={setMade} />}
+      />
+      <NewKeyDialog made={made} onDone={() => setMade(null)} />
+    </>
   );
 }
 
@@ -69,13 +74,19 @@ function End({ of: key }: { of: ApiKey }) {
   return at ? <Time value={at} /> : null;
 }
 
-function KeyMenu({ apiKey, live }: { apiKey: ApiKey; live: boolean }) {
+type MenuProps = { apiKey: ApiKey; live: boolean; onRotated: (key: NewApiKey) => void };
+
+function KeyMenu({ apiKey, live, onRotated }: MenuProps) {
   const [dialog, setDialog] = useState<"rotate" | "revoke" | null>(null);
   const revoke = useRevokeKey(apiKey.id);
   const close = () => setDialog(null);
   const done = () => {
     close();
     showDone("The key is revoked.");
+  };
+  const rotated = (key: NewApiKey) => {
+    close();
+    onRotated(key);
   };
   return (
     <>
@@ -97,7 +108,7 @@ function KeyMenu({ apiKey, live }: { apiKey: ApiKey; live: boolean }) {
           </Menu.Item>
         )}
       </ActionMenu>
-      <RotateKeyDialog apiKey={apiKey} opened={dialog === "rotate"} onClose={close} />
+      <RotateKeyDialog apiKey={apiKey} opened={dialog === "rotate"} onClose={close} onRotated={rotated} />
       <ConfirmDialog
         title="Revoke the key"
         action="Revoke"

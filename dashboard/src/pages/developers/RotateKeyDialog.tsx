@@ -1,32 +1,31 @@
 import { Modal, Select, Text } from "@mantine/core";
 import { useFields } from "../../shared/fields";
+import { perform } from "../../shared/mutations";
 import { Form } from "../../shared/ui/Form";
-import { type ApiKey, useRotateKey } from "./queries";
-import { ShownOnce } from "./ShownOnce";
+import { type ApiKey, type NewApiKey, useRotateKey } from "./queries";
 import { OVERLAPS } from "./words";
 
-type Props = { apiKey: ApiKey; opened: boolean; onClose: () => void };
+type Props = { apiKey: ApiKey; opened: boolean; onClose: () => void; onRotated: (key: NewApiKey) => void };
 
 /** Replaces a key. The old one works for a while too, so that programs can be changed one after the other. */
-export function RotateKeyDialog({ apiKey, opened, onClose }: Props) {
+export function RotateKeyDialog({ apiKey, opened, onClose, onRotated }: Props) {
   return (
     <Modal opened={opened} onClose={onClose} title="Rotate the key" size="lg" closeOnClickOutside={false}>
-      <Rotate apiKey={apiKey} onDone={onClose} />
+      <Rotate apiKey={apiKey} onRotated={onRotated} />
     </Modal>
   );
 }
 
-function Rotate({ apiKey, onDone }: { apiKey: ApiKey; onDone: () => void }) {
+function Rotate({ apiKey, onRotated }: Pick<Props, "apiKey" | "onRotated">) {
   const rotate = useRotateKey(apiKey.id);
   const { values, choice } = useFields({ overlap: "86400" as string | null }, rotate.error);
-  if (rotate.data) return <ShownOnce value={rotate.data.key} onDone={onDone} />;
   return (
     <Form
       action="Create the new key"
       busy={rotate.isPending}
       error={rotate.error}
       fields={["overlap"]}
-      onSubmit={() => rotate.mutate(Number(values.overlap))}
+      onSubmit={() => perform(rotate, Number(values.overlap), { onSuccess: onRotated })}
     >
       <Text size="sm">
         The new key has the name and the scopes of “{apiKey.name}” ({apiKey.hint}…).

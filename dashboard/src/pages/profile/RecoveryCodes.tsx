@@ -1,14 +1,23 @@
-import { Button, Group, SimpleGrid, Stack, Text } from "@mantine/core";
+import { Button, Group, SimpleGrid, Text } from "@mantine/core";
 import { IconCheck, IconCopy, IconDownload } from "@tabler/icons-react";
 import { downloadText } from "../../shared/download";
+import { ShownOnce } from "../../shared/ui/ShownOnce";
 import { useCopy } from "../../shared/useCopy";
 
 /** The recovery codes, which are shown only once. */
-export function RecoveryCodes({ codes, onDone }: { codes: string[]; onDone: () => void }) {
+export function RecoveryCodes({ codes, onDone }: { codes: string[] | null; onDone: () => void }) {
+  return (
+    <ShownOnce title="Recovery codes" opened={codes !== null} action="I have saved them" onDone={onDone}>
+      {codes && <Codes codes={codes} />}
+    </ShownOnce>
+  );
+}
+
+function Codes({ codes }: { codes: string[] }) {
   const text = codes.join("\n");
   const { copied, copy } = useCopy(text);
   return (
-    <Stack>
+    <>
       <Text size="sm">
         Keep these codes in a safe place. Each signs you in once when you do not have your phone. They are shown only
         now.
@@ -36,9 +45,6 @@ export function RecoveryCodes({ codes, onDone }: { codes: string[]; onDone: () =
           Download
         </Button>
       </Group>
-      <Group justify="flex-end">
-        <Button onClick={onDone}>I have saved them</Button>
-      </Group>
-    </Stack>
+    </>
   );
 }

@@ -14,7 +14,12 @@ type Dialog = "set-up" | "codes" | "off" | null;
 export function SecondFactor() {
   const { user } = useSession();
   const [dialog, setDialog] = useState<Dialog>(null);
+  const [codes, setCodes] = useState<string[] | null>(null);
   const close = () => setDialog(null);
+  const show = (made: string[]) => {
+    close();
+    setCodes(made);
+  };
   return (
     <>
       {user.totp ? (
@@ -35,40 +40,39 @@ export function SecondFactor() {
         </Group>
       )}
       <Modal opened={dialog === "set-up"} onClose={close} title="Set up the code" closeOnClickOutside={false}>
-        <SetUp onDone={close} />
+        <SetUp onCodes={show} />
       </Modal>
       <Modal opened={dialog === "codes"} onClose={close} title="New recovery codes" closeOnClickOutside={false}>
-        <NewCodes onDone={close} />
+        <NewCodes onCodes={show} />
       </Modal>
       <Modal opened={dialog === "off"} onClose={close} title="Turn off the code">
         <TurnOff onDone={close} />
       </Modal>
+      <RecoveryCodes codes={codes} onDone={() => setCodes(null)} />
     </>
   );
 }
 
-type StepProps = { onDone: () => void };
+type StepProps = { onCodes: (codes: string[]) => void };
 
-function SetUp({ onDone }: StepProps) {
+function SetUp({ onCodes }: StepProps) {
   const begin = useBeginTotp();
-  const [codes, setCodes] = useState<string[] | null>(null);
-  if (codes) return <RecoveryCodes codes={codes} onDone={onDone} />;
-  if (begin.data) return <ScanStep secret={begin.data.secret} uri={begin.data.uri} onCodes={setCodes} />;
+  if (begin.data) return <ScanStep secret={begin.data.secret} uri={begin.data.uri} onCodes={onCodes} />;
   return <AskPassword action="Continue" busy={begin.isPending} error={begin.error} onPassword={begin.mutate} />;
 }
 
-function NewCodes({ onDone }: StepProps) {
+function NewCodes({ onCodes }: StepProps) {
   const make = useNewRecoveryCodes();
-  if (make.data) return <RecoveryCodes codes={make.data.recovery_codes} onDone={onDone} />;
+  const submit = (password: string) => perform(make, password, { onSuccess: (made) => onCodes(made.recovery_codes) });
   return (
     <Stack>
       <Text size="sm">The recovery codes that you have now stop working.</Text>
-      <AskPassword action="Make new codes" busy={make.isPending} error={make.error} onPassword={make.mutate} />
+      <AskPassword action="Make new codes" busy={make.isPending} error={make.error} onPassword={submit} />
     </Stack>
   );
 }
 
-function TurnOff({ onDone }: StepProps) {
+function TurnOff({ onDone }: { onDone: () => void }) {
   const turnOff = useTurnOffTotp();
   const confirm = (password: string) =>
     perform(turnOff, password, {

@@ -1,9 +1,10 @@
 import { Button, Group, Modal, Select, Stack, Text } from "@mantine/core";
 import { useState } from "react";
 import { inWords } from "../../shared/api/problem";
+import { perform } from "../../shared/mutations";
 import { Problem } from "../../shared/ui/Problem";
-import { useRotateSecret, type Webhook } from "./queries";
-import { SecretView } from "./SecretDialog";
+import { type NewWebhook, useRotateSecret, type Webhook } from "./queries";
+import { SecretDialog } from "./SecretDialog";
 
 const OVERLAPS = [
   { value: "0", label: "Stops at once" },
@@ -16,17 +17,24 @@ type Props = { endpoint: Webhook; opened: boolean; onClose: () => void };
 
 /** Makes a new signing secret. The old one signs for a while too, so that nothing is refused during the change. */
 export function RotateDialog({ endpoint, opened, onClose }: Props) {
+  const [made, setMade] = useState<NewWebhook | null>(null);
+  const rotated = (webhook: NewWebhook) => {
+    onClose();
+    setMade(webhook);
+  };
   return (
-    <Modal opened={opened} onClose={onClose} title="New signing secret" size="lg" closeOnClickOutside={false}>
-      <Rotate endpoint={endpoint} onDone={onClose} />
-    </Modal>
+    <>
+      <Modal opened={opened} onClose={onClose} title="New signing secret" size="lg" closeOnClickOutside={false}>
+        <Rotate endpoint={endpoint} onRotated={rotated} />
+      </Modal>
+      <SecretDialog webhook={made} title="New signing secret" onClose={() => setMade(null)} />
+    </>
   );
 }
 
-function Rotate({ endpoint, onDone }: { endpoint: Webhook; onDone: () => void }) {
+function Rotate({ endpoint, onRotated }: { endpoint: Webhook; onRotated: (webhook: NewWebhook) => void }) {
   const [overlap, setOverlap] = useState("86400");
   const rotate = useRotateSecret(endpoint.id);
-  if (rotate.data) return <SecretView secret={rotate.data.secret} onDone={onDone} />;
   return (
     <Stack>
       <Text size="sm">Events to {endpoint.url} are signed with the new secret at once.</Text>
@@ -39,7 +47,7 @@ function Rotate({ endpoint, onDone }: { endpoint: Webhook; onDone: () => void })
       />
       <Problem>{rotate.error ? inWords(rotate.error) : null}</Problem>
       <Group justify="flex-end">
-        <Button loading={rotate.isPending} onClick={() => rotate.mutate(Number(overlap))}>
+        <Button loading={rotate.isPending} onClick={() => perform(rotate, Number(overlap), { onSuccess: onRotated })}>
           Make a new secret
         </Button>
       </Group>

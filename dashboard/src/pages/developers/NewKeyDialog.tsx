@@ -1,11 +1,13 @@
-import { Anchor, Button, Group, Stack, Text } from "@mantine/core";
+import { Anchor, Text } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import { CopyField } from "../../shared/ui/CopyField";
+import { ShownOnce } from "../../shared/ui/ShownOnce";
+import type { NewApiKey } from "./queries";
 
 /** A new key, which the gateway never shows again. */
-export function ShownOnce({ value, onDone }: { value: string; onDone: () => void }) {
+export function NewKeyDialog({ made, onDone }: { made: NewApiKey | null; onDone: () => void }) {
   return (
-    <Stack>
+    <ShownOnce title="New key" opened={made !== null} onDone={onDone}>
       <Text size="sm">
         Copy the key now and keep it in a safe place: it is not shown again. Until you leave this page, the{" "}
         <Anchor component={Link} to="/developers/examples" inherit underline="always">
@@ -13,10 +15,7 @@ export function ShownOnce({ value, onDone }: { value: string; onDone: () => void
         </Anchor>{" "}
         contain it.
       </Text>
-      <CopyField label="API key" value={value} />
-      <Group justify="flex-end">
-        <Button onClick={onDone}>I have copied it</Button>
-      </Group>
-    </Stack>
+      {made && <CopyField label="API key" value={made.key} />}
+    </ShownOnce>
   );
 }

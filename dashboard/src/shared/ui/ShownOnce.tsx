@@ -1,0 +1,26 @@
+import { Button, Group, Modal, Stack } from "@mantine/core";
+import type { ReactNode } from "react";
+
+type Props = { title: string; opened: boolean; action?: string; onDone: () => void; children: ReactNode };
+
+/** Shows what the gateway never shows again, such as a key. Only its button closes it: Escape is pressed too easily. */
+export function ShownOnce({ title, opened, action = "I have copied it", onDone, children }: Props) {
+  return (
+    <Modal
+      opened={opened}
+      onClose={onDone}
+      title={title}
+      size="lg"
+      closeOnClickOutside={false}
+      closeOnEscape={false}
+      withCloseButton={false}
+    >
+      <Stack>
+        {children}
+        <Group justify="flex-end">
+          <Button onClick={onDone}>{action}</Button>
+        </Group>
+      </Stack>
+    </Modal>
+  );
+}
