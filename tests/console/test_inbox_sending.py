@@ -148,6 +148,11 @@ async def test_what_was_not_sent_stays_in_its_conversation_and_is_sent_by_one_ta
         page = visitor.page
         messages, field = await open_first(visitor), page.get_by_role("textbox", name="Message")
         form = page.get_by_role("form", name="Message")
+        question = message_of(messages, "Show me the menu, please.")
+        await question.hover()
+        await question.get_by_role("button", name="Actions").click()
+        await page.get_by_role("menuitem", name="Reply").click()
+        await expect(field).to_be_focused()
         await drop(page, form, "menu.png", "image/png", PICTURE)
         await page.route("**/api/v1/media", refuse, times=1)
         await field.fill("Here it is")
@@ -159,6 +164,8 @@ async def test_what_was_not_sent_stays_in_its_conversation_and_is_sent_by_one_ta
         await page.go_back()
         await form.get_by_text("menu.png · ").wait_for()
         await expect(field).to_have_value("Here it is")
+        await form.get_by_text("Reply to Ana Souza: Show me the menu, please.").wait_for()
+        await expect(field).not_to_be_focused()
         second = await page.context.new_page()
         await second.goto(page.url)
         same = second.get_by_role("textbox", name="Message")
@@ -166,6 +173,8 @@ async def test_what_was_not_sent_stays_in_its_conversation_and_is_sent_by_one_ta
         await field.press("Enter")
         await message_of(messages, "Here it is").wait_for()
         await expect(same).to_have_value("")  # it would be sent twice
+        await message_of(messages, "Here it is").get_by_role("button", name="Show me the menu").wait_for()
+        await expect(form.get_by_text("Reply to")).to_have_count(0)
 
 
 async def test_a_page_without_https_sends_notes_and_copies(gateway: Gateway) -> None:

@@ -4,7 +4,7 @@ import { IconClock, IconLock, IconTemplate } from "@tabler/icons-react";
 import { useSession } from "../../shared/session/queries";
 import classes from "./Composer.module.css";
 import { MessageForm } from "./MessageForm";
-import { type Conversation, type Message, useChannelInfo } from "./queries";
+import { type Conversation, useChannelInfo } from "./queries";
 import { TemplateDialog } from "./TemplateDialog";
 import { useNow } from "./useNow";
 import { readWindow, SOON, timeLeft } from "./window";
@@ -12,10 +12,8 @@ import { isOfGroup } from "./words";
 
 const TICK_MS = 15_000;
 
-type Props = { conversation: Conversation; replyTo: Message | null; onReplied: () => void };
-
 /** The part under the messages: what can be sent here now, by the person's role, the channel and the 24-hour window. */
-export function Composer({ conversation, replyTo, onReplied }: Props) {
+export function Composer({ conversation }: { conversation: Conversation }) {
   const maySend = useSession().scopes.includes("send");
   const { data: info } = useChannelInfo();
   const now = useNow(TICK_MS);
@@ -32,13 +30,7 @@ export function Composer({ conversation, replyTo, onReplied }: Props) {
           The channel is not connected. Messages wait until it is.
         </Alert>
       )}
-      <MessageForm
-        conversation={conversation}
-        contact={contact}
-        capabilities={info.capabilities}
-        replyTo={replyTo}
-        onReplied={onReplied}
-      />
+      <MessageForm conversation={conversation} contact={contact} capabilities={info.capabilities} />
       {window.left !== null && (
         <Group gap={5} className={classes.window} data-soon={window.left < SOON || undefined}>
           <IconClock size={13} aria-hidden />

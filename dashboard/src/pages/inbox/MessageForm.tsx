@@ -14,9 +14,8 @@ import { carriesFiles } from "../../shared/drops";
 import { Problem } from "../../shared/ui/Problem";
 import { ButtonsDialog } from "./ButtonsDialog";
 import classes from "./Composer.module.css";
-import { inOneLine } from "./content";
 import { ListDialog } from "./ListDialog";
-import type { ChannelInfo, Conversation, Message } from "./queries";
+import type { ChannelInfo, Conversation } from "./queries";
 import { COMPOSER_FIELD } from "./Shortcuts";
 import { TemplateDialog } from "./TemplateDialog";
 import { useComposer } from "./useComposer";
@@ -28,18 +27,18 @@ type Props = {
   conversation: Conversation;
   contact: string;
   capabilities: ChannelInfo["capabilities"];
-  replyTo: Message | null;
-  onReplied: () => void;
 };
 
 /** The field for a message with its files, and the ways to send something else. */
-export function MessageForm({ conversation, contact, capabilities, replyTo, onReplied }: Props) {
-  const { text, write, files, attach, detach, problem, busy, submit } = useComposer(conversation, replyTo, onReplied);
+export function MessageForm({ conversation, contact, capabilities }: Props) {
+  const { text, replyTo, endReply, write, files, attach, detach, problem, busy, submit } = useComposer(conversation);
   const [over, setOver] = useState(false);
   const field = useRef<HTMLTextAreaElement>(null);
   const reset = useRef<() => void>(null);
+  const replied = useRef(replyTo?.id); // one that was chosen before does not take the focus
   useEffect(() => {
-    if (replyTo) field.current?.focus();
+    if (replyTo && replyTo.id !== replied.current) field.current?.focus();
+    replied.current = replyTo?.id;
   }, [replyTo]);
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.key === "Escape") field.current?.blur();
@@ -79,9 +78,9 @@ export function MessageForm({ conversation, contact, capabilities, replyTo, onRe
         {replyTo && (
           <div className={classes.reply}>
             <span>
-              Reply to {replyTo.direction === "out" ? "your message" : personName(conversation)}: {inOneLine(replyTo)}
+              Reply to {replyTo.own ? "your message" : personName(conversation)}: {replyTo.words}
             </span>
-            <CloseButton size="sm" aria-label="Do not reply to this message" onClick={onReplied} />
+            <CloseButton size="sm" aria-label="Do not reply to this message" onClick={() => endReply()} />
           </div>
         )}
         {files.length > 0 && (

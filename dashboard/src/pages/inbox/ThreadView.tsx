@@ -1,6 +1,6 @@
 import { Skeleton, Stack } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
-import { useEffect, useState } from "react";
+import { useCallback, useEffect, useState } from "react";
 import { useChannelScope } from "../../shared/channels";
 import { useAnnouncedPresence } from "../../shared/live/presence";
 import { useSession } from "../../shared/session/queries";
@@ -15,6 +15,7 @@ import { type Conversation, type Message, useConversation, useMarkRead } from ".
 import classes from "./Thread.module.css";
 import { ThreadDrafts } from "./ThreadDrafts";
 import { ThreadHeader } from "./ThreadHeader";
+import { replyTo, useUnsentId } from "./unsent";
 
 type Props = { id: string; onClose: () => void; onTrace: (message: string) => void };
 
@@ -22,7 +23,8 @@ type Props = { id: string; onClose: () => void; onTrace: (message: string) => vo
 export function ThreadView({ id, onClose, onTrace }: Props) {
   const { data: conversation, error, refetch } = useConversation(id);
   const [details, { toggle, close }] = useDisclosure();
-  const [replyTo, setReplyTo] = useState<Message | null>(null);
+  const unsent = useUnsentId(id);
+  const reply = useCallback((message: Message) => replyTo(unsent, message), [unsent]);
   const [edited, setEdited] = useState<Message | null>(null);
   const onTyping = useAnnouncedPresence(useChannelScope().id, id);
   if (error && !conversation) {
@@ -38,11 +40,11 @@ export function ThreadView({ id, onClose, onTrace }: Props) {
       <section className={classes.thread} aria-label="Conversation">
         <ThreadHeader conversation={conversation} details={details} onDetails={toggle} onBack={onClose} />
         <HandOverBanner conversation={id} />
-        <Messages conversation={conversation} onTrace={onTrace} onReply={setReplyTo} onEdit={setEdited} />
+        <Messages conversation={conversation} onTrace={onTrace} onReply={reply} onEdit={setEdited} />
         <ThreadDrafts conversation={conversation} />
         <Others conversation={id} />
         <div onInput={onTyping}>
-          <Composer conversation={conversation} replyTo={replyTo} onReplied={() => setReplyTo(null)} />
+          <Composer conversation={conversation} />
         </div>
         <EditDialog message={edited} onClose={() => setEdited(null)} />
         <ReadWhileVisible conversation={conversation} />

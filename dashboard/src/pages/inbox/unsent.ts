@@ -1,9 +1,14 @@
 import { useCallback, useSyncExternalStore } from "react";
+import { useSession } from "../../shared/session/queries";
+import { inOneLine } from "./content";
+import type { Message } from "./queries";
 import { keepText, readText, storedId, type UnsentText } from "./unsentText";
 
 export type Attached = { file: File; key: string; sendKey: string };
 /** What was written in a conversation and is not sent yet. `problem`: why the last attempt to send it failed. */
 export type Unsent = { written: UnsentText; files: Attached[]; problem: string | null; busy: boolean };
+
+const LONGEST = 200; // characters that are shown of a message that is replied to
 
 const known = new Map<string, Unsent>();
 const watchers = new Map<string, Set<() => void>>();
@@ -25,6 +30,12 @@ function show(id: string, part: Partial<Unsent>): void {
   for (const watcher of watchers.get(id) ?? []) watcher();
 }
 
+/** The next message of the conversation replies to this one. */
+export function replyTo(id: string, message: Message): void {
+  const chosen = { id: message.key.id, own: message.direction === "out", words: inOneLine(message).slice(0, LONGEST) };
+  changeUnsent(id, { written: { ...readUnsent(id).written, replyTo: chosen } });
+}
+
 /** Whether the conversation is open. */
 export function isShown(id: string): boolean {
   return watchers.has(id);
@@ -37,6 +48,11 @@ function watch(id: string, watcher: () => void): () => void {
     all.delete(watcher);
     if (all.size === 0) watchers.delete(id);
   };
+}
+
+/** The id of what the person writes in a conversation. People may share a browser. */
+export function useUnsentId(conversation: string): string {
+  return `${useSession().user.id}.${conversation}`;
 }
 
 export function useUnsent(id: string): Unsent {

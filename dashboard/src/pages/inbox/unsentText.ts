@@ -1,5 +1,8 @@
+/** The message that is replied to: what the form shows of it. */
+export type ReplyTo = { id: string; own: boolean; words: string };
+
 /** A text that was not sent yet. `key` belongs to an attempt to send `sent`, which may have reached the gateway. */
-export type UnsentText = { text: string; key?: string; sent?: string };
+export type UnsentText = { text: string; replyTo?: ReplyTo; key?: string; sent?: string };
 
 const PREFIX = "gatepost.draft.";
 
@@ -23,7 +26,7 @@ export function readText(storage: Storage, id: string): UnsentText {
 /** Keeps a text, so that it is there after another conversation was opened or the page was loaded again. */
 export function keepText(storage: Storage, id: string, unsent: UnsentText): void {
   try {
-    if (unsent.text || unsent.key) storage.setItem(PREFIX + id, JSON.stringify(unsent));
+    if (unsent.text || unsent.replyTo || unsent.key) storage.setItem(PREFIX + id, JSON.stringify(unsent));
     else storage.removeItem(PREFIX + id);
   } catch {
     // The storage is full or switched off: the text is still in the field.

@@ -1,23 +1,21 @@
 import { useEffect, useRef } from "react";
 import { inWords } from "../../shared/api/problem";
 import { randomKey } from "../../shared/randomKey";
-import { useSession } from "../../shared/session/queries";
 import { showFailure } from "../../shared/ui/notices";
 import { fileProblem, lookOfFile } from "./files";
-import { type Conversation, type Message, type SendRequest, useSend, useShowTyping, useUpload } from "./queries";
-import { type Attached, changeUnsent, isShown, readUnsent, useUnsent } from "./unsent";
+import { type Conversation, type SendRequest, useSend, useShowTyping, useUpload } from "./queries";
+import { type Attached, changeUnsent, isShown, readUnsent, useUnsent, useUnsentId } from "./unsent";
 import { afterSending, keyFor, type UnsentText } from "./unsentText";
 import { personName } from "./words";
 
 const TYPING_MS = 15_000;
 
 /**
- * A message that is being written: its text, which is kept in the browser, and its files. Nothing is cleared before the
+ * A message that is being written: its text and what it replies to, which are kept in the browser, and its files. Nothing is cleared before the
  * gateway has taken it. What failed can be sent again, with the same keys, so that nothing is sent twice.
  */
-export function useComposer(conversation: Conversation, replyTo: Message | null, onReplied: () => void) {
-  const owner = useSession().user.id;
-  const id = `${owner}.${conversation.id}`; // people may share a browser
+export function useComposer(conversation: Conversation) {
+  const id = useUnsentId(conversation.id);
   const contact = conversation.contact.id;
   const { written, files, problem, busy } = useUnsent(id);
   const send = useSend();
@@ -30,7 +28,15 @@ export function useComposer(conversation: Conversation, replyTo: Message | null,
     if (next) typing();
   };
   /** Removes what was sent from the field. What the person has typed meanwhile stays. */
-  const clear = (sent: string) => keep({ text: afterSending(readUnsent(id).written.text.trimStart(), sent) });
+  const clear = (sent: string) => {
+    const { text, replyTo } = readUnsent(id).written;
+    keep({ text: afterSending(text.trimStart(), sent), replyTo });
+  };
+  /** Replies to nothing any more, unless another message was chosen meanwhile. */
+  const endReply = (replied = readUnsent(id).written.replyTo) => {
+    const now = readUnsent(id).written;
+    if (replied && replied.id === now.replyTo?.id) keep({ ...now, replyTo: undefined });
+  };
   const attach = (added: File[]) => {
     const problems = added.map(fileProblem).filter((one) => one !== null);
     const good = added.filter((file) => fileProblem(file) === null);
@@ -42,8 +48,9 @@ export function useComposer(conversation: Conversation, replyTo: Message | null,
   const detach = (gone: Attached) => changeUnsent(id, { files: readUnsent(id).files.filter((one) => one !== gone) });
 
   const sendText = async (words: string, reply: Partial<SendRequest>) => {
-    const key = keyFor(readUnsent(id).written, words, randomKey);
-    keep({ ...readUnsent(id).written, key, sent: words });
+    const sent = words + (reply.reply_to ?? "");
+    const key = keyFor(readUnsent(id).written, sent, randomKey);
+    keep({ ...readUnsent(id).written, key, sent });
     await send.mutateAsync({ body: { contact, body: words, ...reply }, key });
     clear(words);
   };
@@ -68,12 +75,13 @@ export function useComposer(conversation: Conversation, replyTo: Message | null,
   const submit = async () => {
     const words = written.text.trim();
     if (busy || (!words && files.length === 0)) return;
-    const reply = replyTo ? { reply_to: replyTo.key.id } : {};
+    const { replyTo } = written;
+    const reply = replyTo ? { reply_to: replyTo.id } : {};
     changeUnsent(id, { busy: true, problem: null });
     try {
       const rest = files.length ? await sendFiles(words, reply) : words;
       if (rest) await sendText(rest, reply);
-      onReplied();
+      endReply(replyTo);
     } catch (error) {
       const reason = inWords(error);
       changeUnsent(id, { problem: reason });
@@ -82,7 +90,7 @@ export function useComposer(conversation: Conversation, replyTo: Message | null,
       changeUnsent(id, { busy: false });
     }
   };
-  return { text: written.text, write, files, attach, detach, problem, busy, submit };
+  return { ...written, endReply, write, files, attach, detach, problem, busy, submit };
 }
 
 /** Shows the person the typing indicator, at most once per `TYPING_MS`. */
