@@ -69,8 +69,11 @@ async def test_saving_an_open_contact_keeps_what_others_changed_meanwhile(gatewa
         assert (await gateway.call("PATCH", f"{CONTACTS}/{ana}", change)).status == 200
         await expect(panel.get_by_text("Opted out of marketing")).to_have_count(2)  # the form, and what is known
         await panel.get_by_label("Name", exact=True).fill("Ana Maria")
+        await gateway.call("PATCH", f"{CONTACTS}/{ana}", {"name": "Anna"})
+        await visitor.see("Somebody else has changed this meanwhile, to “Anna”. Saving replaces their change.")
         await panel.get_by_role("button", name="Save").click()
         await visitor.see("The contact is changed.")
+        await expect(panel.get_by_text("Somebody else")).to_have_count(0)
     saved = (await gateway.call("GET", f"{CONTACTS}/{ana}")).json()["data"]
     assert (saved["name"], saved["custom"]) == ("Ana Maria", {"city": "Lisbon", "size": "L"})
     assert saved["opted_out"]

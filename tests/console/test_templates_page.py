@@ -118,6 +118,16 @@ async def test_a_template_from_the_editor_to_a_person_whose_window_is_closed(lat
         assert values == ["4712", "Bia"]
 
 
+async def change_by_another(gateway: Gateway, body: str, footer: str) -> None:
+    """Change the only template, as another person does. The next change is possible a day later."""
+    (template,) = (await gateway.call("GET", TEMPLATES)).json()["data"]
+    example = {"body_text": [["Ana"]]}
+    parts = [{"type": "BODY", "text": body, "example": example}, {"type": "FOOTER", "text": footer}]
+    changed = await gateway.call("PATCH", f"{TEMPLATES}/{template['id']}", {"components": parts})
+    assert changed.status == 200, changed.body
+    await gateway.sandbox("POST", "/control/clock", {"advance": 25 * HOUR})
+
+
 async def test_a_template_is_written_approved_edited_and_deleted(official: Gateway) -> None:
     async with visiting(official) as visitor:
         await visitor.sign_in(f"/templates?channel={official.channel}")
@@ -145,12 +155,16 @@ async def test_a_template_is_written_approved_edited_and_deleted(official: Gatew
         await panel.get_by_text("Approved").wait_for()
         await panel.get_by_role("link", name="Edit").click()
         await page.get_by_label("Footer").fill("See you soon")
+        await change_by_another(official, "Hello {{1}}, your parcel is on its way to you.", "Goodbye")
+        await visitor.see("Somebody else has changed this meanwhile, to “Goodbye”. Saving replaces their change.")
+        await expect(text).to_have_value("Hello {{1}}, your parcel is on its way to you.")  # was not edited here
         await page.get_by_role("button", name="Submit for review").click()
         await panel.get_by_text("See you soon").wait_for()
+        await panel.get_by_text("your parcel is on its way to you").wait_for()
         await panel.get_by_role("button", name="Delete").click()
         dialog = page.get_by_role("dialog", name="Delete the template")
         await dialog.get_by_role("button", name="Delete", exact=True).click()
-        await visitor.see("No templates yet")
+        await expect(page.get_by_role("row", name="order_sent")).to_have_count(0)
         assert await page.title() == "Templates – Gatepost"
 
 

@@ -31,6 +31,21 @@ export function follow<Values extends object>({ values, before }: Edited<Values>
   return { values: { ...now, ...kept(values) }, before: { ...now, ...kept(before) } };
 }
 
+const LONGEST = 200; // characters that are shown of a value of somebody else
+
+/** What to say at a field that is edited here and was changed by somebody else meanwhile; else nothing. */
+export function overtaken<Value>(value: Value, before: Value, now: Value): string | undefined {
+  const [mine, old, theirs] = [value, before, now].map(lettersOf);
+  if (mine === old || theirs === old || theirs === mine) return undefined;
+  const shown = typeof now === "string" || typeof now === "number" ? String(now).slice(0, LONGEST) : "";
+  return `Somebody else has changed this meanwhile${shown && `, to “${shown}”`}. Saving replaces their change.`;
+}
+
+/** A value without spaces and punctuation, which the gateway may write in another way. */
+function lettersOf(value: unknown): string {
+  return (JSON.stringify(value) ?? "").replace(/[^\p{L}\p{N}]+/gu, "");
+}
+
 /**
  * The values of a form, and what its inputs need: `<TextInput label="Name" {...text("name")} />`. The second argument
  * of `text`, `choice` and `checked` is the field of the API, where its name is another one.
@@ -42,6 +57,8 @@ export function useFields<Values extends object>(initial: Values, error?: unknow
   if (!isSame(initial, now)) setFields({ ...follow({ values, before }, initial), now: initial });
   const change = (part: Partial<Values>) =>
     setFields((fields) => ({ ...fields, values: { ...fields.values, ...part } }));
+  const problem = (name: keyof Values, field: string) =>
+    problemOf(error, field) ?? overtaken(values[name], before[name], now[name]);
   const put = (name: string, value: unknown) => change({ [name]: value } as Partial<Values>);
   return {
     values,
@@ -50,7 +67,7 @@ export function useFields<Values extends object>(initial: Values, error?: unknow
     text: (name: Named<Values, string>, field: string = name) => ({
       value: values[name] as string,
       onChange: (event: ChangeEvent<HTMLInputElement | HTMLTextAreaElement>) => put(name, event.currentTarget.value),
-      error: problemOf(error, field),
+      error: problem(name, field),
     }),
     checked: (name: Named<Values, boolean>) => ({
       checked: values[name] as boolean,
@@ -59,7 +76,8 @@ export function useFields<Values extends object>(initial: Values, error?: unknow
     choice: <Name extends keyof Values & string>(name: Name, field: string = name) => ({
       value: values[name],
       onChange: (value: Values[Name]) => put(name, value),
-      error: problemOf(error, field),
+      error: problem(name, field),
     }),
+    overtaken: (name: keyof Values) => overtaken(values[name], before[name], now[name]),
   };
 }

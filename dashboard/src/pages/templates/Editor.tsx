@@ -4,6 +4,7 @@ import { IconVariable } from "@tabler/icons-react";
 import { Link } from "@tanstack/react-router";
 import { type FormEvent, useState } from "react";
 import { ApiProblem, inWords } from "../../shared/api/problem";
+import { useFields } from "../../shared/fields";
 import { Problem } from "../../shared/ui/Problem";
 import { ButtonFields } from "./ButtonFields";
 import classes from "./Editor.module.css";
@@ -38,11 +39,11 @@ type Props = {
 
 /** The editor: fields at one side, and what the person will see at the other. */
 export function Editor({ initial, fixed, busy, error, onSubmit }: Props) {
-  const [form, setForm] = useState(initial);
+  const { values: form, change: put, overtaken } = useFields(initial);
   const [sent, setSent] = useState<TemplateForm | null>(null);
   const [touched, setTouched] = useState<ReadonlySet<string>>(new Set());
   const change = (part: Partial<TemplateForm>) => {
-    setForm((before) => ({ ...before, ...part }));
+    put(part);
     setTouched((before) => new Set([...before, ...Object.keys(part)]));
   };
   const submit = (event: FormEvent) => {
@@ -55,7 +56,7 @@ export function Editor({ initial, fixed, busy, error, onSubmit }: Props) {
   // The rules show at a field that was changed, or at all of them once the template was submitted.
   const problem = (field: keyof TemplateForm) => {
     if ((sent || touched.has(field)) && found[field]) return found[field];
-    return form[field] === sent?.[field] ? refused[field] : undefined;
+    return (form[field] === sent?.[field] ? refused[field] : undefined) ?? overtaken(field);
   };
   const known = (field: string) => FIELDS.includes(field) || field.startsWith("buttons[");
   const others = otherProblems({ ...(sent ? found : {}), ...refused }, known);
@@ -72,6 +73,7 @@ export function Editor({ initial, fixed, busy, error, onSubmit }: Props) {
           }}
           onChange={(buttons) => change({ buttons })}
         />
+        <Problem>{overtaken("buttons")}</Problem>
         <Problem>{others ?? (error && Object.keys(refused).length === 0 ? inWords(error) : null)}</Problem>
         <Group justify="flex-end">
           <Button variant="default" renderRoot={(props) => <Link {...props} to="/templates" search={{}} />}>
