@@ -87,6 +87,7 @@ LOOPS = {  # loops without an end of their own, and what ends them
     "database_lifecycle._running_or_locked": "a timeout",
     "outbound.cancel.cancel_selection": "the last piece, or a timeout",
     "outbound.throttle.Throttle._wait_for_slot": "its turn",
+    "store.backup.snapshot._begin_with_tables": "the end of a commit that creates or renames tables",
     "store.backup.snapshot.begin_reading": "the end of the commit that drops partitions",
     "store.migrate._apply_when_free": "success, or another error than a lock",
     "store.embedded.supervise.supervise": "a Loop runs it",

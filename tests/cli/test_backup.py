@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -235,6 +235,34 @@ async def test_no_partition_is_dropped_while_a_backup_reads(parted_database_url:
     while not await drop_old_partitions(db, future, 1, 1):  # the server ends the session a moment later
         await asyncio.sleep(0.01)
     await db.close()
+
+
+async def test_a_migration_does_not_empty_a_table_that_a_backup_has_not_read_yet(database_url: str) -> None:
+    await fetch(database_url, "INSERT INTO cell (id, name) VALUES (1, 'main')")
+    conn = await asyncpg.connect(database_url, server_settings={"lock_timeout": "1ms"})
+    async with open_snapshot(database_url) as snapshot:
+        with suppress(asyncpg.LockNotAvailableError):  # the migration is tried again later
+            await conn.execute("ALTER TABLE cell ADD COLUMN known boolean GENERATED ALWAYS AS (true) STORED")
+        [cell] = [table for table in snapshot.content.tables if table.name == "cell"]
+        assert await snapshot.copy(cell, collect([])) == 1
+    await conn.close()
+
+
+async def test_a_table_that_is_created_meanwhile_is_in_the_backup(database_url: str) -> None:
+    await fetch(database_url, "CREATE TABLE other (id int)")
+    conn = await asyncpg.connect(database_url)
+    transaction = conn.transaction()
+    await transaction.start()
+    await conn.execute("ALTER TABLE other RENAME TO renamed; CREATE TABLE other (id int); INSERT INTO other VALUES (1)")
+    opening = asyncio.create_task(contents(database_url))
+    waiting = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+    async with patience(lambda: "it does not wait for the table"):
+        while not await fetch(database_url, waiting):
+            await asyncio.sleep(0.01)
+    await transaction.commit()
+    found = await opening
+    assert (found["other"][0], found["renamed"][0]) == (1, 0)
+    await conn.close()
 
 
 async def start_blocked(table: str, url: str, *arguments: str) -> tuple[Any, Any]:

@@ -230,7 +230,7 @@ async def _apply_when_free(conn: "Connection[Record]", migration: Migration) -> 
         try:
             return await apply(conn, migration)
         except MigrationFailed as error:
-            if not isinstance(error.__cause__, asyncpg.LockNotAvailableError):
+            if not isinstance(error.__cause__, asyncpg.LockNotAvailableError | asyncpg.DeadlockDetectedError):
                 raise
             log.warning("migration waits for a lock", migration=migration.label, reason=str(error.__cause__))
         await asyncio.sleep(LOCKED_PAUSE)

@@ -1,15 +1,17 @@
 """Reads a whole database as it is at one moment, while a gateway uses it.
 
-begin, repeatable read ─► no partition is dropped meanwhile (`partitions.py`) ─► tables ─► COPY of each ─► end
+begin, repeatable read ─► tables locked ─► no partition is dropped meanwhile (`partitions.py`) ─► COPY of each ─► end
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from graphlib import TopologicalSorter
 from typing import Any
 
-from gatepost.store.backup.table_data import DatabaseContent, TableData, connect_for_copy, read_device_tables
+import asyncpg
+
+from gatepost.store.backup.table_data import DatabaseContent, TableData, connect_for_copy, quoted, read_device_tables
 from gatepost.store.migrate import applied_versions
 from gatepost.store.partitions import DROP_LOCK
 
@@ -60,18 +62,45 @@ async def open_snapshot(dsn: str) -> AsyncIterator[DatabaseSnapshot]:
     """Open a snapshot of a database."""
     conn = await connect_for_copy(dsn)
     try:
-        transaction = await begin_reading(conn)
-        yield DatabaseSnapshot(conn, await _read_content(conn))
+        transaction, content = await _begin_with_tables(conn)
+        yield DatabaseSnapshot(conn, content)
         await transaction.rollback()
     finally:
         conn.terminate()
 
 
-async def begin_reading(conn: Any) -> Any:
-    """Begin a transaction with a lock that was free at its first moment: waiting for it would outdate the snapshot."""
+async def _begin_with_tables(conn: Any) -> tuple[Any, DatabaseContent]:
+    """Begin a transaction in which no migration changes a table: one that is rewritten is empty in older snapshots.
+
+    Tables that are created or renamed before the snapshot is taken are found by another attempt.
+    """
+    while True:
+        known = await _read_tables(conn)
+        try:
+            transaction = await begin_reading(conn, known)
+        except (asyncpg.UndefinedTableError, asyncpg.DeadlockDetectedError):
+            continue
+        content = await _read_content(conn)
+        if {(table.schema, table.name) for table in content.tables} == {(table.schema, table.name) for table in known}:
+            return transaction, content
+        await transaction.rollback()
+
+
+async def begin_reading(conn: Any, tables: Sequence[TableData] = ()) -> Any:
+    """Begin a transaction with a lock that was free at its first moment: waiting for it would outdate the snapshot.
+
+    Locks on tables are waited for: the snapshot is taken after that.
+    """
+    names = ", ".join(f"{quoted(table.schema)}.{quoted(table.name)}" for table in tables)
     while True:
         transaction = conn.transaction(isolation="repeatable_read", readonly=True)
         await transaction.start()
+        if names:
+            try:
+                await conn.execute(f"LOCK TABLE {names} IN ACCESS SHARE MODE")
+            except asyncpg.PostgresError:
+                await transaction.rollback()
+                raise
         if await conn.fetchval("SELECT pg_try_advisory_xact_lock_shared($1)", DROP_LOCK):
             return transaction
         await transaction.rollback()
