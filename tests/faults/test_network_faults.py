@@ -23,9 +23,15 @@ def grace() -> float:
 
 
 @pytest.fixture
-async def stage(database_url: str, receiver: Receiver, grace: float) -> AsyncIterator[Stage]:
+def timeout() -> float:
+    """How long the gateway waits for an answer; a test can set it."""
+    return 1.2
+
+
+@pytest.fixture
+async def stage(database_url: str, receiver: Receiver, grace: float, timeout: float) -> AsyncIterator[Stage]:
     """A running gateway that waits a short while for answers, and gives up after three attempts."""
-    patience: dict[str, Any] = {"cloud__timeout": 1.2, "sending__unknown_grace": grace, "sending__attempts": ATTEMPTS}
+    patience: dict[str, Any] = {"cloud__timeout": timeout, "sending__unknown_grace": grace, "sending__attempts": ATTEMPTS}
     # One connection: the statuses arrive in order, so that each of them has an event.
     network = quick_network(callbacks={"retry": [0.15] * 200, "timeout": 3.0, "connections": 1})
     async with running_stage(database_url, receiver, network=network) as one:
@@ -214,21 +220,26 @@ async def test_statuses_out_of_order_report_each_change_once(stage: Stage) -> No
         assert len(await stage.ledger("accepted")) == 12 * (turn + 1), faults
 
 
+@pytest.mark.parametrize("timeout", [PATIENCE])
 async def test_statuses_that_come_before_the_answer_wait_for_it(stage: Stage) -> None:
-    await fault(stage, "accept_hang", seconds=0.8)
+    await fault(stage, "accept_hang", seconds=3600)
     await fault(stage, "drop_echo")
     message_id = await stage.send(phone=ANA, body="Hello")
     await until_parked(stage, 3)
+    await stage.sandbox("POST", "/control/clock", {"advance": 3600})
     await stage.until_status(message_id, "READ")
     assert [step["status"] for step in await story(stage, message_id)] == ["PENDING", "SENT", "DELIVERED", "READ"]
     await until_parked(stage, 0)
 
 
+@pytest.mark.parametrize("timeout", [PATIENCE])
 async def test_a_failure_that_comes_before_the_answer_keeps_its_reason(stage: Stage) -> None:
     await stage.sandbox("PUT", f"/control/people/{ANA}", {"character": "absent"})
-    await fault(stage, "accept_hang", seconds=0.8)
+    await fault(stage, "accept_hang", seconds=3600)
     await fault(stage, "drop_echo")
     message_id = await stage.send(phone=ANA, body="Hello")
+    await until_parked(stage, 1)
+    await stage.sandbox("POST", "/control/clock", {"advance": 3600})
     await stage.until_status(message_id, "FAILED")
     assert (await shown(stage, message_id))["error"]["code"] == 131026
     assert (await story(stage, message_id))[-1]["error"]["code"] == 131026
