@@ -63,8 +63,9 @@ class Network:
                 self._news.clear()
                 await self._news.wait()
 
-    def messages(self) -> list[tuple[str, Any]]:
+    async def messages(self) -> list[tuple[str, Any]]:
         """The messages that reached the network: id and what they said."""
+        await self.do("state")  # its answer comes after the reports of everything that the network has acknowledged
         return [
             (one["id"], e2e.Message.FromString(b64decode(one["message"])))
             for one in self.seen

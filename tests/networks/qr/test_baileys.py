@@ -160,7 +160,7 @@ async def test_a_message_leaves_under_the_id_that_we_chose(link: Link, network: 
     assert link.device == f"{shop['phone']}:1@s.whatsapp.net"
     assert await link.send(f"{ID}1", ANA, "text", {"body": "Hello"}) == SendAccepted(f"{ID}1")
     assert await link.send(f"{ID}2", Person(lid=ADA["lid"]), "text", {"body": "Hidden"}) == SendAccepted(f"{ID}2")
-    received = [(id_, said.extendedTextMessage.text) for id_, said in network.messages()]
+    received = [(id_, said.extendedTextMessage.text) for id_, said in await network.messages()]
     assert received == [(f"{ID}1", "Hello"), (f"{ID}2", "Hidden")]
 
 
@@ -176,7 +176,7 @@ async def test_what_is_not_known_to_have_left_is_sent_again_under_the_same_id(
     await network.do("silence", on=False)
     again = await opened_again(gateway, shop, link.device)
     assert await again.send(f"{ID}1", ANA, "text", {"body": "Once"}) == SendAccepted(f"{ID}1")
-    assert [id_ for id_, _ in network.messages()] == [f"{ID}1", f"{ID}1"]
+    assert [id_ for id_, _ in await network.messages()] == [f"{ID}1", f"{ID}1"]
 
 
 async def test_a_message_is_confirmed_only_once_the_gateway_has_it(
@@ -303,7 +303,7 @@ async def test_receipts_names_and_calls(link: Link, network: Network) -> None:
 async def test_polls_and_the_votes_in_them(link: Link, network: Network, shop: Fields) -> None:
     poll = {"poll": {"question": "Colour?", "options": ["Red", "Blue"], "multiple": False}}
     assert await link.send(f"{ID}1", ANA, "poll", poll) == SendAccepted(f"{ID}1")
-    ((_, said),) = network.messages()
+    ((_, said),) = await network.messages()
     assert said.pollCreationMessageV3.name == "Colour?"
     names = (f"{shop['lid']}@lid", f"{ADA['lid']}@lid")
     await network.say("V1", vote(f"{ID}1", said.messageContextInfo.messageSecret, names, "Blue"))
@@ -321,7 +321,7 @@ async def test_what_was_sent_is_remembered_over_a_restart(
     poll = {"poll": {"question": "Colour?", "options": ["Red", "Blue"], "multiple": False}}
     await link.send(asked, ANA, "poll", poll)
     await link.send(text, ANA, "text", {"body": "Once more, please"})
-    said = dict(network.messages())
+    said = dict(await network.messages())
     await gateway.restart()
     again = await opened_again(gateway, shop, link.device)
 
@@ -330,7 +330,7 @@ async def test_what_was_sent_is_remembered_over_a_restart(
     assert (await until(again, of(Incoming))).content == '{"poll":{"options":["Red"]}}'
     await network.do("ask_again", **{"from": ADA["phone"]}, id=text)
     await network.saw("message", lambda one: one["id"] == text and one is not first_of(network, text))
-    texts = [said.extendedTextMessage.text for id_, said in network.messages() if id_ == text]
+    texts = [said.extendedTextMessage.text for id_, said in await network.messages() if id_ == text]
     assert texts == ["Once more, please"] * 2
 
 
@@ -358,7 +358,7 @@ async def test_edits_deletions_reactions_and_answers(link: Link, network: Networ
     await link.send(f"{ID}2", ANA, "reaction", {"reaction": {"emoji": "👍"}}, target=QuotedRef("ABC1", False))
     await link.send(f"{ID}3", ANA, "text", {"body": "Yes"}, quote=QuotedRef("ABC1", False, "Really?"))
     await link.delete(f"{ID}1", ANA)
-    _, edited, reacted, answered, deleted = [said for _, said in network.messages()]
+    _, edited, reacted, answered, deleted = [said for _, said in await network.messages()]
     change = edited.editedMessage.message.protocolMessage
     assert (change.key.ID, change.editedMessage.extendedTextMessage.text) == (f"{ID}1", "Hello")
     assert (reacted.reactionMessage.key.ID, reacted.reactionMessage.text) == ("ABC1", "👍")

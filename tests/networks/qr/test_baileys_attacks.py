@@ -200,7 +200,7 @@ async def test_what_was_certainly_not_sent_is_reported_as_not_sent(link: Link, n
     await network.do("lose", phone=ADA["phone"])
     assert isinstance(await link.send(f"{ID}1", ANA, "text", {"body": "Taken, and no answer"}), SendUnknown)
     assert isinstance(await link.send(f"{ID}2", ANA, "text", {"body": "Nobody is there"}), SendNotMade)
-    assert [id_ for id_, _ in network.messages()] == [f"{ID}1"]
+    assert [id_ for id_, _ in await network.messages()] == [f"{ID}1"]
 
 
 async def test_a_label_with_half_a_sign_in_its_name(link: Link, network: Network) -> None:
