@@ -31,7 +31,11 @@ def timeout() -> float:
 @pytest.fixture
 async def stage(database_url: str, receiver: Receiver, grace: float, timeout: float) -> AsyncIterator[Stage]:
     """A running gateway that waits a short while for answers, and gives up after three attempts."""
-    patience: dict[str, Any] = {"cloud__timeout": timeout, "sending__unknown_grace": grace, "sending__attempts": ATTEMPTS}
+    patience: dict[str, Any] = {
+        "cloud__timeout": timeout,
+        "sending__unknown_grace": grace,
+        "sending__attempts": ATTEMPTS,
+    }
     # One connection: the statuses arrive in order, so that each of them has an event.
     network = quick_network(callbacks={"retry": [0.15] * 200, "timeout": 3.0, "connections": 1})
     async with running_stage(database_url, receiver, network=network) as one:

@@ -1,6 +1,7 @@
 """The limits of failed sign-ins, at, under and over, and whose address counts behind a proxy."""
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 
@@ -15,6 +16,7 @@ from tests.conftest import REAL_HASHER
 from tests.gateway.checks import check_refused
 from tests.gateway.people import PASSWORD, new_person, post_session
 from tests.movable_clock import MovableClock
+from tests.patience import PATIENCE
 from tests.running_gateway import Gateway, running_gateway
 
 NOW = datetime(2026, 11, 15, 10, tzinfo=UTC)
@@ -189,11 +191,15 @@ async def test_people_behind_a_proxy_are_counted_apart(gateway: Gateway) -> None
 
 async def test_too_many_passwords_at_once_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(passwords, "DUMMY_HASH", await passwords.hash_password("quick to verify"))
-    limit = passwords.AT_ONCE + passwords.WAITING
-    tries = [asyncio.create_task(passwords.verify_password("", "x" * 12)) for _ in range(limit + 3)]
+    release = threading.Event()
+    slow = [asyncio.create_task(passwords._queue.run(lambda: release.wait(PATIENCE))) for _ in range(passwords.AT_ONCE)]
+    tries = [asyncio.create_task(passwords.verify_password("", "x" * 12)) for _ in range(passwords.WAITING + 3)]
+    await asyncio.wait(tries, return_when=asyncio.FIRST_EXCEPTION)
+    release.set()
     results = await asyncio.gather(*tries, return_exceptions=True)
     assert sum(isinstance(result, Unavailable) for result in results) == 3
-    assert results.count(False) == limit
+    assert results.count(False) == passwords.WAITING
+    assert await asyncio.gather(*slow) == [True] * passwords.AT_ONCE
     assert await passwords.verify_password(await passwords.hash_password("correct horse"), "correct horse")
 
 
