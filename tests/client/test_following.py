@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from gatepost_client import AsyncGatepost, Gatepost
-from gatepost_client.errors import BadAnswer, BadKey, NoAnswer
+from gatepost_client.errors import BadAnswer, BadKey, NoAnswer, Unavailable
 from gatepost_client.retry import NEVER
 from gatepost_client.stream import EventReader
 from tests.client.driver import Kind, Naps, driving
@@ -104,6 +104,26 @@ async def test_a_feed_that_waits_asks_again(kind: Kind, receiver: Receiver) -> N
         assert [event.id for event in await take(driver.client, 2, "events", follow=True)] == ["evt_1", "evt_1"]
     waits = "limit=100&wait=15"
     assert [r.query for r in receiver.requests] == [waits, waits, waits + "&after=evt_1", waits + "&after=evt_1"]
+
+
+async def test_a_feed_that_waits_goes_on_after_a_long_outage(kind: Kind, receiver: Receiver) -> None:
+    full = b'{"success":false,"message":"m","error":{"code":"too_many_requests","retryable":true}}'
+    key = b'{"success":false,"message":"m","error":{"code":"invalid_key","retryable":false}}'
+    pages = [Answer(200, body=b'{"data":[%b],"paging":{"next":"evt_%d"}}' % (BODY % (n, n), n)) for n in (1, 2)]
+    away = [*[Answer(503)] * 12, Answer(200, body=b"<p>Back soon</p>"), Answer(429, {"retry-after": "90"}, full)]
+    answers = iter([pages[0], *away, pages[1], Answer(401, {}, key)])
+    receiver.answer, naps = (lambda _: next(answers)), Naps()
+    async with driving(kind, receiver.url, "gpk_x", naps) as driver:
+        with pytest.raises(BadKey):
+            await take(driver.client, 3, "events", follow=True)
+    waits = "limit=100&wait=15"
+    queries = [waits, *[f"{waits}&after=evt_1"] * (len(away) + 1), f"{waits}&after=evt_2"]
+    assert [request.query for request in receiver.requests] == queries
+    assert 90 in naps.taken
+    receiver.answer = lambda _: Answer(503)
+    async with driving(kind, receiver.url, "gpk_x", Naps()) as driver:
+        with pytest.raises(Unavailable):  # it never worked: the program should see that
+            await take(driver.client, 1, "events", follow=True)
 
 
 async def test_a_stream_that_cannot_be_opened(gateway: Gateway, kind: Kind) -> None:

@@ -16,7 +16,7 @@ from pyreqwest.request import RequestBuilder
 from gatepost_client.errors import BadAnswer, GatepostError, NoAnswer
 from gatepost_client.events import Event
 from gatepost_client.http import OpenResponse, check_process, dress, explain, headers_of, open_line, set_up
-from gatepost_client.retry import PATIENT, Retry, run_steps, send_with_retries
+from gatepost_client.retry import PATIENT, Retry, run_persistently, run_steps, send_with_retries
 from gatepost_client.stream import EventReader
 from gatepost_client.wire import Answer, Call, Listing, Lost, Outcome, Plan, Request, Step, Wait, following
 
@@ -74,9 +74,13 @@ class AsyncTransport:
             yield item
         while (step := following(listing, page, cursor)) is not None:
             call, cursor = step
-            page = await self.run(call)
+            page = await (self._follow(call) if listing.endless else self.run(call))
             for item in page.items:
                 yield item
+
+    async def _follow(self, call: Call[T]) -> T:
+        async with AsyncExitStack() as kept:
+            return await self._drive(run_persistently(call, self._retry, self._now), kept)
 
     async def follow_stream(self, call: Call[None]) -> AsyncIterator[Event]:
         """Yield events as they happen. A broken stream is resumed after its last event, whenever that is possible."""

@@ -13,7 +13,7 @@ from pyreqwest.request import SyncRequestBuilder
 from gatepost_client.errors import BadAnswer, GatepostError, NoAnswer
 from gatepost_client.events import Event
 from gatepost_client.http import OpenResponse, check_process, dress, explain, headers_of, open_line, set_up
-from gatepost_client.retry import PATIENT, Retry, run_steps, send_with_retries
+from gatepost_client.retry import PATIENT, Retry, run_persistently, run_steps, send_with_retries
 from gatepost_client.stream import EventReader
 from gatepost_client.wire import Answer, Call, Listing, Lost, Outcome, Plan, Request, Step, Wait, following
 
@@ -62,8 +62,12 @@ class BlockingTransport:
         yield from page.items
         while (step := following(listing, page, cursor)) is not None:
             call, cursor = step
-            page = self.run(call)
+            page = self._follow(call) if listing.endless else self.run(call)
             yield from page.items
+
+    def _follow(self, call: Call[T]) -> T:
+        with ExitStack() as kept:
+            return self._drive(run_persistently(call, self._retry, self._now), kept)
 
     def follow_stream(self, call: Call[None]) -> Iterator[Event]:
         """Yield events as they happen. A broken stream is resumed after its last event, whenever that is possible."""

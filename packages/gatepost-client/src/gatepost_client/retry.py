@@ -16,11 +16,12 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from gatepost_client.errors import GatepostError, NoAnswer, error_of
+from gatepost_client.errors import GatepostApiError, GatepostError, NoAnswer, Unavailable, error_of
 from gatepost_client.wire import Answer, Call, Lost, Outcome, Plan, Request, Step, Wait
 
 T = TypeVar("T")
 _PROXY_GAVE_UP = (502, 503, 504)
+COME_BACK = 2.0  # seconds between the attempts of a follower during an outage, unless the gateway says otherwise
 
 
 class Retry(msgspec.Struct, frozen=True):
@@ -73,6 +74,23 @@ def back_off(retry: Retry, attempt: int, jitter: float) -> float:
     """Return the wait after a failed attempt: doubled each time, with jitter between half and all of it."""
     longest: float = min(retry.first_wait * 2 ** (attempt - 1), retry.longest_wait)
     return longest * (1 + jitter) / 2
+
+
+def wait_out(error: GatepostError, least: float) -> float:
+    """Return the seconds after which a follower comes back; raise the error if waiting does not solve it."""
+    if isinstance(error, GatepostApiError) and not (error.retryable or isinstance(error, Unavailable)):
+        raise error
+    return max(least, getattr(error, "retry_after", None) or 0.0)
+
+
+def run_persistently(call: Call[T], retry: Retry, now: Callable[[], float]) -> Generator[Step, Outcome, T]:
+    """Yield the steps of a call that is repeated after an outage of any length; return its result."""
+    while True:
+        try:
+            return (yield from run_steps(call, retry, now))
+        except GatepostError as error:
+            wait = wait_out(error, COME_BACK)
+        yield Wait(wait)
 
 
 def run_steps(plan: Call[T] | Plan[T], retry: Retry, now: Callable[[], float]) -> Generator[Step, Outcome, T]:

@@ -2,8 +2,9 @@
 
 import msgspec
 
-from gatepost_client.errors import GatepostApiError, GatepostError, Unavailable
+from gatepost_client.errors import GatepostError
 from gatepost_client.events import Event
+from gatepost_client.retry import COME_BACK, wait_out
 from gatepost_client.wire import Call
 
 _decode = msgspec.json.Decoder(Event).decode
@@ -14,7 +15,7 @@ class EventReader:
 
     def __init__(self) -> None:
         self.last: str | None = None  # the id to go on behind
-        self.retry = 2.0  # seconds to wait before coming back, as the gateway asks
+        self.retry = COME_BACK  # seconds to wait before coming back, as the gateway asks
         self._rest = b""
 
     def resume(self, call: Call[None]) -> Call[None]:
@@ -27,10 +28,9 @@ class EventReader:
 
     def wait_after(self, error: GatepostError) -> float:
         """Return the seconds to wait before coming back; raise the error if there was no stream, or never will be."""
-        final = isinstance(error, GatepostApiError) and not (error.retryable or isinstance(error, Unavailable))
-        if self.last is None or final:
+        if self.last is None:
             raise error
-        return max(self.retry, getattr(error, "retry_after", None) or 0.0)
+        return wait_out(error, self.retry)
 
     def read(self, piece: bytes) -> list[Event]:
         """Return the events that this chunk completes."""
