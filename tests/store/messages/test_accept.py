@@ -206,6 +206,20 @@ async def test_a_reaction_and_a_reply_need_a_message_of_this_channel(stage: Stag
     assert reaction["target_id"] == mine
 
 
+async def test_a_reaction_and_a_reply_need_a_message_of_the_same_conversation(stage: Stage) -> None:
+    ana, bea = Person(PHONE, user_id="US.1"), Person("5511999990000")
+    await receive(stage, message_from(stage, ana), message_from(stage, bea))
+    told = ids.message_id(await stage.accept(PHONE, "Your code is 4711"))
+    reaction = {"message_id": told, "emoji": "👍"}
+    for stranger in (bea.phone, "5511999990009"):
+        assert await send(stage, phone=stranger, body="Hi", reply_to=told) == "invalid_field"
+        assert await send(stage, phone=stranger, type="reaction", reaction=reaction) == "invalid_field"
+    rows = await stage.rows("contacts")
+    contacts = {row["phone"]: ids.format_id("ct", row["id"]) for row in rows}
+    assert await send(stage, phone=None, contact=contacts[bea.phone], body="Hi", reply_to=told) == "invalid_field"
+    assert await send(stage, phone=None, contact=contacts[PHONE], body="Hi", reply_to=told) == "accepted"
+
+
 # -- the plan ---------------------------------------------------------------------------------------------------------
 
 

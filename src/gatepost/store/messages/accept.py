@@ -191,7 +191,7 @@ async def _check(conn: "Connection[Any]", group: ChannelGroup, now: datetime) ->
             group.outcomes[i] = recipient_problem(submission.message.phone, submission.hidden_people)
     checked = {i: s for i, s in enumerate(group.submissions) if s.needs_checks and group.outcomes[i] is None}
     if checked:
-        grounds = await read_send_checks(conn, group.channel_id, list(checked.values()), group.opened.last_in)
+        grounds = await read_send_checks(conn, group.channel_id, list(checked.values()), group.opened)
         for i, submission in checked.items():
             group.outcomes[i] = refusal(submission, grounds, now)
     group.fresh = [i for i, outcome in enumerate(group.outcomes) if outcome is None]

@@ -18,7 +18,9 @@ from gatepost.model.media import check_media
 from gatepost.model.message import CheckedMessage
 from gatepost.model.template import check_use
 from gatepost.model.window import check_window
+from gatepost.store.contacts.rows import KnownContact
 from gatepost.store.idempotency import IdempotencyKey
+from gatepost.store.messages.accept_rows import LockedChannel
 from gatepost.store.messages.recipients import check_has_number
 from gatepost.store.pool import Connection, keys_and_range
 from gatepost.store.templates import find_templates
@@ -50,15 +52,16 @@ class Submission(msgspec.Struct, frozen=True):
 class SendChecks(msgspec.Struct, frozen=True):
     """The rows that a batch's items are checked against."""
 
-    messages: frozenset[UUID]
+    messages: Mapping[UUID, UUID]  # their contacts
     files: Mapping[str, Any]
     templates: Mapping[tuple[str, str], Any]
+    people: Mapping[str, KnownContact]
     last_in: Mapping[str, datetime | None]
     opted_out: frozenset[str] = frozenset()  # among the recipients of bulk messages
 
 
 async def read_send_checks(
-    conn: "Connection[Any]", channel_id: UUID, submissions: Sequence[Submission], last_in: Mapping[str, datetime | None]
+    conn: "Connection[Any]", channel_id: UUID, submissions: Sequence[Submission], opened: LockedChannel
 ) -> SendChecks:
     """Read everything that the items refer to."""
     messages = [submission.message for submission in submissions]
@@ -67,10 +70,11 @@ async def read_send_checks(
     keys = {(d.template.name, d.template.language) for d in messages if d.template}
     bulk = {d.phone for d in messages if d.bulk}
     return SendChecks(
-        await _known_messages(conn, channel_id, named) if named else frozenset(),
+        await _known_messages(conn, channel_id, named) if named else {},
         await _known_files(conn, channel_id, files) if files else {},
         await find_templates(conn, channel_id, sorted(keys)) if keys else {},
-        last_in,
+        opened.people,
+        opened.last_in,
         await _opted_out(conn, channel_id, bulk) if bulk else frozenset(),
     )
 
@@ -86,10 +90,9 @@ def refusal(submission: Submission, grounds: SendChecks, now: datetime) -> Gatep
 
 def _check_submission(submission: Submission, grounds: SendChecks, now: datetime) -> None:
     message = submission.message
-    if message.reply_to and message.reply_to not in grounds.messages:
-        raise invalid_field("reply_to", "names no message of this channel")
-    if message.target and message.target not in grounds.messages:
-        raise invalid_field("reaction.message_id", "names no message of this channel")
+    for field, id_ in (("reply_to", message.reply_to), ("reaction.message_id", message.target)):
+        if id_ is not None:
+            _check_reference(field, id_, grounds.people.get(message.phone), grounds)
     for media_id in message.media_ids:
         _check_file(submission, media_id, grounds.files.get(media_id))
     if message.template:
@@ -101,6 +104,14 @@ def _check_submission(submission: Submission, grounds: SendChecks, now: datetime
         check_window(grounds.last_in.get(message.phone), message.send_at or now)
     if message.phone in grounds.opted_out and message.bulk:
         raise opted_out(None if message.contact else message.phone)
+
+
+def _check_reference(field: str, id_: UUID, recipient: KnownContact | None, grounds: SendChecks) -> None:
+    """Reject a message of another conversation: a linked phone would show its words to the recipient."""
+    if id_ not in grounds.messages:
+        raise invalid_field(field, "names no message of this channel")
+    if recipient is None or grounds.messages[id_] != recipient.id:
+        raise invalid_field(field, "names a message of another conversation, not of the one with this recipient")
 
 
 def _check_file(submission: Submission, media_id: str, row: Any) -> None:
@@ -124,13 +135,14 @@ def _file_type(message: CheckedMessage) -> str | None:
     return type_ if type_ in FILES else None
 
 
-async def _known_messages(conn: "Connection[Any]", channel_id: UUID, named: set[UUID]) -> frozenset[UUID]:
+async def _known_messages(conn: "Connection[Any]", channel_id: UUID, named: set[UUID]) -> dict[UUID, UUID]:
+    """Return the contacts of those messages that exist."""
     rows = await conn.fetch(
-        "SELECT id FROM messages WHERE channel_id = $1 AND id = ANY ($2::uuid[]) AND id BETWEEN $3 AND $4",
+        "SELECT id, contact_id FROM messages WHERE channel_id = $1 AND id = ANY ($2::uuid[]) AND id BETWEEN $3 AND $4",
         channel_id,
         *keys_and_range(sorted(named)),
     )
-    return frozenset(row["id"] for row in rows)
+    return {row["id"]: row["contact_id"] for row in rows}
 
 
 async def _known_files(conn: "Connection[Any]", channel_id: UUID, named: set[str]) -> dict[str, Any]:
