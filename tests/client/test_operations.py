@@ -76,6 +76,10 @@ def test_nothing_shows_the_key() -> None:
     with Gatepost("http://127.0.0.1:1", "gpk_secret") as gp:
         assert "gpk_secret" not in repr(gp) + repr(vars(gp))
     assert "gpk_secret" not in repr(vars(AsyncGatepost("http://127.0.0.1:1", "gpk_secret")))
+    for kind in (Gatepost, AsyncGatepost):
+        with pytest.raises(ValueError, match="line break") as caught:
+            kind("http://127.0.0.1:1", "gpk_secret\n")
+        assert "gpk_secret" not in str(caught.value)
 
 
 @pytest.mark.parametrize("last", ["null", '"c2"'])

@@ -56,6 +56,8 @@ def set_up(builder: Builder, line: GatewayConfig, key: str, *, uploads: bool = F
 
     One for uploads has no timeout for reading: it would count from the first byte of the request.
     """
+    if not (key.isascii() and key.isprintable()):  # checked here: the library's error would show the key
+        raise ValueError("the key has characters that no key has, such as a line break at its end")
     seconds = timedelta(seconds=line.timeout)
     builder = builder.default_headers({"authorization": f"Bearer {key}"}).user_agent("gatepost-client")
     builder = builder.follow_redirects(False).connect_timeout(seconds)
