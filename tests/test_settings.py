@@ -128,6 +128,8 @@ def test_an_unknown_name_or_a_wrong_type_is_refused_by_name(tmp_path: Path, text
         ("GATEPOST_DATA__X", "1"),
         ("GATEPOST_SERVER__PORT__X", "1"),
         ("GATEPOST___", "1"),
+        ("GATEPOST_DATABASE_URL", "postgresql://there/gatepost"),
+        ("GATEPOST_DATA", ""),
     ],
 )
 def test_a_mistake_in_the_environment_is_refused_too(name: str, value: str) -> None:

@@ -198,7 +198,7 @@ class LogSettings(_Section, frozen=True):
 
 
 class Settings(_Section, frozen=True):
-    data: str
+    data: Annotated[str, msgspec.Meta(min_length=1)]
     server: ServerSettings
     database: DatabaseSettings
     cells: dict[CellName, str]
@@ -246,8 +246,12 @@ def load(
         _merge(values, _read(config))
     for name, text in environ.items():
         path = name.removeprefix(PREFIX).lower().split("__")
-        if name.startswith(PREFIX) and (len(path) > 1 or path[0] in values):
+        if not name.startswith(PREFIX):
+            continue
+        if len(path) > 1 or path[0] in values:
             _put(values, path, _parse(text, values, path))
+        else:
+            _check_underscores(path[0], values)
     for dotted, value in (overrides or {}).items():
         if value is not None:
             _put(values, dotted.split("."), value)
@@ -339,6 +343,14 @@ def _put(values: dict[str, Any], path: list[str], value: Any) -> None:
         if not isinstance(values, dict):
             raise BadSettings(f"Bad setting: '{name}' is a value and has no '{path[-1]}'")
     values[path[-1]] = value
+
+
+def _check_underscores(name: str, values: Mapping[str, Any]) -> None:
+    """Reject names such as GATEPOST_DATABASE_URL, which would be ignored as variables of commands are."""
+    for section, known in values.items():
+        if name.startswith(f"{section}_") and isinstance(known, dict) and name.removeprefix(f"{section}_") in known:
+            right = f"{PREFIX}{section}__{name.removeprefix(f'{section}_')}".upper()
+            raise BadSettings(f"Bad setting: {PREFIX}{name.upper()} must be {right}, with two underscores")
 
 
 def _parse(text: str, values: Any, path: list[str]) -> Any:

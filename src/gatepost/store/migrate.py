@@ -123,7 +123,7 @@ def check_server(major: int, version: str) -> None:
     if major < OLDEST_SERVER:
         raise ServerTooOld(
             f"The database server is PostgreSQL {version}; Gatepost needs {OLDEST_SERVER} or newer. "
-            "Upgrade the server, or leave database_url empty to use the embedded one."
+            "Upgrade the server, or leave database.url empty to use the embedded one."
         )
 
 

@@ -81,7 +81,7 @@ def service_account() -> OsUser:
                 return account_of(pwd.getpwnam(name).pw_uid)
     raise EmbeddedPostgresError(
         "PostgreSQL does not run as root, and this system has neither a user gatepost (nor a way to make one) "
-        "nor a user nobody. Make a system user named gatepost, run Gatepost as another user, or set database_url."
+        "nor a user nobody. Make a system user named gatepost, run Gatepost as another user, or set database.url."
     )
 
 

