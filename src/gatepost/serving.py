@@ -24,7 +24,7 @@ from gatepost.http_direct import DirectRoutes
 from gatepost.http_protocol import limited_protocol
 from gatepost.logs import configure_logs
 from gatepost.metrics import ProcessMetrics
-from gatepost.processes.port import stop_listening
+from gatepost.processes.port import bind_alone, stop_listening
 from gatepost.running_address import address_of, note_address
 from gatepost.settings import Settings
 from gatepost.start_errors import CannotGoOn, cannot_listen
@@ -47,7 +47,7 @@ async def serve(
     """Run the gateway until a signal."""
     configure_logs(settings.log.level, settings.log.format)
     raise_file_limit()
-    with bound or listen(settings) as listener:
+    with bound or bind(settings) as listener:
         metrics = ProcessMetrics(__version__, role)
         database = opened_for_gateway(settings, metrics.database_ended)
         async with opened_clock(settings) as clock, database as (dsn, db):
@@ -144,6 +144,8 @@ class _Server(uvicorn.Server):
         self.up = asyncio.Event()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        for one in sockets or ():  # its connections inherit it; otherwise they keep the port for a minute after its end
+            one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         await super().startup(sockets)
         self.up.set()
 
@@ -160,12 +162,11 @@ class _Server(uvicorn.Server):
         self._on_stop()
 
 
-def listen(settings: Settings) -> socket.socket:
+def bind(settings: Settings) -> socket.socket:
     """Return a socket bound to the port of the settings, or raise CannotStart."""
     server = settings.server
-    family = socket.AF_INET6 if ":" in server.host else socket.AF_INET
     try:
-        return socket.create_server((server.host, server.port), family=family, backlog=2048)
+        return bind_alone(server)
     except OSError as error:
         raise cannot_listen(server.host, server.port, error) from None
 

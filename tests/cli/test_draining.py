@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from gatepost.cli.serve import check_port
 from gatepost.stop_signals import stop_on_signals
 from gatepost.store.embedded import running_dsn
 from gatepost.store.embedded.data_folder import holder_of
@@ -42,6 +43,7 @@ async def test_open_streams_do_not_hold_up_the_end(run: Run, channel: str, datab
         assert rest.endswith(b"0\r\n\r\n")  # a clean end, not a cut
         assert await asyncio.wait_for(program.wait(), PATIENCE) == 0
         writer.close()
+        check_port("127.0.0.1", int(found.group(1)), "--port")  # free for the next gateway at once
     finally:
         if program.returncode is None:
             program.kill()

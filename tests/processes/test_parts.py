@@ -132,9 +132,11 @@ def test_a_port_in_use_is_a_clear_error(processes: int) -> None:
             SharedPort(taken.server, processes)
 
 
-@for_each("processes", [1, 2])
-def test_two_gateways_that_start_at_the_same_time_do_not_share_a_port(processes: int) -> None:
-    first = SharedPort(SETTINGS.server, 2)  # it does not listen yet
+@for_each(("one", "processes"), [(1, 1), (1, 2), (2, 1), (2, 2)])
+def test_two_gateways_that_start_at_the_same_time_do_not_share_a_port(one: int, processes: int) -> None:
+    first = SharedPort(SETTINGS.server, one)
+    with pytest.raises(ConnectionRefusedError):  # it does not listen yet: a load balancer tries another gateway
+        socket.create_connection(first.listener.getsockname(), 10)
     taken = load(environ={}, overrides={"server.port": first.listener.getsockname()[1]})
     with pytest.raises(CannotStart, match="Address already in use"):
         SharedPort(taken.server, processes)

@@ -22,11 +22,11 @@ def own_sockets() -> bool:
 
 
 class SharedPort:
-    """The sockets of a port: one that listens, for a single process, or one for each of several."""
+    """The sockets of a port: one for a single process, or one for each of several."""
 
     def __init__(self, server: ServerSettings, processes: int) -> None:
         try:
-            self.sockets = _bind_each(server, processes) if processes > 1 and own_sockets() else _listen(server)
+            self.sockets = _bind_all(server, processes)
         except OSError as error:
             raise cannot_listen(server.host, server.port, error) from None
         self.processes = processes
@@ -46,18 +46,28 @@ class SharedPort:
             one.close()
 
 
-def _listen(server: ServerSettings) -> list[socket.socket]:
-    return [socket.create_server((server.host, server.port), family=_family(server), backlog=_BACKLOG)]
+def bind_alone(server: ServerSettings) -> socket.socket:
+    """Bind the port. The process listens when it is ready: clients would wait for one that is still starting.
+
+    Until then, nobody else can bind the port either.
+    """
+    bound = _bind(server, server.port, shared=False)
+    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 0)
+    return bound
+
+
+def _bind_all(server: ServerSettings, processes: int) -> list[socket.socket]:
+    if processes == 1:
+        return [bind_alone(server)]
+    if not own_sockets():
+        return [socket.create_server((server.host, server.port), family=_family(server), backlog=_BACKLOG)]
+    return _bind_each(server, processes)
 
 
 def _bind_each(server: ServerSettings, processes: int) -> list[socket.socket]:
-    """Bind a socket per process. The first one only reserves the port, which the kernel may have chosen.
-
-    It is shared after it is bound: otherwise another gateway could bind the port too until this one listens.
-    """
-    bound = [_bind(server, server.port, shared=False)]
+    """Bind a socket per process. The first one only reserves the port, which the kernel may have chosen."""
+    bound = [bind_alone(server)]
     try:
-        bound[0].setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 0)
         bound[0].setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
         port = bound[0].getsockname()[1]
         bound += [_bind(server, port) for _ in range(processes)]
