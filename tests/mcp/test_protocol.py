@@ -162,6 +162,8 @@ async def test_wrong_arguments(gateway: Gateway, era: str) -> None:
             ("find_conversations", {"status": "archived"}, "status"),
             ("find_conversations", {"since": "yesterday"}, "since"),
             ("find_conversations", {"query": "\x00"}, "query"),
+            ("list_templates", {"query": "\x00"}, "query"),
+            ("list_templates", {"status": "\x00"}, "status"),
             ("find_contacts", {"query": " "}, "query"),
             ("read_conversation", {}, "conversation"),
             ("search_messages", {"query": "?!"}, "query"),

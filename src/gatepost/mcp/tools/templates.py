@@ -12,6 +12,7 @@ from gatepost.mcp.registry import READING, tool
 from gatepost.mcp.tool_call import Call
 from gatepost.model import ids
 from gatepost.model.errors import Invalid
+from gatepost.model.field_readers import check_storable
 from gatepost.model.template.preview import Preview
 from gatepost.model.template.slots import needs_of
 from gatepost.networks.kinds import NETWORK_KINDS
@@ -82,6 +83,8 @@ async def list_templates(given: ListTemplates, call: Call) -> Templates:
     """List the templates of this channel. An APPROVED one can be sent when the 24-hour window is closed."""
     if not NETWORK_KINDS[call.caller.kind].capabilities.templates:
         raise Invalid("This channel has no templates: it can send free text at any time.", "unsupported_on_channel")
+    check_storable("status", given.status or "")
+    check_storable("query", given.query or "")
     before = read_cursor("list_templates", given.cursor, UUID)
     filters = TemplateFilter(status=given.status.upper() if given.status else None, name=given.query)
     rows = await store.list_templates(call.db, call.channel_id, filters, before, given.limit)
