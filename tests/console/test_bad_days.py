@@ -20,6 +20,8 @@ from tests.patience import patience
 from tests.running_gateway import Gateway
 
 HELLO = {"phone": "5511999998888", "body": "Hello"}
+LOADED_MS = 1_500  # until a page that was waited for is loaded again
+WRITTEN = "Hello {{1}}, your order is ready."
 GONE = "The gateway does not answer. Trying again…"
 SEND = """async ([channel, body]) => {
     const session = await (await fetch("/api/v1/session")).json();
@@ -150,13 +152,22 @@ async def test_a_gateway_that_ends_and_starts_again(gateway: Gateway, parted_dat
             await visitor.sign_in("/account")
             row = visitor.page.get_by_role("row", name=EMAIL)
             await row.wait_for()
+            other = await visitor.page.context.new_page()
+            await other.goto(f"{node.url}/templates/editor")
+            await other.get_by_label("Text", exact=True).fill(WRITTEN)
             await stop(process)
+            await other.get_by_role("link", name="Usage").hover()  # loads it in advance
+            await other.get_by_text(GONE).wait_for()
             await visitor.page.get_by_role("tab", name="Plan").click()
             await visitor.see(GONE)
             await row.wait_for()  # the page stays as it is, until the next one can be loaded
             process = await start_node(gateway, parted_database_url, port)
             await visitor.see("Change the plan")
             await expect(visitor.page.get_by_text(GONE)).to_be_hidden()
+            await other.wait_for_timeout(LOADED_MS)
+            await expect(other.get_by_label("Text", exact=True)).to_have_value(WRITTEN)  # nothing was loaded again
+            await other.get_by_role("link", name="Usage").click()
+            await other.get_by_text("What each channel sent").wait_for()
     finally:
         await stop(process)
 
