@@ -37,8 +37,8 @@ def card(visitor: Visitor, name: str) -> Locator:
     return visitor.page.get_by_role("article", name=f"Channel {name}")
 
 
-async def edit_a_text(visitor: Visitor, channel: str) -> None:
-    """Send a text over a linked phone, and edit it in the inbox."""
+async def edit_and_delete_a_text(visitor: Visitor, channel: str) -> None:
+    """Send a text over a linked phone, edit it in the inbox, and delete it."""
     gateway, page = visitor.gateway, visitor.page
     channel_id = ids.parse_id("ch", channel)
     assert channel_id
@@ -56,7 +56,14 @@ async def edit_a_text(visitor: Visitor, channel: str) -> None:
     assert not await visitor.accessibility_problems("editing")
     await dialog.get_by_role("button", name="Save").click()
     await expect(dialog).to_have_count(0)
-    await message_of(messages, "Second words").wait_for()
+    sent = message_of(messages, "Second words")
+    await sent.hover()
+    await sent.get_by_role("button", name="Actions").click()
+    await page.get_by_role("menuitem", name="Delete for everyone").click()
+    question = page.get_by_role("dialog", name="Delete the message for everyone")
+    await question.get_by_role("button", name="Delete", exact=True).click()
+    await expect(question).to_have_count(0)
+    await expect(sent).to_have_count(0)
 
 
 async def test_a_qr_channel_is_added_linked_and_logged_out(gateway: Gateway) -> None:
@@ -84,7 +91,7 @@ async def test_a_qr_channel_is_added_linked_and_logged_out(gateway: Gateway) -> 
         await control(gateway, "15550003333", session=session)
         await visitor.see("The phone +15550003333 is linked")
         await expect(page.get_by_role("heading", level=1)).to_have_text(EVIL)
-        await edit_a_text(visitor, session)
+        await edit_and_delete_a_text(visitor, session)
         await visitor.open(f"/channels/{session}")
         await page.get_by_role("button", name="Log out").click()
         await page.get_by_role("dialog").get_by_role("button", name="Log out").click()

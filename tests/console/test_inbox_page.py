@@ -119,12 +119,22 @@ async def test_what_strangers_write_is_shown_and_never_run(gateway: Gateway) -> 
         assert "Inbox" in await visitor.page.title()
 
 
+async def refuse(route: Route) -> None:
+    """Answer as a gateway that has too much to do."""
+    await route.fulfill(status=429, json={"message": "Too many requests.", "error": {"code": "rate_limited"}})
+
+
 async def test_a_failed_send_keeps_its_text_and_is_sent_once(gateway: Gateway) -> None:
     await say(gateway, "Hello?")
     async with visiting(gateway) as visitor:
-        await visitor.sign_in("/inbox")
-        messages = await open_first(visitor)
         page = visitor.page
+        for path in ("labels", "channel"):
+            await page.route(f"**/api/v1/{path}", refuse, times=1)
+        await visitor.sign_in("/inbox?label=VIP")
+        await page.get_by_role("button", name="Try again").click()  # the labels
+        await page.get_by_role("button", name="Show all open ones").click()
+        messages = await open_first(visitor)
+        await page.get_by_role("button", name="Try again").click()  # what can be sent
 
         async def lose_the_answer(route: Any) -> None:
             await route.fetch()

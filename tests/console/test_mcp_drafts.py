@@ -1,5 +1,6 @@
 """Drafts of an assistant in the Inbox, in a real browser: they appear live, and people send, edit or refuse them."""
 
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from playwright.async_api import Locator, Route, expect
@@ -57,6 +58,7 @@ async def test_a_draft_is_edited_sent_refused_and_decided_by_somebody_else(gatew
     problems: list[str] = []
     async with visiting(gateway) as visitor:
         page = visitor.page
+        await page.clock.install(time=datetime.now(UTC) + timedelta(days=3))  # is wrong; no draft has expired
         messages = await open_inbox(gateway, visitor)
         first = await make_draft(gateway, f"Yes, it is {EVIL}")
         card = card_of(visitor, f"Yes, it is {EVIL}")

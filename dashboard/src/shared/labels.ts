@@ -20,7 +20,13 @@ export function useLabels() {
   return useQuery(labelsQuery(useChannelScope().id));
 }
 
-/** The labels of several channels; undefined while they are loaded. */
-export function useLabelsOf(channels: string[]): (Label[] | undefined)[] {
-  return useQueries({ queries: channels.map(labelsQuery), combine: (results) => results.map(({ data }) => data) });
+/** The labels of several channels, each undefined while they are loaded. */
+export function useLabelsOf(channels: string[]) {
+  return useQueries({
+    queries: channels.map(labelsQuery),
+    combine: (results) => ({
+      lists: results.map(({ data }) => data),
+      failed: results.filter(({ data, error }) => error && !data),
+    }),
+  });
 }

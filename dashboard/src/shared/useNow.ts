@@ -1,4 +1,5 @@
 import { useSyncExternalStore } from "react";
+import { gatewayNow } from "./gatewayTime";
 
 const TICK_MS = 5_000;
 const listeners = new Set<() => void>();
@@ -21,7 +22,7 @@ function tick(): void {
   for (const listener of listeners) listener();
 }
 
-/** The time now, in milliseconds; one clock for all that show how long ago something was. */
+/** The time by the gateway's clock, in milliseconds; one timer for all that show how long ago something was. */
 export function useNow(): number {
-  return useSyncExternalStore(subscribe, () => now);
+  return useSyncExternalStore(subscribe, () => gatewayNow(now));
 }

@@ -2,9 +2,10 @@ import { Alert, Button, Group, Skeleton, Stack, Text } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { IconClock, IconLock, IconTemplate } from "@tabler/icons-react";
 import { useSession } from "../../shared/session/queries";
+import { Loaded } from "../../shared/ui/Loaded";
 import classes from "./Composer.module.css";
 import { MessageForm } from "./MessageForm";
-import { type Conversation, useChannelInfo } from "./queries";
+import { type ChannelInfo, type Conversation, useChannelInfo } from "./queries";
 import { TemplateDialog } from "./TemplateDialog";
 import { useNow } from "./useNow";
 import { readWindow, SOON, timeLeft } from "./window";
@@ -15,12 +16,19 @@ const TICK_MS = 15_000;
 /** The part under the messages: what can be sent here now, by the person's role, the channel and the 24-hour window. */
 export function Composer({ conversation }: { conversation: Conversation }) {
   const maySend = useSession().scopes.includes("send");
-  const { data: info } = useChannelInfo();
+  const channel = useChannelInfo();
+  if (!maySend) return <Note>Your role allows you to read, but not to send.</Note>;
+  if (isOfGroup(conversation.last_message)) return <Note>Messages to groups cannot be sent from here.</Note>;
+  return (
+    <Loaded query={channel} loading={<Skeleton height={88} m="md" />}>
+      {(info) => <Allowed conversation={conversation} info={info} />}
+    </Loaded>
+  );
+}
+
+function Allowed({ conversation, info }: { conversation: Conversation; info: ChannelInfo }) {
   const now = useNow(TICK_MS);
   const contact = conversation.contact.id;
-  if (!maySend) return <Note>Your role allows you to read, but not to send.</Note>;
-  if (!info) return <Skeleton height={88} m="md" />;
-  if (isOfGroup(conversation.last_message)) return <Note>Messages to groups cannot be sent from here.</Note>;
   const window = readWindow(info.capabilities.window, conversation.window_ends_at, now);
   if (!window.open) return <Closed ever={window.ever} contact={contact} templates={info.capabilities.templates} />;
   return (

@@ -88,9 +88,9 @@ function Count({ value }: { value: number | null | undefined }) {
 
 /** Filters by label and by assignee. */
 function FilterMenu({ search, channels, onChange }: Omit<Props, "onView">) {
-  const labels = useLabelsOf(channels);
+  const { lists } = useLabelsOf(channels);
   const { data: people } = usePeople();
-  const byName = new Map(labels.flatMap((list) => list ?? []).map((label) => [label.name.toLowerCase(), label]));
+  const byName = new Map(lists.flatMap((list) => list ?? []).map((label) => [label.name.toLowerCase(), label]));
   const chosen = (search.label ? 1 : 0) + (search.assignee ? 1 : 0);
   return (
     <Menu position="bottom-end" shadow="md" width={240}>

@@ -14,6 +14,7 @@ import { carriesFiles } from "../../shared/drops";
 import { Problem } from "../../shared/ui/Problem";
 import { ButtonsDialog } from "./ButtonsDialog";
 import classes from "./Composer.module.css";
+import { filesOf } from "./files";
 import { ListDialog } from "./ListDialog";
 import type { ChannelInfo, Conversation } from "./queries";
 import { COMPOSER_FIELD } from "./Shortcuts";
@@ -134,7 +135,10 @@ export function MessageForm({ conversation, contact, capabilities }: Props) {
             onChange={(event) => write(event.currentTarget.value)}
             onKeyDown={onKeyDown}
             onPaste={(event) => {
-              if (event.clipboardData.files.length) attach([...event.clipboardData.files]);
+              const pasted = filesOf(event.clipboardData);
+              if (pasted.length === 0) return;
+              event.preventDefault(); // the name of a file is there as text, too
+              attach(pasted);
             }}
           />
           <ActionIcon

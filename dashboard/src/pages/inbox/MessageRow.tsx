@@ -18,7 +18,7 @@ import { inFull } from "../../shared/times";
 import { showDone, showFailure } from "../../shared/ui/notices";
 import { type Body, inOneLine, readBody } from "./content";
 import { MessageBody } from "./MessageBody";
-import { type Message, useCancelMessage, useChannelInfo, useDeleteMessage, useSend } from "./queries";
+import { type Message, useCancelMessage, useChannelInfo, useSend } from "./queries";
 import classes from "./Thread.module.css";
 import { Ticks } from "./Ticks";
 import { failureWords, isOfGroup, senderWords, timeOfDay } from "./words";
@@ -41,6 +41,7 @@ type Props = {
   onTrace: (id: string) => void;
   onReply: (message: Message) => void;
   onEdit: (message: Message) => void;
+  onDelete: (message: Message) => void;
 };
 
 export const MessageRow = memo(function MessageRow(props: Props) {
@@ -146,11 +147,10 @@ function Failed({ message, onTrace }: Pick<Props, "message" | "onTrace">) {
   );
 }
 
-function Actions({ message, body, onReply, onEdit, onTrace }: Props & { body: Body }) {
+function Actions({ message, body, onReply, onEdit, onDelete, onTrace }: Props & { body: Body }) {
   const maySend = useSession().scopes.includes("send");
   const { data: info } = useChannelInfo();
   const send = useSend();
-  const remove = useDeleteMessage();
   const cancel = useCancelMessage();
   const text = body.kind === "text" ? body.text : body.kind === "file" ? body.caption : null;
   const mayReact = maySend && !isOfGroup(message) && info?.capabilities.types.includes("reaction");
@@ -214,11 +214,7 @@ function Actions({ message, body, onReply, onEdit, onTrace }: Props & { body: Bo
           </Menu.Item>
         )}
         {maySend && info?.capabilities.delete && message.direction === "out" && (
-          <Menu.Item
-            color="red"
-            leftSection={<IconTrash size={16} aria-hidden />}
-            onClick={() => perform(remove, message.key.id, { onError: showFailure })}
-          >
+          <Menu.Item color="red" leftSection={<IconTrash size={16} aria-hidden />} onClick={() => onDelete(message)}>
             Delete for everyone
           </Menu.Item>
         )}

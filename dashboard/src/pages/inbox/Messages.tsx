@@ -22,10 +22,11 @@ type Props = {
   onTrace: (id: string) => void;
   onReply: (message: Message) => void;
   onEdit: (message: Message) => void;
+  onDelete: (message: Message) => void;
 };
 
 /** The messages of a conversation, the newest at the bottom. Only those that can be seen are drawn. */
-export function Messages({ conversation, onTrace, onReply, onEdit }: Props) {
+export function Messages({ conversation, onTrace, onReply, onEdit, onDelete }: Props) {
   const [around, setAround] = useState<string | null>(null); // an older message; null: the newest ones are shown
   const newest = useThread(conversation.id);
   const part = useThreadAround(conversation.id, around);
@@ -173,6 +174,7 @@ export function Messages({ conversation, onTrace, onReply, onEdit }: Props) {
                   onTrace={onTrace}
                   onReply={onReply}
                   onEdit={onEdit}
+                  onDelete={onDelete}
                 />
               </div>
             );

@@ -1,5 +1,4 @@
 import { Button, CloseButton, Group, Skeleton, Stack, Text, Textarea } from "@mantine/core";
-import { useState } from "react";
 import { inWords } from "../../shared/api/problem";
 import { rowsOf } from "../../shared/lists";
 import { perform } from "../../shared/mutations";
@@ -12,7 +11,8 @@ import { Time } from "../../shared/ui/Time";
 import classes from "./Details.module.css";
 import { type Note, useAddNote, useDeleteNote, useNotes } from "./noteQueries";
 import type { Conversation } from "./queries";
-import { afterSending } from "./unsentText";
+import { changeUnsent, readUnsent, useUnsent, useUnsentId } from "./unsent";
+import { afterSending, keyFor, type UnsentText } from "./unsentText";
 
 const LONGEST = 4096;
 
@@ -64,20 +64,19 @@ export function Notes({ conversation, editable }: { conversation: Conversation; 
 }
 
 function AddNote({ conversation }: { conversation: string }) {
-  const [text, setText] = useState("");
-  const [key, setKey] = useState(randomKey);
+  const id = useUnsentId(`note.${conversation}`);
+  const { written } = useUnsent(id);
+  const { text } = written;
   const add = useAddNote(conversation);
+  const keep = (next: UnsentText) => changeUnsent(id, { written: next });
   const save = () => {
-    const saved = text.trim();
+    const sent = text.trim();
+    const key = keyFor(written, sent, randomKey);
+    keep({ text, key, sent });
     perform(
       add,
-      { text: saved, key },
-      {
-        onSuccess: () => {
-          setText((now) => afterSending(now.trimStart(), saved));
-          setKey(randomKey());
-        },
-      },
+      { text: sent, key },
+      { onSuccess: () => keep({ text: afterSending(readUnsent(id).written.text.trimStart(), sent) }) },
     );
   };
   return (
@@ -95,10 +94,7 @@ function AddNote({ conversation }: { conversation: string }) {
         maxRows={10}
         maxLength={LONGEST}
         value={text}
-        onChange={(event) => {
-          setText(event.currentTarget.value);
-          if (add.isError) setKey(randomKey()); // another text is another note
-        }}
+        onChange={(event) => keep({ ...written, text: event.currentTarget.value })}
       />
       {text.trim() && (
         <Button type="submit" size="compact-sm" mt={6} loading={add.isPending}>

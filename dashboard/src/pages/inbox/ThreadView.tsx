@@ -6,6 +6,7 @@ import { useAnnouncedPresence } from "../../shared/live/presence";
 import { useSession } from "../../shared/session/queries";
 import { Failure } from "../../shared/ui/Failure";
 import { Composer } from "./Composer";
+import { DeleteDialog } from "./DeleteDialog";
 import { Details } from "./Details";
 import { EditDialog } from "./EditDialog";
 import { HandOverBanner } from "./HandOverBanner";
@@ -26,6 +27,7 @@ export function ThreadView({ id, onClose, onTrace }: Props) {
   const unsent = useUnsentId(id);
   const reply = useCallback((message: Message) => replyTo(unsent, message), [unsent]);
   const [edited, setEdited] = useState<Message | null>(null);
+  const [deleted, setDeleted] = useState<Message | null>(null);
   const onTyping = useAnnouncedPresence(useChannelScope().id, id);
   if (error && !conversation) {
     return (
@@ -40,13 +42,20 @@ export function ThreadView({ id, onClose, onTrace }: Props) {
       <section className={classes.thread} aria-label="Conversation">
         <ThreadHeader conversation={conversation} details={details} onDetails={toggle} onBack={onClose} />
         <HandOverBanner conversation={id} />
-        <Messages conversation={conversation} onTrace={onTrace} onReply={reply} onEdit={setEdited} />
+        <Messages
+          conversation={conversation}
+          onTrace={onTrace}
+          onReply={reply}
+          onEdit={setEdited}
+          onDelete={setDeleted}
+        />
         <ThreadDrafts conversation={conversation} />
         <Others conversation={id} />
         <div onInput={onTyping}>
           <Composer conversation={conversation} />
         </div>
         <EditDialog message={edited} onClose={() => setEdited(null)} />
+        <DeleteDialog message={deleted} onClose={() => setDeleted(null)} />
         <ReadWhileVisible conversation={conversation} />
       </section>
       {details && <Details conversation={conversation} onClose={close} />}

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { fileProblem, lookOfFile } from "./files";
+import { fileProblem, filesOf, lookOfFile } from "./files";
 
 const MB = 1_048_576;
 
@@ -28,4 +28,11 @@ test.each([
 
 test("an empty file is refused", () => {
   expect(fileProblem({ name: "a", type: "", size: 0 })).toBe("“a” is empty.");
+});
+
+test("a pasted picture is attached, the picture of a text that is pasted is not", () => {
+  const files = [{ name: "image.png" }] as unknown as FileList;
+  expect(filesOf({ files, types: ["text/html", "Files"] })).toHaveLength(1); // copied from a page
+  expect(filesOf({ files, types: ["text/plain", "Files"] })).toHaveLength(1); // a file, with its name
+  expect(filesOf({ files, types: ["text/plain", "text/html", "text/rtf", "Files"] })).toEqual([]); // cells of a table
 });

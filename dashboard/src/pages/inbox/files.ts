@@ -23,3 +23,9 @@ export function fileProblem({ name, size, type }: Pick<File, "name" | "size" | "
   if (size <= most) return null;
   return `“${name}” is too large: the network takes a file of this type up to ${most / MB} MB.`;
 }
+
+/** The files that are pasted. Programs such as Word and Excel add a picture of their text, which nobody wants to send. */
+export function filesOf(data: Pick<DataTransfer, "files" | "types">): File[] {
+  const isText = data.types.includes("text/plain") && data.types.includes("text/html");
+  return isText ? [] : [...data.files];
+}

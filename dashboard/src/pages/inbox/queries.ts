@@ -64,7 +64,7 @@ const listQuery = (channel: string, filter: ListFilter): PagesQuery<Page<Convers
 /** The conversations of one or several channels, the newest first, page by page. */
 export function useInboxList(search: InboxSearch, channels: string[]) {
   const user = useSession().user.id;
-  const labels = useLabelsOf(search.label ? channels : []);
+  const { lists: labels, failed } = useLabelsOf(search.label ? channels : []);
   const filters = channels.flatMap((channel, index) => {
     const filter = toFilter(search, user);
     if (!search.label) return [{ channel, filter }];
@@ -88,12 +88,13 @@ export function useInboxList(search: InboxSearch, channels: string[]) {
     isPending: labels.includes(undefined) || results.some(({ isPending }) => isPending),
     hasMore: waiting.length > 0,
     isLoadingMore: waiting.some(({ result }) => result?.isFetchingNextPage),
-    error: results.find(({ error }) => error)?.error ?? null,
+    error: [...failed, ...results].find(({ error }) => error)?.error ?? null,
     loadMore: () => {
       for (const { result } of waiting)
         if (result?.data && !result.isFetchingNextPage) void result.fetchNextPage({ cancelRefetch: false });
     },
     retry: () => {
+      for (const { refetch } of failed) void refetch();
       for (const result of results) if (result.error) void (result.data ? result.fetchNextPage() : result.refetch());
     },
   };

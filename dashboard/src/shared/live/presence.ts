@@ -1,6 +1,7 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useCallback, useEffect, useRef } from "react";
 import { api, askNothing } from "../api/client";
+import { gatewayNow } from "../gatewayTime";
 import { useNow } from "../useNow";
 import { useLiveNotices } from "./live";
 
@@ -18,7 +19,8 @@ type Known = Record<string, Other & { conversation: string }>;
 export function usePresenceNotices(): void {
   const client = useQueryClient();
   useLiveNotices(({ name, data }) => {
-    if (name === "presence") client.setQueryData<Known>(PRESENCE, (known) => withNotice(known ?? {}, data, Date.now()));
+    if (name === "presence")
+      client.setQueryData<Known>(PRESENCE, (known) => withNotice(known ?? {}, data, gatewayNow()));
   });
 }
 
