@@ -1,13 +1,14 @@
 """What the network takes and refuses, at every limit: one under, at, over."""
 
 import base64
+import hmac
 from typing import Any
 
 import pytest
 
 from tests.for_each import for_each
 
-from .driver import NUMBER, PHONE, TOKEN, Driver, text_payload
+from .driver import NUMBER, PHONE, SECRET, TOKEN, Driver, text_payload
 
 
 async def test_an_accepted_text_is_answered_in_the_networks_shape(sandbox: Driver) -> None:
@@ -43,6 +44,18 @@ async def test_a_missing_or_wrong_token_is_190(sandbox: Driver, token: str | Non
     assert (reply.status, reply.code) == (401, 190)
     assert reply.json["error"]["type"] == "OAuthException"
     assert reply.json["error"]["fbtrace_id"] == reply.trace_id
+
+
+async def test_a_token_in_the_query_and_a_proof_of_the_app_secret(sandbox: Driver) -> None:
+    path, payload = f"/v25.0/{NUMBER}/messages?access_token={TOKEN}", text_payload("5511999990000", "hi")
+    proof = hmac.new(SECRET.encode(), TOKEN.encode(), "sha256").hexdigest()
+    assert (await sandbox.call("POST", path, payload)).status == 200
+    assert (await sandbox.call("POST", f"{path}&appsecret_proof={proof}", payload)).status == 200
+    assert (await sandbox.call("POST", f"{path}&appsecret_proof=wrong", payload)).code == 100
+    assert (await sandbox.call("POST", f"{path}x", payload)).code == 190
+    for given, code in ((proof, None), ("wrong", 100)):
+        reply = await sandbox.call("POST", f"/v25.0/{NUMBER}/messages?appsecret_proof={given}", payload, TOKEN)
+        assert reply.json.get("error", {}).get("code") == code
 
 
 async def test_an_unknown_number_is_100_subcode_33(sandbox: Driver) -> None:

@@ -29,7 +29,7 @@ class Call(msgspec.Struct, frozen=True):
         if self.query.get("access_token"):
             return self.query["access_token"]
         scheme, _, token = self.headers.get("authorization", "").partition(" ")
-        return token.strip() or None if scheme.lower() in ("bearer", "oauth") else None
+        return token.strip() or None if scheme.lower() in SCHEMES else None
 
     @property
     def rest(self) -> str:
@@ -55,6 +55,7 @@ class File(msgspec.Struct, frozen=True):
 Result = dict[str, Any] | Raw | Refusal
 Outcome = Result | Awaitable[Result]
 SUCCESS: dict[str, Any] = {"success": True}
+SCHEMES = ("bearer", "oauth")  # of the header Authorization
 _CREDENTIALS = ("access_token", "appsecret_proof")
 
 

@@ -12,7 +12,7 @@ import msgspec
 from gatepost_sandbox.errors import Refusal, parameter, refusal_body, unknown_object
 from gatepost_sandbox.graph.access import Target, find_target
 from gatepost_sandbox.graph.asgi import JSON, Receive, Scope, Send, read_body, send_answer, write
-from gatepost_sandbox.graph.call import Call, Outcome, Raw, read_call
+from gatepost_sandbox.graph.call import SCHEMES, Call, Outcome, Raw, read_call
 from gatepost_sandbox.graph.messages import post_marketing, post_message
 from gatepost_sandbox.graph.routes import find_open, find_operation
 from gatepost_sandbox.network import Answer, Network
@@ -78,10 +78,14 @@ def find_sender(network: Network, scope: Scope, parts: list[str]) -> Number | No
     number = network.numbers.get(parts[0])
     if number is None:
         return None
+    if scope["query_string"]:  # it may have the token, or a proof of the app secret
+        call = read_call(scope, parts, b"")
+        target = find_target(network, call) if call.token == number.spec.token else None
+        return number if isinstance(target, Target) and target.thing is number else None
     for name, value in scope["headers"]:
         if name == b"authorization":
             scheme, _, token = value.decode("latin-1").partition(" ")
-            return number if token.strip() == number.spec.token and scheme.lower() == "bearer" else None
+            return number if token.strip() == number.spec.token and scheme.lower() in SCHEMES else None
     return None
 
 
