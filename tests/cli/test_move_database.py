@@ -1,6 +1,7 @@
 """Moving a database to another server, and restoring into a gateway that runs with the embedded one."""
 
 import asyncio
+import base64
 import subprocess
 import sys
 from pathlib import Path
@@ -89,6 +90,15 @@ async def test_a_running_gateway_is_stopped_restored_and_moved(
         (await asyncio.to_thread(invoke, "account", "create", "Later", *here)).json()
         refused = (await asyncio.to_thread(invoke, "restore", str(file), *here)).error()["message"]
         assert f"gatepost restore {file} --data {data} --replace --stop" in refused
+        not_empty = (await asyncio.to_thread(invoke, "restore", str(file), "--stop", *here)).error()["message"]
+        assert "--replace" in not_empty
+        key = data / "secret.key"
+        right = key.read_bytes()
+        key.write_bytes(base64.b64encode(bytes(32)))
+        other_key = await asyncio.to_thread(invoke, "restore", str(file), "--replace", "--stop", *here)
+        assert "is not the secret key of this backup" in other_key.error()["message"]
+        key.write_bytes(right)
+        assert holder_of(data) == child.pid  # it was not stopped for nothing
         (await asyncio.to_thread(invoke, "restore", str(file), "--replace", "--stop", *here)).json()
         assert await asyncio.to_thread(child.wait, PATIENCE) == 0
     finally:

@@ -49,9 +49,7 @@ async def restore_backup(
     dsn: str, archive: ArchiveReader, wanted: RestoreRequest, progress: Progress
 ) -> LoadedDatabase:
     """Restore a verified backup."""
-    manifest = archive.manifest
-    known_migrations(manifest.migrations)
-    key = await asyncio.to_thread(_find_key, archive, wanted)
+    key = await find_key(archive, wanted)
     await check_target(dsn, replace=wanted.replace, cell=wanted.cell)
     if wanted.objects is not None:
         await _restore_files(archive, wanted.objects, progress)
@@ -61,6 +59,12 @@ async def restore_backup(
     if key is not None:
         put_restored_key(wanted.folder)
     return loaded
+
+
+async def find_key(archive: ArchiveReader, wanted: RestoreRequest) -> bytes | None:
+    """Return the key that has to be written, if any. Raise Conflict if the backup cannot be restored here."""
+    known_migrations(archive.manifest.migrations)
+    return await asyncio.to_thread(_find_key, archive, wanted)
 
 
 def _find_key(archive: ArchiveReader, wanted: RestoreRequest) -> bytes | None:

@@ -8,7 +8,7 @@ from typing import Annotated
 import msgspec
 import typer
 
-from gatepost.admin.restore_backup import RestoreRequest, restore_backup
+from gatepost.admin.restore_backup import RestoreRequest, find_key, restore_backup
 from gatepost.api.contract.operations import RestoredBackup
 from gatepost.cli.backup import OneCell, PassphraseFile, WithoutMedia, media_of, read_passphrase
 from gatepost.cli.cell_databases import accounts_elsewhere, only_cell
@@ -21,8 +21,8 @@ from gatepost.model import times
 from gatepost.model.errors import Conflict, NotFound, invalid_field
 from gatepost.settings import Settings
 from gatepost.store.backup.archive import ArchiveReader, Manifest, verify
-from gatepost.store.backup.load import LoadedDatabase, Waiting
-from gatepost.store.embedded import DataFolderInUse
+from gatepost.store.backup.load import LoadedDatabase, Waiting, accounts_in
+from gatepost.store.embedded import DataFolderInUse, running_dsn
 from gatepost.store.embedded.handover import hand_over_media
 
 group = new_group()
@@ -74,16 +74,28 @@ async def _restore(
 ) -> tuple[Manifest, LoadedDatabase]:
     with progress_bar() as progress, file.open("rb") as opened:
         manifest = await asyncio.to_thread(verify, opened, progress)
+        archive = ArchiveReader(opened, manifest)
         if stop:
-            await stop_gateway(settings.data_folder)
+            await _stop(settings, archive, wanted)
         try:
             async with reserved(settings) as dsn:
                 whole = msgspec.structs.replace(wanted, objects=media_of(settings, wanted.cell) if media else None)
-                loaded = await restore_backup(dsn, ArchiveReader(opened, manifest), whole, progress)
+                loaded = await restore_backup(dsn, archive, whole, progress)
                 await asyncio.to_thread(hand_over_media, settings.data_folder)
         except DataFolderInUse:
             raise Conflict(_running(settings, file)) from None
     return manifest, loaded
+
+
+async def _stop(settings: Settings, archive: ArchiveReader, wanted: RestoreRequest) -> None:
+    """Stop the gateway, unless the restore would be refused then."""
+    await find_key(archive, wanted)
+    dsn = None if wanted.replace or settings.database.url else running_dsn(settings.data_folder)
+    if dsn and await accounts_in(dsn):
+        raise Conflict(
+            f"The database in {settings.data_folder} is not empty. To replace everything in it, add --replace."
+        )
+    await stop_gateway(settings.data_folder)
 
 
 def _running(settings: Settings, file: Path) -> str:
