@@ -1,9 +1,12 @@
 """The vault decrypts what it encrypted, in the same context, and nothing else."""
 
 import base64
+import errno
+import os
 import stat
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -66,6 +69,13 @@ def test_the_key_is_made_once_and_for_the_owner_only(tmp_path: Path) -> None:
     assert load_or_make_key("", data) == key
     assert stat.S_IMODE((data / KEY_FILE).stat().st_mode) == 0o600
     assert [path.name for path in data.iterdir()] == [KEY_FILE]
+
+
+def test_a_file_system_without_hard_links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "link", Mock(side_effect=OSError(errno.ENOTSUP, "Operation not supported")))
+    key = load_or_make_key("", tmp_path)
+    assert load_or_make_key("", tmp_path) == key
+    assert [path.name for path in tmp_path.iterdir()] == [KEY_FILE]
 
 
 def test_one_of_many_writers_wins(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from gatepost.model.errors import GatepostError
-from gatepost.store.embedded.data_folder import give_to_owner, make_data_folder
+from gatepost.store.embedded.data_folder import give_to_owner, make_data_folder, put_in_place
 
 KEY_BYTES = 32
 KEY_FILE = "secret.key"
@@ -146,7 +146,7 @@ def _decode_one(text: str, where: str) -> bytes:
 def _make(path: Path) -> None:
     """Write a new key, unless another process has written one: the first of two writers wins."""
     with private_file(path, _lines(os.urandom(KEY_BYTES))) as draft, contextlib.suppress(FileExistsError):
-        os.link(draft, path)
+        put_in_place(draft, path)
 
 
 @contextlib.contextmanager

@@ -10,7 +10,6 @@ reading holds more than one member of the database in memory.
 """
 
 import asyncio
-import errno
 import fcntl
 import hashlib
 import io
@@ -27,6 +26,7 @@ import msgspec
 
 from gatepost.model.errors import Conflict
 from gatepost.store.backup.table_data import DeviceTable, TableData
+from gatepost.store.embedded.data_folder import put_in_place
 
 FORMAT = 1
 MANIFEST, KEY = "manifest.json", "secret.key.sealed"
@@ -34,8 +34,6 @@ _HASH = "GATEPOST.sha256"
 _MEMBER = 4 << 20
 _PIECE = 1 << 20
 _LEVEL = 3
-# What file systems without hard links answer, such as those of USB sticks and of Windows shares.
-_NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.ENOSYS)
 Progress = Callable[[str, int, int], None]  # what, bytes done, bytes in all
 
 
@@ -226,7 +224,10 @@ def written_file(path: Path) -> Iterator[IO[bytes]]:
             yield file
             file.flush()
             os.fsync(file.fileno())
-            _put_in_place(draft, path)
+            try:
+                put_in_place(draft, path)
+            except FileExistsError:
+                raise Conflict(f"{path} exists. Choose another name, or remove it first.") from None
         finally:
             draft.unlink(missing_ok=True)
     folder = os.open(path.parent, os.O_RDONLY)
@@ -234,19 +235,6 @@ def written_file(path: Path) -> Iterator[IO[bytes]]:
         os.fsync(folder)
     finally:
         os.close(folder)
-
-
-def _put_in_place(draft: Path, path: Path) -> None:
-    """Give a file its name, unless another file has it."""
-    try:
-        os.link(draft, path)  # unlike a rename, it replaces nothing
-        return
-    except OSError as error:
-        if not isinstance(error, FileExistsError) and error.errno not in _NO_LINKS:
-            raise
-    if path.exists():
-        raise Conflict(f"{path} exists. Choose another name, or remove it first.")
-    draft.rename(path)
 
 
 def _is_at(path: Path, file: IO[bytes]) -> bool:

@@ -1,5 +1,6 @@
 """The data folder: its lock, its errors (each says what to do), and the note that its database was moved."""
 
+import errno
 import fcntl
 import os
 from datetime import datetime
@@ -17,6 +18,8 @@ class DataFolderInUse(Exception):
 
 
 LOCK_FILE = "gateway.lock"
+# What file systems without hard links answer, such as those of USB sticks and of Windows shares.
+_NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.ENOSYS)
 
 
 class FolderLock:
@@ -90,6 +93,18 @@ def make_data_folder(data: Path) -> None:
     if os.geteuid() == 0:
         # If we are root, the server runs as another user, who must be able to enter the folder, but not to list it.
         data.chmod(0o711)
+
+
+def put_in_place(draft: Path, path: Path) -> None:
+    """Give a file its name; raise FileExistsError if another file has it."""
+    try:
+        os.link(draft, path)  # unlike a rename, it replaces nothing
+    except OSError as error:
+        if error.errno not in _NO_LINKS:
+            raise
+        if path.exists():
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path)) from None
+        draft.rename(path)
 
 
 def give_to_owner(descriptor: int, data: Path) -> None:
