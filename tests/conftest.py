@@ -11,6 +11,7 @@ import gc
 import inspect
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -113,6 +114,7 @@ def surroundings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
             patch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
             patch.setenv("PYTHONPYCACHEPREFIX", bytecode)
         patch.setenv("NODE_COMPILE_CACHE", str(Path(sys.prefix) / "node"))
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)  # child processes inherit that `nohup` ignores it
         # The default renders each traceback with all variables, which takes a second.
         structlog.configure(processors=[*structlog.get_config()["processors"][:-1], console()])
         patch.setattr(passwords, "_hasher", PasswordHasher(time_cost=1, memory_cost=64, parallelism=1))
