@@ -14,6 +14,7 @@ from tests.patience import patience
 from tests.running_gateway import FAST_NETWORK, Gateway
 
 NUMBER = "100000000000001"
+DAY_MS = 24 * 60 * 60 * 1000
 EVIL = '<img src=x onerror="document.title=1"><script>document.title=1</script>'
 SVG = '<svg xmlns="http://www.w3.org/2000/svg" onload="document.title=1"><script>document.title=1</script></svg>'
 PICTURE = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=="
@@ -257,6 +258,7 @@ async def test_only_a_template_is_sent_in_a_closed_window(gateway: Gateway) -> N
     await gateway.sandbox("POST", "/control/clock", {"advance": 7200})
     async with visiting(gateway) as visitor:
         await gateway.call("POST", "/api/v1/templates/sync", {})
+        await visitor.page.clock.install()
         first = {"name": "order_sent", "language": "en_US", "variables": ["Ana", "1"]}
         await gateway.send(phone=PERSON, type="template", template=first)
         await visitor.sign_in(f"/inbox?channel=ch_{channel.id.hex}")
@@ -282,9 +284,17 @@ async def test_only_a_template_is_sent_in_a_closed_window(gateway: Gateway) -> N
         await expect(sent).to_contain_text("Only for <b>Eva</b>, today.")
         await expect(sent.get_by_role("img", name="Picture")).to_have_count(2)
         await sent.get_by_role("img", name="Read").wait_for()
+        await page.get_by_role("button", name="Send a template").click()
+        await dialog.get_by_role("combobox", name="Template").click()
+        await page.get_by_role("option", name="order_sent (en_US)").click()
+        await dialog.get_by_label("Value 1").fill("Cleo")
         await say(gateway, "Thanks", number=number)
-        await page.get_by_role("textbox", name="Message").wait_for()
         await page.get_by_text("Free text is possible for another 2").wait_for()
+        await expect(dialog.get_by_label("Value 1")).to_have_value("Cleo")
+        await page.keyboard.press("Escape")
+        await page.get_by_role("textbox", name="Message").fill("You are welcome")
+        await page.clock.fast_forward(2 * DAY_MS)
+        await page.get_by_text("Not sent, and kept until the person writes: You are welcome").wait_for()
 
 
 async def test_an_expired_session_keeps_what_was_written(frozen: Gateway, clock: MovableClock) -> None:

@@ -6,14 +6,13 @@ from copy import copy
 
 from playwright.async_api import Locator, Page, Route, expect
 
-from tests.console.test_inbox_page import PICTURE, incoming, message_of, open_first, say, write
+from tests.console.test_inbox_page import DAY_MS, PICTURE, incoming, message_of, open_first, say, write
 from tests.console.visitor import Visitor, visiting
 from tests.console.watched_page import watching
 from tests.gateway.checks import PERSON, until
 from tests.running_gateway import Gateway
 
 MB = 1_048_576
-DAY_MS = 24 * 60 * 60 * 1000
 OTHER_NUMBER = "100000000000007"
 FILE = """([name, type, content, size]) => {
     const bytes = Uint8Array.from(atob(content), (one) => one.charCodeAt(0));

@@ -22,14 +22,18 @@ type Props = { contact: string | undefined; onOpen: (contact?: string) => void }
 
 /** One contact: who it is, and everything that can be changed. */
 export function ContactDrawer({ contact, onOpen }: Props) {
+  const [edited, setEdited] = useState<string | null>(null); // the contact with a change that is not saved
+  const mark = (id: string) => (changed: boolean) => setEdited(changed ? id : null);
   return (
-    <SidePanel title="Contact" id={contact} onClose={() => onOpen(undefined)}>
-      {(id) => <Details id={id} onGone={() => onOpen(undefined)} />}
+    <SidePanel title="Contact" id={contact} edited={edited === contact} onClose={() => onOpen(undefined)}>
+      {(id) => <Details id={id} onEdited={mark(id)} onGone={() => onOpen(undefined)} />}
     </SidePanel>
   );
 }
 
-function Details({ id, onGone }: { id: string; onGone: () => void }) {
+type DetailsProps = { id: string; onEdited: (changed: boolean) => void; onGone: () => void };
+
+function Details({ id, onEdited, onGone }: DetailsProps) {
   const mayManage = useMayManage();
   const mayWork = useMayWork();
   return (
@@ -42,7 +46,7 @@ function Details({ id, onGone }: { id: string; onGone: () => void }) {
           </Group>
           <OpenConversation id={contact.conversation.id} />
           <ContactLabels contact={contact} />
-          {mayWork ? <Edit contact={contact} /> : <Fields contact={contact} />}
+          {mayWork ? <Edit contact={contact} onEdited={onEdited} /> : <Fields contact={contact} />}
           <Text size="xs" c="dimmed">
             Known since {inFull(contact.created_at)}, last changed on {inFull(contact.updated_at)}.
           </Text>
@@ -82,19 +86,23 @@ function Person({ contact }: { contact: Contact }) {
   );
 }
 
-function Edit({ contact }: { contact: Contact }) {
+function Edit({ contact, onEdited }: { contact: Contact; onEdited: (changed: boolean) => void }) {
   const change = useChangeContact(contact.id);
+  const saved = () => {
+    onEdited(false);
+    showDone("The contact is changed.");
+  };
   return (
-    <ContactFields
-      initial={formOf(contact)}
-      withPhone={false}
-      action="Save"
-      busy={change.isPending}
-      error={change.error}
-      onSubmit={(form, before) =>
-        performChange(change, changeBody(before, form), () => showDone("The contact is changed."))
-      }
-    />
+    <div onInput={() => onEdited(true)}>
+      <ContactFields
+        initial={formOf(contact)}
+        withPhone={false}
+        action="Save"
+        busy={change.isPending}
+        error={change.error}
+        onSubmit={(form, before) => performChange(change, changeBody(before, form), saved)}
+      />
+    </div>
   );
 }
 

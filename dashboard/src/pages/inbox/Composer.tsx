@@ -1,12 +1,16 @@
 import { Alert, Button, Group, Skeleton, Stack, Text } from "@mantine/core";
-import { useDisclosure } from "@mantine/hooks";
 import { IconClock, IconLock, IconTemplate } from "@tabler/icons-react";
+import { useState } from "react";
 import { useSession } from "../../shared/session/queries";
+import { CopyIcon } from "../../shared/ui/CopyField";
 import { Loaded } from "../../shared/ui/Loaded";
+import { ButtonsDialog } from "./ButtonsDialog";
 import classes from "./Composer.module.css";
-import { MessageForm } from "./MessageForm";
+import { ListDialog } from "./ListDialog";
+import { MessageForm, type MoreDialog } from "./MessageForm";
 import { type ChannelInfo, type Conversation, useChannelInfo } from "./queries";
 import { TemplateDialog } from "./TemplateDialog";
+import { useUnsent, useUnsentId } from "./unsent";
 import { useNow } from "./useNow";
 import { readWindow, SOON, timeLeft } from "./window";
 import { isOfGroup } from "./words";
@@ -26,11 +30,38 @@ export function Composer({ conversation }: { conversation: Conversation }) {
   );
 }
 
+/** The form for what may be sent now. Dialogs stay open, with what was written there, when that changes. */
 function Allowed({ conversation, info }: { conversation: Conversation; info: ChannelInfo }) {
+  const [dialog, setDialog] = useState<MoreDialog | null>(null);
   const now = useNow(TICK_MS);
-  const contact = conversation.contact.id;
   const window = readWindow(info.capabilities.window, conversation.window_ends_at, now);
-  if (!window.open) return <Closed ever={window.ever} contact={contact} templates={info.capabilities.templates} />;
+  const props = { contact: conversation.contact.id, onClose: () => setDialog(null) };
+  return (
+    <>
+      {window.open ? (
+        <Open conversation={conversation} info={info} left={window.left} onMore={setDialog} />
+      ) : (
+        <Closed
+          conversation={conversation}
+          ever={window.ever}
+          onTemplate={info.capabilities.templates ? () => setDialog("template") : undefined}
+        />
+      )}
+      <TemplateDialog opened={dialog === "template"} {...props} />
+      <ButtonsDialog opened={dialog === "buttons"} {...props} />
+      <ListDialog opened={dialog === "list"} {...props} />
+    </>
+  );
+}
+
+type OpenProps = {
+  conversation: Conversation;
+  info: ChannelInfo;
+  left: number | null;
+  onMore: (dialog: MoreDialog) => void;
+};
+
+function Open({ conversation, info, left, onMore }: OpenProps) {
   return (
     <div className={classes.composer}>
       {info.connection.state !== "connected" && (
@@ -38,11 +69,11 @@ function Allowed({ conversation, info }: { conversation: Conversation; info: Cha
           The channel is not connected. Messages wait until it is.
         </Alert>
       )}
-      <MessageForm conversation={conversation} contact={contact} capabilities={info.capabilities} />
-      {window.left !== null && (
-        <Group gap={5} className={classes.window} data-soon={window.left < SOON || undefined}>
+      <MessageForm conversation={conversation} capabilities={info.capabilities} onMore={onMore} />
+      {left !== null && (
+        <Group gap={5} className={classes.window} data-soon={left < SOON || undefined}>
           <IconClock size={13} aria-hidden />
-          <span>Free text is possible for another {timeLeft(window.left)}.</span>
+          <span>Free text is possible for another {timeLeft(left)}.</span>
         </Group>
       )}
     </div>
@@ -59,8 +90,10 @@ function Note({ children }: { children: string }) {
   );
 }
 
-function Closed({ ever, contact, templates }: { ever: boolean; contact: string; templates: boolean }) {
-  const [opened, dialog] = useDisclosure();
+type ClosedProps = { conversation: Conversation; ever: boolean; onTemplate: (() => void) | undefined };
+
+function Closed({ conversation, ever, onTemplate }: ClosedProps) {
+  const { text } = useUnsent(useUnsentId(conversation.id)).written;
   return (
     <div className={classes.composer}>
       <Group justify="space-between" gap="sm">
@@ -75,13 +108,20 @@ function Closed({ ever, contact, templates }: { ever: boolean; contact: string; 
             </Text>
           </Stack>
         </Group>
-        {templates && (
-          <Button leftSection={<IconTemplate size={16} aria-hidden />} onClick={dialog.open}>
+        {onTemplate && (
+          <Button leftSection={<IconTemplate size={16} aria-hidden />} onClick={onTemplate}>
             Send a template
           </Button>
         )}
       </Group>
-      {templates && <TemplateDialog opened={opened} onClose={dialog.close} contact={contact} />}
+      {text && (
+        <Group gap="xs" mt="xs" wrap="nowrap">
+          <Text size="sm" c="dimmed" lineClamp={3} style={{ overflowWrap: "anywhere" }}>
+            Not sent, and kept until the person writes: {text}
+          </Text>
+          <CopyIcon label="the text that is not sent" value={text} />
+        </Group>
+      )}
     </div>
   );
 }

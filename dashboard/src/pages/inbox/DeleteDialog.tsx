@@ -18,8 +18,8 @@ export function DeleteDialog({ message, onClose }: Props) {
       onConfirm={() => message && perform(remove, message.key.id, { onSuccess: onClose })}
       onClose={onClose}
     >
-      “{message ? inOneLine(message).slice(0, LONGEST) : "…"}” is deleted here and on the phone of the person. This cannot be
-      undone.
+      “{message ? inOneLine(message).slice(0, LONGEST) : "…"}” is deleted here and on the phone of the person. This
+      cannot be undone.
     </ConfirmDialog>
   );
 }

@@ -1,5 +1,4 @@
 import { ActionIcon, CloseButton, FileButton, Group, Menu, Textarea, Tooltip } from "@mantine/core";
-import { useDisclosure } from "@mantine/hooks";
 import {
   IconLayoutList,
   IconPaperclip,
@@ -12,26 +11,26 @@ import { type DragEvent, type KeyboardEvent, useEffect, useRef, useState } from 
 import { bytes } from "../../shared/bytes";
 import { carriesFiles } from "../../shared/drops";
 import { Problem } from "../../shared/ui/Problem";
-import { ButtonsDialog } from "./ButtonsDialog";
 import classes from "./Composer.module.css";
 import { filesOf } from "./files";
-import { ListDialog } from "./ListDialog";
 import type { ChannelInfo, Conversation } from "./queries";
 import { COMPOSER_FIELD } from "./Shortcuts";
-import { TemplateDialog } from "./TemplateDialog";
 import { useComposer } from "./useComposer";
 import { personName } from "./words";
 
 const LONGEST = 4096;
 
+/** What is written in a dialog instead of the field. */
+export type MoreDialog = "template" | "buttons" | "list";
+
 type Props = {
   conversation: Conversation;
-  contact: string;
   capabilities: ChannelInfo["capabilities"];
+  onMore: (dialog: MoreDialog) => void;
 };
 
 /** The field for a message with its files, and the ways to send something else. */
-export function MessageForm({ conversation, contact, capabilities }: Props) {
+export function MessageForm({ conversation, capabilities, onMore }: Props) {
   const { text, replyTo, endReply, write, files, attach, detach, problem, busy, submit } = useComposer(conversation);
   const [over, setOver] = useState(false);
   const field = useRef<HTMLTextAreaElement>(null);
@@ -118,7 +117,7 @@ export function MessageForm({ conversation, contact, capabilities }: Props) {
               </Tooltip>
             )}
           </FileButton>
-          <MoreToSend contact={contact} capabilities={capabilities} />
+          <MoreToSend capabilities={capabilities} onMore={onMore} />
           <Textarea
             ref={field}
             id={COMPOSER_FIELD}
@@ -156,42 +155,36 @@ export function MessageForm({ conversation, contact, capabilities }: Props) {
   );
 }
 
+type MoreProps = Pick<Props, "capabilities" | "onMore">;
+
 /** Templates, buttons and lists, as far as the channel can send them. */
-function MoreToSend({ contact, capabilities }: Pick<Props, "contact" | "capabilities">) {
-  const [template, templateDialog] = useDisclosure();
-  const [buttons, buttonsDialog] = useDisclosure();
-  const [list, listDialog] = useDisclosure();
+function MoreToSend({ capabilities, onMore }: MoreProps) {
   const can = (type: string) => capabilities.types.includes(type);
   if (!capabilities.templates && !can("buttons") && !can("list")) return null;
   return (
-    <>
-      <Menu position="top-start" shadow="md" width={200}>
-        <Menu.Target>
-          <ActionIcon variant="subtle" color="gray" size={36} aria-label="Send something else">
-            <IconPlus size={19} aria-hidden />
-          </ActionIcon>
-        </Menu.Target>
-        <Menu.Dropdown>
-          {capabilities.templates && (
-            <Menu.Item leftSection={<IconTemplate size={16} aria-hidden />} onClick={templateDialog.open}>
-              Template
-            </Menu.Item>
-          )}
-          {can("buttons") && (
-            <Menu.Item leftSection={<IconSquareRoundedPlus size={16} aria-hidden />} onClick={buttonsDialog.open}>
-              Buttons
-            </Menu.Item>
-          )}
-          {can("list") && (
-            <Menu.Item leftSection={<IconLayoutList size={16} aria-hidden />} onClick={listDialog.open}>
-              List
-            </Menu.Item>
-          )}
-        </Menu.Dropdown>
-      </Menu>
-      <TemplateDialog opened={template} onClose={templateDialog.close} contact={contact} />
-      <ButtonsDialog opened={buttons} onClose={buttonsDialog.close} contact={contact} />
-      <ListDialog opened={list} onClose={listDialog.close} contact={contact} />
-    </>
+    <Menu position="top-start" shadow="md" width={200}>
+      <Menu.Target>
+        <ActionIcon variant="subtle" color="gray" size={36} aria-label="Send something else">
+          <IconPlus size={19} aria-hidden />
+        </ActionIcon>
+      </Menu.Target>
+      <Menu.Dropdown>
+        {capabilities.templates && (
+          <Menu.Item leftSection={<IconTemplate size={16} aria-hidden />} onClick={() => onMore("template")}>
+            Template
+          </Menu.Item>
+        )}
+        {can("buttons") && (
+          <Menu.Item leftSection={<IconSquareRoundedPlus size={16} aria-hidden />} onClick={() => onMore("buttons")}>
+            Buttons
+          </Menu.Item>
+        )}
+        {can("list") && (
+          <Menu.Item leftSection={<IconLayoutList size={16} aria-hidden />} onClick={() => onMore("list")}>
+            List
+          </Menu.Item>
+        )}
+      </Menu.Dropdown>
+    </Menu>
   );
 }

@@ -26,4 +26,5 @@ test("a refusal keeps its code, words, fields and waiting time", () => {
 test("a proxy that answers for the gateway means that the gateway is gone", () => {
   expect(readProblem(answer(502), "<h1>Bad gateway</h1>")).toBeInstanceOf(GatewayUnreachable);
   expect(readProblem(answer(404), undefined)).toBeInstanceOf(ApiProblem);
+  expect(readProblem(answer(413), "<h1>Request Entity Too Large</h1>").message).toContain("Ask the operator");
 });

@@ -33,12 +33,19 @@ type ErrorEnvelope = {
   error?: { code?: string; fields?: FieldProblem[]; request_id?: string };
 };
 
+/** What to say about an answer that is not of the gateway, but of a proxy in front of it. */
+function wordsOf(status: number): string {
+  if (status === 413) return "A proxy in front of the gateway does not take so much at once. Ask the operator.";
+  if (status === 429) return "A proxy in front of the gateway asks to wait. Try again in a minute.";
+  return `A proxy in front of the gateway answered ${status}. Ask the operator.`;
+}
+
 /** Turns an answer that is not a success into an error. */
 export function readProblem(response: Response, body: unknown): Error {
   const envelope = (typeof body === "object" && body !== null ? body : {}) as ErrorEnvelope;
   if (!envelope.error?.code) {
     if (response.status >= 500) return new GatewayUnreachable();
-    return new ApiProblem(`The gateway answered ${response.status}.`, response.status, "unknown");
+    return new ApiProblem(wordsOf(response.status), response.status, "unknown");
   }
   const wait = Number.parseInt(response.headers.get("Retry-After") ?? "", 10);
   return new ApiProblem(

@@ -5,14 +5,23 @@ type Props = {
   title: string;
   id: string | undefined;
   size?: MantineSize;
+  edited?: boolean; // it has something that is not saved: only the cross closes it
   onClose: () => void;
   children: (id: string) => ReactNode;
 };
 
 /** Details of one thing at the side of its list; open while there is an id, which is in the address. */
-export function SidePanel({ title, id, size = "md", onClose, children }: Props) {
+export function SidePanel({ title, id, size = "md", edited = false, onClose, children }: Props) {
   return (
-    <Drawer opened={id !== undefined} onClose={onClose} position="right" size={size} title={title}>
+    <Drawer
+      opened={id !== undefined}
+      onClose={onClose}
+      position="right"
+      size={size}
+      title={title}
+      closeOnClickOutside={!edited}
+      closeOnEscape={!edited}
+    >
       {id && <Fragment key={id}>{children(id)}</Fragment>}
     </Drawer>
   );
