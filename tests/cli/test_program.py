@@ -111,6 +111,22 @@ def test_a_reader_who_has_seen_enough_is_no_error(form: tuple[str, ...]) -> None
     assert program.wait(30) == 1
 
 
+def test_closed_standard_files_are_no_error(tmp_path: Path) -> None:
+    """A child, such as the program that holds the links, does not start if it gets a closed one."""
+    found = tmp_path / "found"
+    child = f"import os; open({str(found)!r}, 'w').write(str([os.fstat(number).st_rdev for number in range(3)]))"
+    code = f"""
+import atexit, subprocess, sys
+from gatepost.cli import main
+atexit.register(subprocess.run, [sys.executable, "-c", {child!r}])
+sys.argv[1:] = ["plan", "list"]
+main()
+"""
+    closing = ["sh", "-c", 'exec "$0" -c "$1" <&- >&- 2>&-', sys.executable, code]
+    assert subprocess.run(closing, timeout=PATIENCE, check=False).returncode == 0
+    assert found.read_text() == str([os.stat(os.devnull).st_rdev] * 3)
+
+
 def test_a_terminal_that_cannot_show_a_character_shows_the_rest() -> None:
     """A new key is shown once: it must not be lost because its table has a dash."""
     ran = subprocess.run(
