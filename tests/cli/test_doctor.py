@@ -96,6 +96,19 @@ def test_a_folder_without_a_gateway(tmp_path: Path) -> None:
     assert not (tmp_path / "nothing").exists()
 
 
+def test_the_disk_of_a_database_elsewhere_is_checked_too(data: Path, tmp_path: Path) -> None:
+    data.mkdir()
+    (data / "PG_VERSION").write_text("18\n")
+    (tmp_path / "postgres.path").write_text(f"{data}\n")
+    disks = [
+        one["found"]
+        for one in json.loads(invoke("doctor", "--json", "--data", str(tmp_path)).out)
+        if one["check"] == "disk"
+    ]
+    folders = [tmp_path] if data.stat().st_dev == tmp_path.stat().st_dev else [tmp_path, data]
+    assert [found.partition(" free at ")[2] for found in disks] == [f"{folder}." for folder in folders]
+
+
 def test_a_gateway_that_stores_everything_elsewhere_needs_no_data_folder(
     database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -6,8 +6,10 @@ settings, files, disk, backup ─► database ─► secrets, partitions, channe
 import asyncio
 import shutil
 from collections.abc import AsyncIterator, Iterator
+from contextlib import suppress
 from http.client import HTTPException
 from ipaddress import ip_address
+from pathlib import Path
 from typing import Literal
 from urllib.error import URLError
 from urllib.parse import urlsplit
@@ -64,7 +66,7 @@ def doctor(settings: Settings) -> CommandResult:
 
 
 async def _check(settings: Settings) -> list[CheckResult]:
-    results = [*_files(settings), _disk(settings), check_backup(settings, SystemClock().now()), *check_keys(settings)]
+    results = [*_files(settings), *_disks(settings), check_backup(settings, SystemClock().now()), *check_keys(settings)]
     results.append(await check_media(settings))
     results += [result async for result in _database(settings)]
     return [*results, *await check_cells(settings, _look_inside), await _gateway(settings)]
@@ -88,10 +90,17 @@ def _files(settings: Settings) -> Iterator[CheckResult]:
             yield CheckResult(name, "problem", f"Other users can read {path}.", f"chmod 600 {path}")
 
 
-def _disk(settings: Settings) -> CheckResult:
-    folder = next(
-        path for path in (settings.data_folder.resolve(), *settings.data_folder.resolve().parents) if path.exists()
-    )
+def _disks(settings: Settings) -> Iterator[CheckResult]:
+    data = settings.data_folder.resolve()
+    folder = next(path for path in (data, *data.parents) if path.exists())
+    yield _disk(folder)
+    with suppress(OSError, EmbeddedPostgresError):  # `_database` reports it
+        cluster = None if settings.database.url else find_cluster(data)
+        if cluster is not None and cluster.stat().st_dev != folder.stat().st_dev:
+            yield _disk(cluster)
+
+
+def _disk(folder: Path) -> CheckResult:
     free = shutil.disk_usage(folder).free
     found = f"{free / 2**30:.1f} GiB are free at {folder}."
     if free >= _LOW:
