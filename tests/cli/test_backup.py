@@ -23,6 +23,7 @@ from gatepost.admin.vault import KEY_FILE, RESTORED_KEY
 from gatepost.model import ids, times
 from gatepost.model.errors import Conflict
 from gatepost.store.backup.archive import MANIFEST, ArchiveWriter, verify, written_file
+from gatepost.store.backup.load import open_load
 from gatepost.store.backup.snapshot import open_snapshot
 from gatepost.store.migrate import migrate, shipped
 from gatepost.store.partitions import drop_old_partitions, make_partitions
@@ -263,6 +264,18 @@ async def test_a_table_that_is_created_meanwhile_is_in_the_backup(database_url: 
     found = await opening
     assert (found["other"][0], found["renamed"][0]) == (1, 0)
     await conn.close()
+
+
+async def test_a_gateway_that_connects_again_during_a_restore_is_noticed(
+    database_url: str, empty_database_url: str
+) -> None:
+    async with open_snapshot(database_url) as snapshot:
+        content = snapshot.content
+    db = await Database.connect(empty_database_url, connections=1)
+    with pytest.raises(Conflict, match="A gateway uses this database"):
+        async with open_load(empty_database_url, content, replace=False):
+            await db.fetchval("SELECT 1")
+    await db.close()
 
 
 async def start_blocked(table: str, url: str, *arguments: str) -> tuple[Any, Any]:

@@ -10,7 +10,6 @@ import pytest
 
 from gatepost.admin.database_move import move_database
 from gatepost.model.errors import Conflict
-from gatepost.store.embedded import running_dsn
 from gatepost.store.embedded.data_folder import holder_of
 from gatepost.store.migrate import migrate
 from gatepost.store.pool import Database
@@ -83,7 +82,7 @@ async def test_a_running_gateway_is_stopped_restored_and_moved(
     child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         async with patience(lambda: f"the gateway did not start: {child.poll()}"):
-            while holder_of(data) != child.pid or running_dsn(data) is None:
+            while holder_of(data) != child.pid or not (data / "gateway.url").exists():  # it is ready
                 await asyncio.sleep(0.05)
         kept = (await asyncio.to_thread(invoke, "account", "create", "Shop", *here)).json()["id"]
         (await asyncio.to_thread(invoke, "backup", str(file), *here)).json()

@@ -7,7 +7,7 @@ import msgspec
 from gatepost.admin.row_pipe import pipe_rows
 from gatepost.model.errors import Conflict
 from gatepost.store.backup.archive import Progress
-from gatepost.store.backup.load import check_other, kept_unused, open_load
+from gatepost.store.backup.load import check_alone, check_other, keep_unused, open_load
 from gatepost.store.backup.snapshot import open_snapshot
 
 
@@ -22,7 +22,7 @@ class MovedDatabase(msgspec.Struct, frozen=True):
 async def move_database(source: str, target: str, *, replace: bool, progress: Progress) -> MovedDatabase:
     """Copy everything to another database, and compare the numbers of rows. Messages that wait are sent from there."""
     await check_other(source, target)
-    async with kept_unused(source) as check_source, open_snapshot(source) as snapshot:
+    async with open_snapshot(source, keep_unused) as snapshot:
         content = snapshot.content
         if not content.migrations:
             raise Conflict("The database is empty: there is nothing to move.")
@@ -34,5 +34,5 @@ async def move_database(source: str, target: str, *, replace: bool, progress: Pr
                 done += table.size
                 progress("Database", done, total)
             await load.finish(None)
-            await check_source()
+            await snapshot.check(check_alone)
     return MovedDatabase(len(content.tables), rows, content.level)

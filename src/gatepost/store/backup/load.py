@@ -4,10 +4,10 @@ lock (no gateway starts meanwhile) ─► nobody else connected? ─► drop ─
 migrations ─► leases ended, messages that waited settled ─► commit
 """
 
+import asyncio
 import re
-from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Collection, Sequence
+from collections.abc import AsyncIterable, AsyncIterator, Collection, Sequence
 from contextlib import asynccontextmanager
-from functools import partial
 from typing import Any, Literal
 from uuid import UUID
 
@@ -18,6 +18,7 @@ from gatepost.store.backup.table_data import DatabaseContent, TableData, connect
 from gatepost.store.migrate import (
     CREATE_TABLE,
     LOCK_KEY,
+    LOCK_POLL,
     Migration,
     applied_versions,
     apply,
@@ -29,6 +30,7 @@ from gatepost.store.moves.tables import delete_rows
 from gatepost.store.partitions import make_partition
 
 Waiting = Literal["fail", "on_unknown", "send"]
+_LOCK_TRIES = 20
 _PARTITION = re.compile(r"[a-z_]+_\d{8}_\d{8}")
 _OWN_TABLES = """
 SELECT n.nspname, c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
@@ -152,16 +154,16 @@ async def open_load(dsn: str, content: DatabaseContent, *, replace: bool) -> Asy
         check_server(server.major, f"{server.major}.{server.minor}")
         await _lock(conn)
         async with conn.transaction():
-            await _check_alone(conn)
+            await check_alone(conn)
             await _check_target(conn, replace=replace)
             yield DatabaseLoad(conn, content)
-            await _check_alone(conn)
+            await check_alone(conn)
 
 
 async def check_target(dsn: str, *, replace: bool, cell: str | None = None) -> None:
     """Raise Conflict if a copy must not be written into this database, or if it is another cell than this one."""
     async with _connected(dsn) as conn:
-        await _check_alone(conn)
+        await check_alone(conn)
         await _check_target(conn, replace=replace)
         if cell is not None and await conn.fetchval("SELECT to_regclass('public.cell')") is not None:
             found = await conn.fetchval("SELECT name FROM cell WHERE id = 1")
@@ -180,16 +182,13 @@ async def accounts_in(dsn: str) -> set[UUID]:
 async def check_unused(dsn: str) -> None:
     """Raise Conflict if a gateway uses this database."""
     async with _connected(dsn) as conn:
-        await _check_alone(conn)
+        await check_alone(conn)
 
 
-@asynccontextmanager
-async def kept_unused(dsn: str) -> AsyncIterator[Callable[[], Awaitable[None]]]:
-    """Let no gateway and no command begin to use a database. Yield a check, which raises Conflict if one uses it."""
-    async with _connected(dsn) as conn:
-        await _lock(conn)
-        await _check_alone(conn)
-        yield partial(_check_alone, conn)
+async def keep_unused(conn: Any) -> None:
+    """Let no gateway and no command begin to use a database while this connection is open. Raise if one uses it."""
+    await _lock(conn)
+    await check_alone(conn)
 
 
 async def check_other(source: str, target: str) -> None:
@@ -212,11 +211,16 @@ async def _connected(dsn: str) -> AsyncIterator[Any]:
 
 
 async def _lock(conn: Any) -> None:
-    if not await conn.fetchval("SELECT pg_try_advisory_lock($1)", LOCK_KEY):
-        raise Conflict("A gateway is starting on this database, or a copy is being made. Try again later.")
+    for _ in range(_LOCK_TRIES):  # a session that has just ended holds it for a moment
+        if await conn.fetchval("SELECT pg_try_advisory_lock($1)", LOCK_KEY):
+            return
+        await asyncio.sleep(LOCK_POLL)
+    raise Conflict("A gateway is starting on this database, or a copy is being made. Try again later.")
 
 
-async def _check_alone(conn: Any) -> None:
+async def check_alone(conn: Any) -> None:
+    """Raise Conflict if a gateway uses this database."""
+    await conn.execute("SELECT pg_stat_clear_snapshot()")  # a transaction sees the sessions of its first look again
     if others := await conn.fetchval(_OTHERS):
         raise Conflict(
             f"A gateway uses this database ({others} connections). Stop all gateways of the database, run this "

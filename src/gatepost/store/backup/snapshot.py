@@ -15,6 +15,7 @@ from gatepost.store.backup.table_data import DatabaseContent, TableData, connect
 from gatepost.store.migrate import applied_versions
 from gatepost.store.partitions import DROP_LOCK
 
+Check = Callable[[Any], Awaitable[None]]  # of a connection
 _PAGE = 1_000
 _POLL = 0.1
 _TABLES = """
@@ -50,6 +51,10 @@ class DatabaseSnapshot:
         )
         return int(done.rpartition(" ")[2])
 
+    async def check(self, check: Check) -> None:
+        """Check something over the same connection."""
+        await check(self._conn)
+
     async def files(self) -> AsyncIterator[list[tuple[Any, Any, str | None]]]:
         """Return channel, id and hash of all stored files, some at a time."""
         cursor = await self._conn.cursor(_FILES)
@@ -58,10 +63,12 @@ class DatabaseSnapshot:
 
 
 @asynccontextmanager
-async def open_snapshot(dsn: str) -> AsyncIterator[DatabaseSnapshot]:
-    """Open a snapshot of a database."""
+async def open_snapshot(dsn: str, prepare: Check | None = None) -> AsyncIterator[DatabaseSnapshot]:
+    """Open a snapshot of a database, over a connection that was prepared for it."""
     conn = await connect_for_copy(dsn)
     try:
+        if prepare is not None:
+            await prepare(conn)
         transaction, content = await _begin_with_tables(conn)
         yield DatabaseSnapshot(conn, content)
         await transaction.rollback()
