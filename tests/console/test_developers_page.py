@@ -29,10 +29,12 @@ async def new_key(visitor: Visitor) -> str:
     shown = visitor.page.get_by_role("dialog").get_by_test_id("copy-value")
     await expect(shown).to_contain_text("gpk_")
     key = await shown.inner_text()
+    await expect(visitor.button("Copy: API key")).to_be_focused()
     await visitor.page.keyboard.press("Escape")  # does not close what is shown only once
     await visitor.page.clock.fast_forward(TICK_MS)
     await visitor.page.get_by_role("button", name="I have copied it").click()
     await expect(visitor.page.get_by_role("dialog")).to_be_hidden()
+    await expect(visitor.page.get_by_role("heading", level=1)).to_be_focused()
     return key
 
 

@@ -4,6 +4,7 @@ import "./shared/shell.css";
 import { Messenger } from "./messenger/Messenger";
 import { Panel } from "./panel/Panel";
 import { startClock } from "./shared/clock";
+import { ignoreStrayFiles } from "./shared/drops";
 import { route } from "./shared/route";
 import { start } from "./shared/store";
 import { LostBanner, TopBar } from "./shared/TopBar";
@@ -19,6 +20,7 @@ function Page() {
   );
 }
 
+ignoreStrayFiles();
 start();
 startClock();
 const root = document.getElementById("root");

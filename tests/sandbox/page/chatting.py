@@ -24,6 +24,14 @@ _PASTE = """(element, data) => {
 }"""
 
 
+_DROP = """(element, data) => {
+    const bytes = Uint8Array.from(atob(data), (one) => one.charCodeAt(0));
+    const dataTransfer = new DataTransfer();
+    dataTransfer.items.add(new File([bytes], "image.png", {type: "image/png"}));
+    return !element.dispatchEvent(new DragEvent("drop", {dataTransfer, bubbles: true, cancelable: true}));
+}"""
+
+
 async def begin(sandbox: Driver) -> None:
     """Let time pass, and create two people who read what is open on the page."""
     await sandbox.control("POST", "clock", {"frozen": False})
@@ -71,6 +79,11 @@ async def attach_file(page: Page, item: str, file: Any) -> None:
 async def paste(page: Page, field: str, picture: bytes) -> None:
     """Paste a screenshot into a field."""
     await page.get_by_label(field, exact=True).evaluate(_PASTE, base64.b64encode(picture).decode())
+
+
+async def drop(place: Locator, picture: bytes) -> bool:
+    """Drop a picture; return whether the page keeps the browser from opening it."""
+    return bool(await place.evaluate(_DROP, base64.b64encode(picture).decode()))
 
 
 def png(width: int = 120, height: int = 80) -> bytes:

@@ -17,6 +17,7 @@ from tests.sandbox.page.chatting import (
     attach_file,
     begin,
     bubble,
+    drop,
     paste,
     png,
     received,
@@ -254,10 +255,14 @@ async def test_a_finger_reacts_by_a_long_press(sandbox: Driver, receiver: Receiv
         await expect(page.get_by_label("Reactions")).to_have_count(0)
 
 
-async def test_a_picture_is_pasted_into_a_chat(sandbox: Driver, receiver: Receiver) -> None:
+async def test_a_picture_is_pasted_or_dropped_into_a_chat(sandbox: Driver, receiver: Receiver) -> None:
     await begin(sandbox)
     async with viewing(sandbox.base) as viewer:
         await viewer.open(ANAS_CHAT)
         await paste(viewer.page, "Message", png())
         await send(viewer)
         assert (await received(receiver, "image"))["image"]["mime_type"] == "image/png"
+        assert await drop(viewer.page.get_by_role("article").first, png())  # else the browser leaves the page for it
+        assert await drop(viewer.page.get_by_label("Message", exact=True), png())
+        await send(viewer)
+        assert (await received(receiver, "image", 2))["image"]["mime_type"] == "image/png"

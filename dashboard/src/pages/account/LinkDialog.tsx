@@ -15,7 +15,7 @@ export function LinkDialog({ link, onClose }: { link: UserLink | null; onClose: 
             Send this link to {link.email}. It works once, until {inFull(link.expires_at)}. Copy it now: it is not shown
             again.
           </Text>
-          <CopyField label="Link" value={link.link} />
+          <CopyField label="Link" value={link.link} first />
         </>
       )}
     </ShownOnce>

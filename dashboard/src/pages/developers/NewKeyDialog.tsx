@@ -15,7 +15,7 @@ export function NewKeyDialog({ made, onDone }: { made: NewApiKey | null; onDone:
         </Anchor>{" "}
         contain it.
       </Text>
-      {made && <CopyField label="API key" value={made.key} />}
+      {made && <CopyField label="API key" value={made.key} first />}
     </ShownOnce>
   );
 }

@@ -15,7 +15,7 @@ export function SecretDialog({ webhook, title, onClose }: Props) {
           How to verify webhooks
         </Anchor>
       </Text>
-      {webhook && <CopyField label="Signing secret" value={webhook.secret} />}
+      {webhook && <CopyField label="Signing secret" value={webhook.secret} first />}
     </ShownOnce>
   );
 }

@@ -1,5 +1,6 @@
 import { Button, Group, Modal, Stack } from "@mantine/core";
-import type { ReactNode } from "react";
+import { type ReactNode, useEffect } from "react";
+import { PAGE_TITLE } from "./PageHeader";
 
 type Props = { title: string; opened: boolean; action?: string; onDone: () => void; children: ReactNode };
 
@@ -17,10 +18,21 @@ export function ShownOnce({ title, opened, action = "I have copied it", onDone, 
     >
       <Stack>
         {children}
+        <FocusPage />
         <Group justify="flex-end">
           <Button onClick={onDone}>{action}</Button>
         </Group>
       </Stack>
     </Modal>
   );
+}
+
+/** Focuses the page afterwards: the form that had the focus before is gone. */
+function FocusPage() {
+  useEffect(() => () => void setTimeout(focusPage), []);
+  return null;
+}
+
+function focusPage(): void {
+  if (document.activeElement === document.body) document.getElementById(PAGE_TITLE)?.focus({ preventScroll: true });
 }

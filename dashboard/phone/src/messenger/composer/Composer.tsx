@@ -1,5 +1,6 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
+import { takesFile } from "../../shared/drops";
 import type { Chat, Message } from "../../shared/types";
 import { summary } from "../logic/words";
 import type { OpenChat } from "../phone";
@@ -52,7 +53,7 @@ export function Composer({ open, chat }: { open: OpenChat; chat: Chat | null }) 
   };
   if (recording.value) return <VoiceBar open={open} onEnd={() => (recording.value = false)} />;
   return (
-    <div class="composer-box">
+    <div class="composer-box" {...takesFile((file) => attach(open, file))}>
       <About message={editing.value ?? quoted.value} editing={Boolean(editing.value)} chat={chat} onCancel={cancel} />
       <div class="composer">
         <IconButton
