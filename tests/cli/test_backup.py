@@ -23,7 +23,7 @@ from gatepost.admin.vault import KEY_FILE, RESTORED_KEY
 from gatepost.model import ids, times
 from gatepost.model.errors import Conflict
 from gatepost.store.backup.archive import MANIFEST, ArchiveWriter, verify, written_file
-from gatepost.store.backup.load import open_load
+from gatepost.store.backup.load import check_unused, open_load
 from gatepost.store.backup.snapshot import open_snapshot
 from gatepost.store.migrate import migrate, shipped
 from gatepost.store.partitions import drop_old_partitions, make_partitions
@@ -271,11 +271,25 @@ async def test_a_gateway_that_connects_again_during_a_restore_is_noticed(
 ) -> None:
     async with open_snapshot(database_url) as snapshot:
         content = snapshot.content
+    pooled = await asyncpg.connect(
+        empty_database_url, server_settings={"application_name": "gatepost - 10.0.0.1:50123"}
+    )
+    with pytest.raises(Conflict, match="A gateway uses this database"):  # through PgBouncer
+        await check_unused(empty_database_url)
+    await pooled.close()
     db = await Database.connect(empty_database_url, connections=1)
+    await until_unused(empty_database_url)
     with pytest.raises(Conflict, match="A gateway uses this database"):
         async with open_load(empty_database_url, content, replace=False):
             await db.fetchval("SELECT 1")
     await db.close()
+
+
+async def until_unused(url: str) -> None:
+    """Wait until the server has ended the sessions of closed connections."""
+    async with patience(lambda: "the database is still in use"):
+        while await fetch(url, "SELECT count(*) FROM pg_stat_activity WHERE application_name LIKE 'gatepost - %'"):
+            await asyncio.sleep(0.01)
 
 
 async def start_blocked(table: str, url: str, *arguments: str) -> tuple[Any, Any]:

@@ -41,9 +41,10 @@ _OWN_FUNCTIONS = """
 SELECT p.oid::regprocedure::text FROM pg_proc p
 WHERE p.pronamespace = 'public'::regnamespace AND NOT EXISTS (
     SELECT FROM pg_depend d WHERE d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e')"""
+# PgBouncer can append the client's address to the name (application_name_add_host).
 _OTHERS = """
 SELECT count(*) FROM pg_stat_activity
-WHERE datname = current_database() AND pid <> pg_backend_pid() AND application_name = 'gatepost'"""
+WHERE datname = current_database() AND pid <> pg_backend_pid() AND application_name ~ '^gatepost( - |$)'"""
 _HEADS = "UPDATE channel_heads SET owner = NULL, expires_at = NULL, epoch = epoch + 1, work_at = now()"
 # The numbers of the events that are lost are not given again: receivers order and compare events by them.
 LOST_EVENTS = 1_000_000_000  # at most, of one channel
