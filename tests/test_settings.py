@@ -137,6 +137,11 @@ def test_a_mistake_in_the_environment_is_refused_too(name: str, value: str) -> N
         load(environ={name: value})
 
 
+def test_what_kubernetes_sets_for_a_service_is_no_setting() -> None:
+    seen = load(environ={"GATEPOST_SERVER_PORT": "tcp://10.0.0.1:8080", "GATEPOST_SERVER_PORT_8080_TCP_PROTO": "tcp"})
+    assert seen.server.port == 8080
+
+
 @pytest.mark.parametrize("dotted", ["server.prot", "nonsense", "server.port.x"])
 def test_a_mistake_on_the_command_line_is_refused_too(dotted: str) -> None:
     with pytest.raises(BadSettings):

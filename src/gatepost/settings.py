@@ -250,7 +250,7 @@ def load(
             continue
         if len(path) > 1 or path[0] in values:
             _put(values, path, _parse(text, values, path))
-        else:
+        elif not text.startswith("tcp://"):  # Kubernetes sets GATEPOST_SERVER_PORT for a service gatepost-server
             _check_underscores(path[0], values)
     for dotted, value in (overrides or {}).items():
         if value is not None:

@@ -11,8 +11,9 @@ import { personName } from "./words";
 const TYPING_MS = 15_000;
 
 /**
- * A message that is being written: its text and what it replies to, which are kept in the browser, and its files. Nothing is cleared before the
- * gateway has taken it. What failed can be sent again, with the same keys, so that nothing is sent twice.
+ * A message that is being written: its text and what it replies to, which are kept in the browser, and its files.
+ * Nothing is cleared before the gateway has taken it. What failed can be sent again, with the same keys, so that
+ * nothing is sent twice.
  */
 export function useComposer(conversation: Conversation) {
   const id = useUnsentId(conversation.id);
