@@ -415,8 +415,8 @@ async def test_a_post_in_flight_outlives_its_client() -> None:
         assert (await post).status == 200
 
 
-async def test_close_fails_posts_in_flight_at_once_and_ends_their_connections_by_the_deadline() -> None:
-    async with receiving(says_and_waits(b"")) as receiver, posting(deadline=0.5) as poster:
+async def test_close_fails_posts_in_flight_and_ends_their_connections_at_once() -> None:
+    async with receiving(says_and_waits(b"")) as receiver, posting(deadline=3600) as poster:
         post = asyncio.create_task(poster.post(receiver.url, {}, b"{}"))
         await until(lambda: len(receiver.requests) == 1)
         await poster.close()
