@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import asyncpg
+import hypothesis
 import msgspec
 import pytest
 import structlog
@@ -53,6 +54,9 @@ __all__ = ["pytest_collection"]
 T = TypeVar("T")
 REAL_HASHER = passwords._hasher  # tests use a quick one
 
+# A limit of 200 ms for each example, by default, would fail on a busy machine.
+hypothesis.settings.register_profile("gatepost", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
+hypothesis.settings.load_profile("gatepost")
 load_types()  # of the library for linked phones; its native part is only loaded in child processes, as in the gateway
 
 # A copy has the same owner as its original: the gateway's role.

@@ -31,7 +31,6 @@ EXAMPLES = choose(4, 2)
 AGREED = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
 STEADY = settings(
     max_examples=EXAMPLES,
-    deadline=None,
     derandomize=True,
     database=None,
     phases=[Phase.generate],

@@ -78,7 +78,7 @@ async def test_every_order_of_sent_and_failed_ends_in_failed(stage: Stage) -> No
 
 
 @given(reports=st.lists(words, min_size=1, max_size=8), cuts=st.randoms(use_true_random=False), mine=st.booleans())
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 async def test_any_reports_in_any_company_follow_the_rule(
     stage: Stage, reports: list[str], cuts: random.Random, mine: bool
 ) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gatepost.model.order import LINES_MAX
@@ -18,7 +18,7 @@ from gatepost.networks.cloud.messages import MESSAGE_MAX
 from tests.for_each import for_each
 from tests.networks.callbacks import NUMBER, OUR_PHONE, PERSON, WABA, callback, message, status, value
 
-MODEST = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+MODEST = settings(max_examples=60)
 FILE = {"id": "900", "mime_type": "image/jpeg", "sha256": "0" * 64, "caption": "c", "filename": "f", "url": "https://x"}
 LINE = {"product_retailer_id": "sku", "quantity": 1, "item_price": 7.99, "currency": "USD"}
 PARTS: dict[str, Any] = {

@@ -2,7 +2,7 @@
 
 from uuid import UUID
 
-from hypothesis import HealthCheck, settings
+from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
@@ -131,7 +131,5 @@ class Joins(RuleBasedStateMachine):
         assert len(self.queue) == 0
 
 
-Joins.TestCase.settings = settings(
-    max_examples=100, stateful_step_count=40, deadline=None, suppress_health_check=[HealthCheck.too_slow]
-)
+Joins.TestCase.settings = settings(max_examples=100, stateful_step_count=40)
 TestJoins = Joins.TestCase

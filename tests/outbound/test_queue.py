@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from uuid import UUID
 
 import msgspec
-from hypothesis import HealthCheck, settings
+from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
@@ -164,9 +164,7 @@ class Traffic(RuleBasedStateMachine):
         assert len(self.queue) == 0
 
 
-Traffic.TestCase.settings = settings(
-    max_examples=60, stateful_step_count=40, deadline=None, suppress_health_check=[HealthCheck.too_slow]
-)
+Traffic.TestCase.settings = settings(max_examples=60, stateful_step_count=40)
 TestTraffic = Traffic.TestCase
 
 

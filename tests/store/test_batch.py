@@ -85,7 +85,7 @@ orders = st.lists(
     pause=st.integers(0, 3),
     linger=st.sampled_from([0.0, 0.0, 0.0005]),
 )
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_everyone_gets_what_is_theirs_whatever_the_interleaving(
     orders: list[Order], size: int, lanes: int, pause: int, linger: float
 ) -> None:

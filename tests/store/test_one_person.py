@@ -191,7 +191,7 @@ NAMED_BACK = [  # within one batch
     at_once=False,
 )
 @given(done=st.lists(deeds, max_size=25), linking=links, at_once=st.booleans())
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 async def test_every_true_person_ends_as_one_contact(
     db: Database, done: list[Deed], linking: list[Deed], at_once: bool
 ) -> None:
