@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import asyncpg
 import pytest
 
 from gatepost.admin.database_move import move_database
@@ -33,6 +34,9 @@ def test_a_database_is_moved_whole(
     assert moved["rows"] > 0
     assert not owner.exists()
     assert run_apart(contents(empty_database_url)) == run_apart(contents(database_url))
+    for command in (("account", "list"), ("move-database", "--to", empty_database_url, "--replace")):
+        assert "was moved to" in run(*command, "--json").error()["message"]
+    run_apart(execute(database_url, "COMMENT ON TABLE schema_migrations IS NULL"))
     assert "--replace" in run("move-database", "--to", empty_database_url, "--json").error()["message"]
     assert run("move-database", "--to", empty_database_url, "--replace", "--json").json() == moved
     places = ("--database-url", empty_database_url, "--data", str(tmp_path))
@@ -64,6 +68,14 @@ async def test_a_database_that_a_gateway_uses_meanwhile_is_not_moved(
         await move_database(database_url, empty_database_url, replace=False, progress=connect)
     await (await connections[0]).close()
     assert (await move_database(database_url, empty_database_url, replace=False, progress=connect)).rows > 0
+
+
+async def execute(dsn: str, sql: str) -> None:
+    conn = await asyncpg.connect(dsn)
+    try:
+        await conn.execute(sql)
+    finally:
+        await conn.close()
 
 
 async def used(dsn: str) -> Database:

@@ -272,12 +272,12 @@ async def test_a_body_has_so_long_in_all(serve: Serve) -> None:
 
 
 async def test_a_slow_body_is_taken_as_long_as_it_gets_on(serve: Serve) -> None:
-    async with serve(body_window=0.5, body_rate=200) as url, wired(url) as wire:
-        await wire.send(request("POST", "/", length=5000))
-        for _ in range(50):
+    async with serve(body_window=2, body_rate=200) as url, wired(url) as wire:
+        await wire.send(request("POST", "/", length=6000))
+        for _ in range(60):
             await wire.send(b"a" * 100)
-            await asyncio.sleep(0.02)
-        assert (await wire.answer()).body == b"POST / 5000"
+            await asyncio.sleep(0.05)
+        assert (await wire.answer()).body == b"POST / 6000"
 
 
 def test_the_rate_counts_over_any_period() -> None:

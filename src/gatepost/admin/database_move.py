@@ -1,5 +1,6 @@
 """Moves a database to another server: read in one snapshot, written in one transaction, without a file between."""
 
+from datetime import UTC, datetime
 from functools import partial
 
 import msgspec
@@ -9,6 +10,7 @@ from gatepost.model.errors import Conflict
 from gatepost.store.backup.archive import Progress
 from gatepost.store.backup.load import check_alone, check_other, keep_unused, open_load
 from gatepost.store.backup.snapshot import open_snapshot
+from gatepost.store.migrate import mark_moved
 
 
 class MovedDatabase(msgspec.Struct, frozen=True):
@@ -19,8 +21,13 @@ class MovedDatabase(msgspec.Struct, frozen=True):
     migration: int
 
 
-async def move_database(source: str, target: str, *, replace: bool, progress: Progress) -> MovedDatabase:
-    """Copy everything to another database, and compare the numbers of rows. Messages that wait are sent from there."""
+async def move_database(
+    source: str, target: str, *, replace: bool, progress: Progress, mark: str | None = None
+) -> MovedDatabase:
+    """Copy everything to another database, and compare the numbers of rows. Messages that wait are sent from there.
+
+    With `mark`, the target as it may be shown, no gateway uses the source by mistake afterwards.
+    """
     await check_other(source, target)
     async with open_snapshot(source, keep_unused) as snapshot:
         content = snapshot.content
@@ -35,4 +42,6 @@ async def move_database(source: str, target: str, *, replace: bool, progress: Pr
                 progress("Database", done, total)
             await load.finish(None)
             await snapshot.check(check_alone)
+        if mark is not None:
+            await mark_moved(source, mark, datetime.now(UTC))
     return MovedDatabase(len(content.tables), rows, content.level)

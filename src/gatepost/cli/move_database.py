@@ -36,7 +36,7 @@ def move(
         raise invalid_field("to", fault)
     check_database(settings)
     shown = without_password(to)
-    moved = asyncio.run(_move(settings, to, replace=replace))
+    moved = asyncio.run(_move(settings, to, shown if settings.database.url else None, replace=replace))
     if not settings.database.url:
         write_moved(settings.data_folder, shown, datetime.now(UTC))
     with suppress(GatepostError, OSError):  # the files belong to the new database now
@@ -44,11 +44,11 @@ def move(
     return CommandResult(DatabaseMove(shown, moved.tables, moved.rows, moved.migration), note=_note(settings, shown))
 
 
-async def _move(settings: Settings, to: str, *, replace: bool) -> MovedDatabase:
+async def _move(settings: Settings, to: str, mark: str | None, *, replace: bool) -> MovedDatabase:
     try:
         with progress_bar() as progress:
             async with reserved(settings) as source:
-                return await move_database(source, to, replace=replace, progress=progress)
+                return await move_database(source, to, replace=replace, progress=progress, mark=mark)
     except DataFolderInUse as error:
         raise Conflict(f"The gateway is running. Stop it, and run this command again. {error}") from None
 

@@ -12,6 +12,7 @@ connect ─► server 15 or newer? ─► take the lock (others wait here)
 import asyncio
 import re
 from collections.abc import Iterable, Sequence
+from datetime import datetime
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import TYPE_CHECKING
@@ -35,6 +36,7 @@ REPORT_EVERY = 5.0  # seconds of waiting for it between two lines in the log
 # So a migration waits only shortly, and is tried again. A role may have limits that are too short for migrations.
 _SESSION = "SET lock_timeout = '1s'; SET statement_timeout = 0"
 LOCKED_PAUSE = 5.0  # seconds until it is tried again
+_MOVED = "moved to "  # the comment on schema_migrations of a database that was moved
 FILE_NAME = re.compile(r"(?P<version>\d{4})_(?P<name>[a-z0-9_]+)\.sql")
 
 CREATE_TABLE = """
@@ -52,6 +54,7 @@ class MigrationError(Exception):
     MigrationError
       ├─ ServerTooOld      PostgreSQL is older than we support
       ├─ DatabaseTooNew    a newer Gatepost has been here, and this one cannot work with what it left
+      ├─ DatabaseMoved     it was copied to another server, and is not used any more
       └─ MigrationFailed   a file's SQL was refused; that file left nothing behind
     """
 
@@ -62,6 +65,10 @@ class ServerTooOld(MigrationError):
 
 class DatabaseTooNew(MigrationError):
     """The database was migrated by a newer Gatepost, and this one cannot work with it."""
+
+
+class DatabaseMoved(MigrationError):
+    """The database was moved to another server: its messages would be sent twice."""
 
 
 class MigrationFailed(MigrationError):
@@ -147,6 +154,7 @@ async def check(conn: "Connection[Record]", source: Traversable | None = None) -
     """Return the state of a database without changing it; raise if it cannot be used."""
     server = conn.get_server_version()
     check_server(server.major, f"{server.major}.{server.minor}")
+    await check_not_moved(conn)
     known = read_migrations(source or shipped())
     applied = await applied_versions(conn)
     return SchemaState(
@@ -164,6 +172,7 @@ async def migrate(dsn: str, source: Traversable | None = None) -> int:
         server = conn.get_server_version()
         check_server(server.major, f"{server.major}.{server.minor}")
         await lock(conn)
+        await check_not_moved(conn)
         applied = await applied_versions(conn)
         pending = compare(applied, known, await oldest_program(conn))
         if (newest := max(applied, default=0)) > (mine := max((m.version for m in known), default=0)):
@@ -179,6 +188,26 @@ async def migrate(dsn: str, source: Traversable | None = None) -> int:
         return len(pending)
     finally:
         await conn.close()
+
+
+async def mark_moved(dsn: str, target: str, now: datetime) -> None:
+    """Record in a database where it was moved to, so that no gateway that still has its address uses it."""
+    conn = await asyncpg.connect(dsn)
+    try:
+        note = await conn.fetchval("SELECT quote_literal($1)", f"{_MOVED}{target} on {now:%Y-%m-%d}")
+        await conn.execute(f"COMMENT ON TABLE schema_migrations IS {note}")
+    finally:
+        await conn.close()
+
+
+async def check_not_moved(conn: "Connection[Record]") -> None:
+    """Refuse a database that was moved."""
+    note = await conn.fetchval("SELECT obj_description(to_regclass('schema_migrations'), 'pg_class')")
+    if note and note.startswith(_MOVED):
+        raise DatabaseMoved(
+            f"This database was {note}. Set database.url to that address. To use this database again, "
+            "run in it: COMMENT ON TABLE schema_migrations IS NULL"
+        )
 
 
 async def lock(conn: "Connection[Record]") -> None:

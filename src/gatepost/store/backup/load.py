@@ -22,6 +22,7 @@ from gatepost.store.migrate import (
     Migration,
     applied_versions,
     apply,
+    check_not_moved,
     check_server,
     read_migrations,
     shipped,
@@ -187,8 +188,12 @@ async def check_unused(dsn: str) -> None:
 
 
 async def keep_unused(conn: Any) -> None:
-    """Let no gateway and no command begin to use a database while this connection is open. Raise if one uses it."""
+    """Let no gateway and no command begin to use a database while this connection is open.
+
+    Raise if one uses it, or if the database was moved to another server before.
+    """
     await _lock(conn)
+    await check_not_moved(conn)
     await check_alone(conn)
 
 
