@@ -6,7 +6,10 @@ from typing import Any
 import msgspec
 import pytest
 
+from gatepost.admin.keys import rotate_key
+from gatepost.model.account import key_hash
 from gatepost.model.mcp_policy import Policy, Recipients
+from gatepost.store.keys import find_callers
 from gatepost.store.mcp.calls import list_calls
 from tests.gateway.checks import until
 from tests.gateway.test_contact_recipients import hidden_contact
@@ -69,6 +72,22 @@ async def test_a_key_that_may_send(gateway: Gateway, era: str) -> None:
     await until(lambda: _accepted(gateway, 2))
     calls = await list_calls(gateway.db, channel_of(gateway), before=None, limit=20)
     assert [one.outcome for one in reversed(calls) if one.tool == "send_text"] == ["sent", "repeated", "sent", "draft"]
+
+
+async def test_a_call_that_is_repeated_with_a_rotated_key_sends_nothing_more(gateway: Gateway) -> None:
+    key, text = await mcp_key(gateway), {"conversation": await write(gateway, "Is it ready?"), "text": "It is ready."}
+    await set_policy(gateway, key, SEND)
+    [caller] = (await find_callers(gateway.db, [key_hash(key)])).values()
+    async with assistant(gateway, key) as mine:
+        sent = await mine.ask("send_text", **text)
+    new = await rotate_key(gateway.db, caller.channel_id, caller.principal.id, now=gateway.clock.now())
+    async with assistant(gateway, new.text) as mine:
+        assert await mine.ask("send_text", **text) == sent | {"repeated": True}
+    other = await mcp_key(gateway)
+    await set_policy(gateway, other, SEND)
+    async with assistant(gateway, other) as mine:
+        assert "repeated" not in await mine.ask("send_text", **text)
+
 
 
 async def _accepted(gateway: Gateway, count: int) -> bool:

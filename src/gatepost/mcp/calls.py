@@ -75,7 +75,7 @@ async def call_tool(call: Call, tool: Tool, arguments: Mapping[str, Any]) -> Too
         if tool.hints.read_only:
             answer = await _read(call, recorded, _run(tool, call), given, files=tool.files)
         else:
-            call.record = msgspec.structs.replace(recorded, fingerprint=_fingerprint(recorded, given))
+            call.record = msgspec.structs.replace(recorded, fingerprint=_fingerprint(tool, given))
             answer = present(await _run(tool, call)(given))
     except Exception as error:
         return await _fail(call, recorded, error)
@@ -165,10 +165,9 @@ def _read_arguments(tool: Tool, arguments: Mapping[str, Any]) -> Any:
         raise invalid_arguments(error, tool.arguments) from None
 
 
-def _fingerprint(recorded: McpCall, given: Any) -> bytes | None:
-    """Return what is the same for equal calls; None if the caller wants the change again."""
+def _fingerprint(tool: Tool, given: Any) -> bytes | None:
+    """Return what is the same for equal calls of a key; None if the caller wants the change again."""
     arguments = msgspec.to_builtins(given)
     if arguments.pop(_AGAIN, False):
         return None
-    same = (recorded.key_id.hex, recorded.tool, arguments)
-    return hashlib.sha256(msgspec.json.encode(same, order="sorted")).digest()
+    return hashlib.sha256(msgspec.json.encode((tool.name, arguments), order="sorted")).digest()

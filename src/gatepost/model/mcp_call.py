@@ -30,7 +30,7 @@ class McpCall(msgspec.Struct, frozen=True):
     transport: Transport
     tool: str
     arguments: str  # JSON, shortened by `short_arguments`
-    fingerprint: bytes | None = None  # of the key, the tool and the arguments; None: a repetition is a new call
+    fingerprint: bytes | None = None  # of the tool and the arguments; None: a repetition is a new call
 
 
 class CallResult(msgspec.Struct, frozen=True):

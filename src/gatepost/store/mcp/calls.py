@@ -9,6 +9,7 @@ import msgspec
 
 from gatepost.model.dates import IdRange
 from gatepost.model.mcp_call import CallOutcome, CallResult, McpCall, Transport
+from gatepost.store.mcp.facts import same_keys
 from gatepost.store.notifications import ACCOUNT_CHANGES, AccountChange
 from gatepost.store.pool import Connection, Database, delete_in_chunks
 from gatepost.store.statement import json_text, statement
@@ -133,16 +134,16 @@ def _notice(channel_id: UUID) -> str:
 async def find_answers_again(
     conn: "Connection[Any]", calls: Sequence[McpCall], now: datetime
 ) -> dict[tuple[UUID, bytes], str]:
-    """Return the answers of equal calls within the last minutes, by key and fingerprint. The newest wins."""
+    """Return the answers of equal calls of a key, over all its rotations, within the last minutes. The newest wins."""
     known = [(call.key_id, call.fingerprint) for call in calls if call.fingerprint is not None]
     if not known:
         return {}
     rows = await conn.fetch(
-        """SELECT given.key_id, given.fingerprint, same.answer
+        f"""SELECT given.key_id, given.fingerprint, same.answer
            FROM unnest($1::uuid[], $2::bytea[]) AS given (key_id, fingerprint)
            CROSS JOIN LATERAL (
                SELECT answer FROM mcp_calls
-               WHERE key_id = given.key_id AND fingerprint = given.fingerprint AND at > $3
+               WHERE key_id = ANY({same_keys("given.key_id")}) AND fingerprint = given.fingerprint AND at > $3
                  AND outcome IN ('sent', 'draft') AND fingerprint IS NOT NULL
                ORDER BY at DESC LIMIT 1) same""",
         [key_id for key_id, _ in known],
