@@ -89,7 +89,6 @@ async def test_a_call_that_is_repeated_with_a_rotated_key_sends_nothing_more(gat
         assert "repeated" not in await mine.ask("send_text", **text)
 
 
-
 async def _accepted(gateway: Gateway, count: int) -> bool:
     return len(await left(gateway)) == count
 

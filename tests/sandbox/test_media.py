@@ -227,7 +227,9 @@ async def test_a_resumable_upload_in_two_pieces(files: Files, client: Client) ->
     assert (await files.driver.call("POST", path, wrong, TOKEN)).code == 100
 
 
-@pytest.mark.parametrize("query", ["file_type=image/png", "file_length=0&file_type=a", "file_length=3"])
+@pytest.mark.parametrize(
+    "query", ["file_type=image/png", "file_length=0&file_type=a", "file_length=²&file_type=a", "file_length=3"]
+)
 async def test_an_upload_needs_length_and_type(files: Files, query: str) -> None:
     assert (await files.driver.call("POST", f"/{APP}/uploads?{query}", token=TOKEN)).code == 100
 

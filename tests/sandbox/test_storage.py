@@ -146,6 +146,11 @@ async def test_requests_that_failed_fail_again_without_a_word(
     await kept.register(receiver.url)
     for bad in ({"character": "purple"}, {"name": 2**70}):
         assert (await kept.call("PUT", f"/control/people/{ANA}", bad)).status == 400
+    for odd in (str(2**70), "[" * 990 + "]" * 990):
+        async with websockets.connect(f"{kept.base.replace('http', 'ws', 1)}/qr/link", proxy=None) as socket:
+            await socket.send('{"op": "open", "ref": 1, "session": "ch_1", "x": ' + odd + "}")
+            await socket.wait_closed()
+            assert socket.close_code == 1007
     again = kill()
     assert await again.control("GET", "people") == []
     assert [record.getMessage() for record in caplog.records if record.name == "gatepost_sandbox"] == []

@@ -353,4 +353,8 @@ async def test_comparing_templates_counts_sends(sandbox: Driver, start: int, tim
     path = f"/{first}/compare?template_ids={second}&start={start}&end=3000000000"
     metrics = (await sandbox.call("GET", path, token=TOKEN)).json["data"]
     assert metrics[1]["number_values"] == [{"key": first, "value": times}, {"key": second, "value": 0}]
-    assert (await sandbox.call("GET", f"/{first}/compare?template_ids=1&start=0&end=1", token=TOKEN)).code == 100
+    for wrong in (
+        "template_ids=1&start=0&end=1",
+        *(f"template_ids={second}&start={n}&end=1" for n in ("²", "9" * 5000)),
+    ):
+        assert (await sandbox.call("GET", f"/{first}/compare?{wrong}", token=TOKEN)).code == 100

@@ -68,7 +68,8 @@ async def test_a_new_number_is_verified_and_registered(sandbox: Driver) -> None:
     seen = {"country_code": "1", "phone_number": "5550009999", "verified_name": "Second"}
     made = (await sandbox.call("POST", f"/{WABA}/phone_numbers", seen, TOKEN)).json["id"]
     assert (await sandbox.call("POST", f"/{WABA}/phone_numbers", seen, TOKEN)).code == 100
-    assert (await sandbox.call("POST", f"/{WABA}/phone_numbers", {}, TOKEN)).code == 100
+    for wrong in ({}, seen | {"phone_number": "٥٥٥٠٠٠٩٩٩٩"}):
+        assert (await sandbox.call("POST", f"/{WABA}/phone_numbers", wrong, TOKEN)).code == 100
     register = {"messaging_product": "whatsapp", "pin": "111111"}
     assert await post(sandbox, "/register", register, made) == 133006
     assert await post(sandbox, "/verify_code?code=000000", number=made) == 136024

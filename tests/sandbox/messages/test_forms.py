@@ -87,6 +87,11 @@ WRONG_PLAIN: dict[str, tuple[str, Callable[[Any], Any], int]] = {
     "template with strange part": ("template", sets(components=[{"type": "belly"}]), 131009),
     "template components not an array": ("template", sets(components={}), 100),
     "template button without index": ("template", sets(components=[{"type": "button", "sub_type": "url"}]), 131009),
+    "template button far away": (
+        "template",
+        sets(components=[{"type": "button", "sub_type": "url", "index": "9" * 5000}]),
+        131009,
+    ),
     "template button of no sort": ("template", sets(components=[{"type": "button", "index": 0}]), 131008),
     "template parameter of no type": ("template", sets(components=[{"type": "body", "parameters": [{}]}]), 131008),
     "template parameter without text": (

@@ -10,6 +10,7 @@ from gatepost_sandbox.errors import Refusal, parameter
 from gatepost_sandbox.graph.call import Call
 
 PAGE, PAGE_MAX = 25, 1000
+_DIGITS = 16
 
 
 def requested_fields(text: str | None) -> list[str] | None:
@@ -67,6 +68,11 @@ def _link(call: Call, name: str, cursor: str) -> str:
 
 def _cursor(number: int) -> str:
     return urlsafe_b64encode(f"row {number}".encode()).decode()
+
+
+def whole_number(text: str) -> int | None:
+    """Return the number that a parameter has; None if it is none, or too large."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) < _DIGITS else None
 
 
 def _number(cursor: str | None) -> int | None:

@@ -5,7 +5,7 @@ from typing import Any
 
 from gatepost_sandbox.errors import Refusal, parameter, unknown_object
 from gatepost_sandbox.graph.call import SUCCESS, Call, Result, read_params
-from gatepost_sandbox.graph.select import page, requested_fields
+from gatepost_sandbox.graph.select import page, requested_fields, whole_number
 from gatepost_sandbox.network import Network
 from gatepost_sandbox.templates.template import Template, show, wording
 
@@ -130,12 +130,12 @@ def _put_away(network: Network, waba_id: str, call: Call, act: Callable[[Templat
 def compare(network: Network, template: Template, call: Call) -> Result:
     """GET /{template}/compare: how often each was sent between two times; block rates are zero."""
     others = [network.templates.get(part) for part in call.query.get("template_ids", "").split(",")]
-    start, end = call.query.get("start", ""), call.query.get("end", "")
-    if not others or None in others or not start.isdigit() or not end.isdigit():
+    start, end = (whole_number(call.query.get(name, "")) for name in ("start", "end"))
+    if not others or None in others or start is None or end is None:
         return unknown_object(call.method, f"{template.id}/compare")
     both = [template, *(other for other in others if other is not None)]
     sends = network.ledger.read("accepted", None, None, 0, 1_000_000)
-    counts = [{"key": one.id, "value": sum(_is_send(row, one, int(start), int(end)) for row in sends)} for one in both]
+    counts = [{"key": one.id, "value": sum(_is_send(row, one, start, end) for row in sends)} for one in both]
     reasons = [{"key": one.id, "value": "UNKNOWN_BLOCK_REASON"} for one in both]
     return {
         "data": [

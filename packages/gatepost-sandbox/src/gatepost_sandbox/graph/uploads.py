@@ -2,6 +2,7 @@
 
 from gatepost_sandbox.errors import Refusal, parameter, unknown_object
 from gatepost_sandbox.graph.call import Call, Raw, Result
+from gatepost_sandbox.graph.select import whole_number
 from gatepost_sandbox.network import Network
 
 PICTURES = "uploads/"
@@ -9,12 +10,12 @@ PICTURES = "uploads/"
 
 def begin(network: Network, _: str, call: Call) -> Result:
     """POST /{app}/uploads."""
-    length, kind = call.query.get("file_length", ""), call.query.get("file_type", "")
-    if not length.isdigit() or int(length) == 0:
+    length, kind = whole_number(call.query.get("file_length", "")), call.query.get("file_type", "")
+    if not length:
         return parameter("The parameter file_length is required.")
     if not kind:
         return parameter("The parameter file_type is required.")
-    return {"id": network.uploads.begin(int(length), kind)}
+    return {"id": network.uploads.begin(length, kind)}
 
 
 def add(network: Network, session_id: str, call: Call) -> Result:

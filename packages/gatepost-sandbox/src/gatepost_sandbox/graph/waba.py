@@ -85,7 +85,7 @@ def add_number(network: Network, waba_id: str, call: Call) -> Result:
         return params
     code, phone, name = (str(params.get(key) or "") for key in ("country_code", "phone_number", "verified_name"))
     digits = f"{code or params.get('cc') or ''}{phone}".replace("+", "")
-    if not digits.isdigit() or not 7 <= len(digits) <= 15 or not name:
+    if not (digits.isascii() and digits.isdigit()) or not 7 <= len(digits) <= 15 or not name:
         return parameter("The parameters country_code, phone_number and verified_name are required.")
     if any(number.spec.phone == digits for number in network.numbers.values()):
         return parameter("The phone number is registered already.")

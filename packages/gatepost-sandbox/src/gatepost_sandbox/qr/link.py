@@ -128,7 +128,10 @@ async def _read(link: Link, receive: Receive) -> bool:
         if frame is None:
             return True
         if not link.gone:
-            link.take(frame)
+            try:
+                link.take(frame)
+            except (OverflowError, RecursionError):  # a number of more than 64 bits, or nested too deeply
+                return True
     return False
 
 

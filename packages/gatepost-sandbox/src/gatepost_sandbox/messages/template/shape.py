@@ -18,6 +18,7 @@ from gatepost_sandbox.messages.media import MediaRef, read_ref
 from gatepost_sandbox.messages.plain import check_location
 
 FILES = ("image", "video", "document", "gif")
+_INDEX_MAX = 4  # digits
 PARTS = (
     "header",
     "body",
@@ -87,7 +88,7 @@ def _check_component(component: dict[str, Any], kind: str, path: str) -> tuple[M
 def button_index(component: dict[str, Any]) -> int | None:
     """Return the index of the button of a component; the network accepts a number or its string."""
     index = str(component.get("index", ""))
-    return int(index) if index.isascii() and index.isdigit() else None
+    return int(index) if index.isascii() and index.isdigit() and len(index) <= _INDEX_MAX else None
 
 
 def _check_parameter(parameter: dict[str, Any], path: str) -> tuple[MediaRef, ...]:
