@@ -136,6 +136,20 @@ async def test_reset_starts_from_nothing(sandbox: Driver, receiver: Receiver) ->
     assert await sandbox.control("GET", "numbers") == []
 
 
+async def test_ids_are_not_repeated_after_a_reset_that_keeps_the_numbers(sandbox: Driver) -> None:
+    """A client that goes on running would take a new message for an old one, or a file for another."""
+
+    async def ids(**reset: Any) -> list[str]:
+        await sandbox.control("POST", "reset", {"keep_numbers": True, **reset})
+        picture = {"from": "5511999990000", "type": "image", "image": {"content": "YWJj", "mime_type": "image/png"}}
+        await sandbox.control("POST", f"numbers/{NUMBER}/incoming", picture)
+        [incoming] = await sandbox.ledger(kind="incoming")
+        return [(await sandbox.text()).wamid, incoming["wamid"], incoming["content"]["id"]]
+
+    assert not set(await ids()) & set(await ids())
+    assert await ids(seed=7) == await ids(seed=7)
+
+
 async def play(sandbox: Driver, receiver: Receiver, seed: int) -> tuple[list[bytes], list[bytes], bytes]:
     """One story from reset to ledger: the answers, the callbacks and the ledger, each to the byte."""
     receiver.bodies.clear()

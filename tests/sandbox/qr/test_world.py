@@ -49,11 +49,14 @@ async def test_a_reset_cuts_the_links_and_forgets(empty: Driver, linked: Peer, d
 
 async def test_a_reset_may_keep_phones_and_devices(empty: Driver, linked: Peer, dial: Dial) -> None:
     await linked.send()
+    said = {"from": {"phone": ANA}, "type": "text", "content": {"body": "Hi"}}
+    first = await empty.control("POST", f"phones/{PHONE}/incoming", said)
     await empty.control("POST", "reset", {"keep_numbers": True})
     again = await dial()
     await again.open()
     assert (await again.states())[-1] == ("connected", "started")
     assert (await empty.control("GET", f"phones/{PHONE}/messages"))["messages"] == []
+    assert (await empty.control("POST", f"phones/{PHONE}/incoming", said))["id"] != first["id"]
 
 
 async def test_phones_and_sessions_are_shown(empty: Driver, linked: Peer) -> None:

@@ -65,7 +65,7 @@ class Media:
     def __init__(self, seed: int, capacity: int) -> None:
         self.root = "http://127.0.0.1"  # the address that was last used; callbacks contain URLs too
         self.capacity = capacity
-        self._ids = stream(seed, "media")
+        self.ids = stream(seed, "media")
         self._key = f"media/{seed}".encode()
         self._stored: dict[str, Stored] = {}
         self._held = 0
@@ -75,7 +75,7 @@ class Media:
     ) -> Stored:
         """Store a file."""
         stored = Stored(
-            id=node_id(self._ids),
+            id=node_id(self.ids),
             mime_type=mime_type,
             size=len(content),
             sha256=hashlib.sha256(content).hexdigest(),

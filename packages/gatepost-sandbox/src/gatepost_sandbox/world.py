@@ -56,7 +56,10 @@ class World:
         self.network.clock.recorder = recorder
 
     async def reset(self, *, keep_numbers: bool, changes: dict[str, object]) -> None:
-        """Start over with the initial settings and these changes."""
+        """Start over with the initial settings and these changes.
+
+        Without a new seed, numbers that are kept do not repeat their ids: clients would take new messages for old ones.
+        """
         old, old_qr, settings = self.network, self.qr, msgspec.structs.replace(self.settings, **changes)
         self.put(Network(settings, self.callback_client))
         self._take_over_clock(old)
@@ -64,8 +67,17 @@ class World:
             for number in old.numbers.values():
                 self.network.register(number.spec)
             self.qr.adopt(old_qr)
+            if "seed" not in changes:
+                self._continue_ids(old, old_qr)
         old_qr.close()
         await old.close()
+
+    def _continue_ids(self, old: Network, old_qr: QrNetwork) -> None:
+        self.network.media.ids = old.media.ids
+        for number_id, number in old.numbers.items():
+            self.network.numbers[number_id].ids = number.ids
+        for phone, qr_phone in old_qr.phones.items():
+            self.qr.phones[phone].ids = qr_phone.ids
 
     def _take_over_clock(self, old: Network) -> None:
         clock, before = self.network.clock, old.clock
