@@ -147,6 +147,20 @@ async def test_a_reader_who_is_too_far_behind_loses_the_link(
     assert (await script.asked("ack"))["seq"] == 4
 
 
+async def test_receipts_of_many_messages_do_not_end_the_link(
+    link: Link, script: Scripted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A person can make them as long as they like."""
+    monkeypatch.setattr(link_module, "MAX_WAITING", 5)
+    ids = [f"3EB{number}" for number in range(10)]
+    for seq in (1, 2):
+        await script.say({"event": "receipt", "session": "ch_1", "seq": seq, "ids": ids, "status": "read", "at": 1})
+    await script.say({"event": "qr", "session": "ch_1", "code": "2@x"})
+    *receipts, (_, last) = await taken(link, 21)
+    assert [seq for seq, _ in receipts if seq] == [1, 2]
+    assert last == ConnectionUpdate("waiting_for_scan", qr="2@x", qr_seconds=20)
+
+
 # -- sending -----------------------------------------------------------------------------------------------------------
 
 

@@ -33,7 +33,7 @@ from gatepost.networks.qr.reasons import reason_of, refused
 from gatepost.networks.qr.translate import Numbered, updates_of
 
 T = TypeVar("T")
-MAX_WAITING = 10_000  # updates in memory; the driver keeps those that were not acknowledged
+MAX_WAITING = 10_000  # events in memory; the driver keeps those that were not acknowledged
 
 
 class Deadlines(msgspec.Struct, frozen=True):
@@ -59,7 +59,7 @@ class Link:
         self._find_connection = find_connection
         self._deadlines = deadlines
         self._connection: DriverConnection | None = None
-        self._waiting: asyncio.Queue[Numbered | None] = asyncio.Queue()
+        self._waiting: asyncio.Queue[list[Numbered] | None] = asyncio.Queue()  # the updates of each event
         self._ended = False
 
     # -- opening and closing ---------------------------------------------------------------------------------------
@@ -101,8 +101,9 @@ class Link:
 
     async def updates(self) -> AsyncIterator[Numbered]:
         """Yield the updates of the link, each with its number to acknowledge, if it has one."""
-        while (update := await self._waiting.get()) is not None:
-            yield update
+        while (updates := await self._waiting.get()) is not None:
+            for update in updates:
+                yield update
 
     async def ack(self, seq: int) -> None:
         """Acknowledge everything up to this number: it is stored. The link may have ended meanwhile."""
@@ -119,10 +120,11 @@ class Link:
             return
         if isinstance(event, frames.LinkedFrame):
             self.device, self.phone = event.device or self.device, event.phone or self.phone
-        for numbered in updates_of(event, self.state):
-            if isinstance(numbered[1], ConnectionUpdate):
-                self._set_state(numbered[1].state)
-            self._waiting.put_nowait(numbered)
+        updates = updates_of(event, self.state)
+        for _, update in updates:
+            if isinstance(update, ConnectionUpdate):
+                self._set_state(update.state)
+        self._waiting.put_nowait(updates)
 
     def _set_state(self, state: str) -> None:
         self.state = state
@@ -136,7 +138,7 @@ class Link:
     def _disconnect(self, details: str) -> None:
         if not self._ended:
             self.state = "disconnected"
-            self._waiting.put_nowait((None, ConnectionUpdate("disconnected", "driver_gone", details)))
+            self._waiting.put_nowait([(None, ConnectionUpdate("disconnected", "driver_gone", details))])
             if self._connection:
                 self._connection.detach(self.session, self)
         self._finish()
