@@ -81,6 +81,13 @@ async def test_the_same_table_again_changes_nothing(gateway: Gateway) -> None:
     assert await written(gateway) == before
 
 
+async def test_a_line_that_undoes_another_causes_no_event(gateway: Gateway) -> None:
+    await make(gateway, "5511999990001", "Ana")
+    table = "phone,name\n5511999990001,Bea\n5511999990001,Ana\n"
+    assert lines(await bring(gateway, table))[-1]["summary"]["updated"] == 2
+    assert await seen(gateway, "updated") == []
+
+
 async def test_a_form_is_taken_too(gateway: Gateway) -> None:
     form = (
         b'--x\r\nContent-Disposition: form-data; name="file"; filename="people.csv"\r\n\r\n'

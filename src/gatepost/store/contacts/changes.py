@@ -206,8 +206,9 @@ class _People:
         return [row for id_, row in self._after.items() if id_ not in self._before]
 
     def changed(self) -> list[tuple[ContactRow, ContactRow]]:
-        """Return the changed contacts as they were, and as they are."""
-        return [(self._before[id_], row) for id_, row in self._after.items() if id_ in self._before]
+        """Return the changed contacts as they were, and as they are. A line may have undone the change of another."""
+        known = [(self._before[id_], row) for id_, row in self._after.items() if id_ in self._before]
+        return [(before, after) for before, after in known if changed_fields(before, after)]
 
 
 # -- what changes -----------------------------------------------------------------------------------------------------
