@@ -15,5 +15,8 @@ export default defineConfig({
     target: "es2023",
   },
   server: { proxy: { "/api": "http://127.0.0.1:8080", "/docs": "http://127.0.0.1:8080" } },
-  test: { exclude: [...configDefaults.exclude, "phone/**"] }, // a project of its own: another JSX library
+  test: {
+    exclude: [...configDefaults.exclude, "phone/**"], // a project of its own: another JSX library
+    testTimeout: 120_000, // a limit for tests that hang, not for a busy machine
+  },
 });

@@ -16,5 +16,6 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     target: "es2023",
   },
+  test: { testTimeout: 120_000 }, // a limit for tests that hang, not for a busy machine
   server: { proxy: { "/control": "http://127.0.0.1:8081" } },
 });

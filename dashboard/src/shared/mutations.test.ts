@@ -15,7 +15,7 @@ test("what follows a change is done although its component is gone", async () =>
   const [onSuccess, onSettled] = [vi.fn(), vi.fn()];
   perform(change, undefined, { onSuccess, onSettled });
   leave();
-  await vi.waitFor(() => expect(onSettled).toHaveBeenCalledOnce());
+  await vi.waitFor(() => expect(onSettled).toHaveBeenCalledOnce(), 60_000);
   expect(onSuccess).toHaveBeenCalledWith("made");
 });
 
@@ -24,7 +24,7 @@ test("a failure is reported although its component is gone", async () => {
   const [onSuccess, onError] = [vi.fn(), vi.fn()];
   perform(change, undefined, { onSuccess, onError });
   leave();
-  await vi.waitFor(() => expect(onError).toHaveBeenCalledOnce());
+  await vi.waitFor(() => expect(onError).toHaveBeenCalledOnce(), 60_000);
   expect(onSuccess).not.toHaveBeenCalled();
 });
 

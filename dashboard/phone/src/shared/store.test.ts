@@ -164,6 +164,6 @@ test("an answer that was on its way does not hide what the feed told meanwhile",
   const thread = threadOf(ANA, "7");
   receive("chat", { chat: chat("7", null, { typing: true }) });
   release();
-  await vi.waitFor(() => expect(thread.messages.value).toEqual([]));
+  await vi.waitFor(() => expect(thread.messages.value).toEqual([]), 60_000);
   expect(chatOf(ANA, "7")?.typing).toBe(true);
 });
