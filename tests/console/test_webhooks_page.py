@@ -1,9 +1,10 @@
 """The pages about webhooks, in a real browser, with a real receiver."""
 
+import asyncio
 import re
 from typing import Any
 
-from playwright.async_api import Locator, expect
+from playwright.async_api import Locator, Route, expect
 
 from gatepost.store.accounts import get_account
 from tests.conftest import Answer, Receiver
@@ -16,11 +17,11 @@ EVIL = '<img src=x onerror="document.title=1"><script>alert(1)</script>'
 
 
 async def add_endpoint(visitor: Visitor, url: str) -> Locator:
-    """Add an endpoint on the page; return its card."""
+    """Add an endpoint on the page, with a click that counts twice; return its card."""
     page = visitor.page
     await page.get_by_role("button", name="Add an endpoint").click()
     await page.get_by_label("Address").fill(url)
-    await page.get_by_role("button", name="Add", exact=True).click()
+    await page.get_by_role("button", name="Add", exact=True).evaluate("(add) => { add.click(); add.click(); }")
     await expect(page.get_by_test_id("copy-value")).to_contain_text("whsec_")
     await page.get_by_role("button", name="I have copied it").click()
     card = page.get_by_label(f"Endpoint {url}")
@@ -123,8 +124,17 @@ async def test_a_selection_is_retried_and_filters_are_in_the_address(frozen: Gat
         receiver.answer = Answer()
         await page.get_by_role("region", name="Selected deliveries").get_by_role("button", name="Try again").click()
         await expect(page.get_by_role("row", name="Delivered")).to_have_count(2)
+        late, failed = asyncio.Event(), re.compile(r"/api/v1/deliveries\?.*exhausted")
+
+        async def answer_late(route: Route) -> None:
+            await late.wait()
+            await route.continue_()
+
+        await page.route(failed, answer_late)
         await page.get_by_role("combobox", name="Status").click()
         await page.get_by_role("option", name="Failed").click()
+        await page.locator("[inert]").get_by_text("Delivered").first.wait_for()  # rows of the filter before: not usable
+        late.set()
         await visitor.see("Nothing fits these filters")
         assert "exhausted" in page.url
         await page.reload()
@@ -179,6 +189,16 @@ async def test_a_reader_sees_endpoints_and_changes_none(gateway: Gateway, receiv
 async def test_a_channel_of_another_account_is_not_shown(gateway: Gateway) -> None:
     stranger = await gateway.new_channel(await gateway.new_account(), "15550009999", "100000000000009")
     assert await get_account(gateway.db, stranger.account_id)
+    second = await gateway.new_channel(gateway.account_id, "15550002222", "100000000000002")
     async with visiting(gateway) as visitor:
         await visitor.sign_in(f"/webhooks?channel=ch_{stranger.id.hex}")
         await visitor.see("This channel is not yours")
+        await visitor.page.get_by_role("button", name="Channel: Choose a channel").click()
+        await visitor.page.get_by_role("menuitem").filter(has_text="+15550001111").click()
+        await visitor.see("No endpoint yet")
+        await visitor.open(f"/channels/{gateway.channel}")
+        await visitor.page.get_by_role("main").get_by_text("+15550001111").wait_for()
+        await visitor.page.get_by_role("button", name="Channel:").click()
+        await visitor.page.get_by_role("menuitem").filter(has_text="+15550002222").click()
+        await visitor.page.get_by_role("main").get_by_text("+15550002222").first.wait_for()  # not that of the first one
+        assert f"/channels/ch_{second.id.hex}" in visitor.page.url

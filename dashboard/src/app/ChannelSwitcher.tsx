@@ -1,6 +1,6 @@
 import { Box, Group, Menu, Skeleton, Text, UnstyledButton, VisuallyHidden } from "@mantine/core";
 import { IconCheck, IconMessages, IconSelector } from "@tabler/icons-react";
-import { useNavigate, useRouterState, useSearch } from "@tanstack/react-router";
+import { useNavigate, useParams, useRouterState, useSearch } from "@tanstack/react-router";
 import { type Channel, rememberChannel, useChannel, useChannels } from "../shared/channels";
 import { connectionLook } from "../shared/connection";
 import classes from "./Shell.module.css";
@@ -8,17 +8,21 @@ import classes from "./Shell.module.css";
 /** Shows the channel that the page is about, and changes it. */
 export function ChannelSwitcher() {
   const { data: channels } = useChannels();
-  const current = useChannel();
+  const chosen = useChannel();
+  const { channelId: shown } = useParams({ strict: false }); // on the page of one channel
+  const current = channels?.find(({ id }) => id === shown) ?? chosen;
   const navigate = useNavigate();
   const inbox = useRouterState({ select: (state) => state.location.pathname.startsWith("/inbox") });
   const search = useSearch({ strict: false });
   if (!channels) return <Skeleton height={54} radius={10} />;
-  if (!current) return null;
+  if (channels.length === 0) return null;
   const several = inbox && channels.length > 1;
   const ofAll = several && (search.all || !search.channel);
   const choose = (id: string) => {
     rememberChannel(id);
-    void navigate({ to: ".", search: { channel: id, all: undefined } });
+    const search = { channel: id, all: undefined };
+    if (shown) void navigate({ to: "/channels/$channelId", params: { channelId: id }, search });
+    else void navigate({ to: ".", search });
   };
   return (
     <Menu width={232} position="bottom-start" shadow="md">
@@ -26,7 +30,15 @@ export function ChannelSwitcher() {
         <UnstyledButton className={classes.switcher}>
           <Group wrap="nowrap" gap="sm">
             <VisuallyHidden>Channel: </VisuallyHidden>
-            {ofAll ? <AllChannels count={channels.length} /> : <ChannelLine channel={current} />}
+            {ofAll ? (
+              <AllChannels count={channels.length} />
+            ) : current ? (
+              <ChannelLine channel={current} />
+            ) : (
+              <Text size="sm" fw={600} flex={1}>
+                Choose a channel
+              </Text>
+            )}
             <IconSelector size={16} aria-hidden />
           </Group>
         </UnstyledButton>
@@ -45,7 +57,7 @@ export function ChannelSwitcher() {
           <Menu.Item
             key={channel.id}
             onClick={() => choose(channel.id)}
-            rightSection={!ofAll && channel.id === current.id && <IconCheck size={16} aria-label="current" />}
+            rightSection={!ofAll && channel.id === current?.id && <IconCheck size={16} aria-label="current" />}
           >
             <ChannelLine channel={channel} />
           </Menu.Item>

@@ -7,7 +7,7 @@ import { useSession } from "../../shared/session/queries";
 import { type Column, DataTable } from "../../shared/ui/DataTable";
 import { EmptyState } from "../../shared/ui/EmptyState";
 import { FilterBar, TimeRange } from "../../shared/ui/FilterBar";
-import { Loaded } from "../../shared/ui/Loaded";
+import { Listed } from "../../shared/ui/Listed";
 import { LoadMore } from "../../shared/ui/LoadMore";
 import { SkeletonRows } from "../../shared/ui/SkeletonRows";
 import { Time } from "../../shared/ui/Time";
@@ -79,7 +79,7 @@ function Log() {
   return (
     <Stack gap="md">
       <Filters search={search} onChange={change} />
-      <Loaded query={log} loading={<SkeletonRows label="Loading the log" rows={6} />}>
+      <Listed query={log} loading={<SkeletonRows label="Loading the log" rows={6} />}>
         {() =>
           rows.length ? (
             <DataTable label="Log" rows={rows} columns={COLUMNS} />
@@ -89,7 +89,7 @@ function Log() {
             </EmptyState>
           )
         }
-      </Loaded>
+      </Listed>
       <LoadMore query={log} />
     </Stack>
   );

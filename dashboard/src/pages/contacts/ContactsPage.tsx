@@ -7,7 +7,7 @@ import { rowsOf } from "../../shared/lists";
 import { useMayManage, useMayWork } from "../../shared/session/queries";
 import { ChannelPage } from "../../shared/ui/ChannelPage";
 import { EmptyState } from "../../shared/ui/EmptyState";
-import { Loaded } from "../../shared/ui/Loaded";
+import { Listed } from "../../shared/ui/Listed";
 import { SkeletonRows } from "../../shared/ui/SkeletonRows";
 import { ContactDrawer } from "./ContactDrawer";
 import { ContactFilters } from "./ContactFilters";
@@ -53,7 +53,7 @@ function Contacts() {
     >
       <Stack gap="md">
         <ContactFilters search={search} onChange={filter} />
-        <Loaded query={contacts} loading={<SkeletonRows label="Loading contacts" rows={6} height={60} />}>
+        <Listed query={contacts} loading={<SkeletonRows label="Loading contacts" rows={6} height={60} />}>
           {() =>
             rows.length || contacts.hasNextPage ? (
               <ContactList
@@ -67,7 +67,7 @@ function Contacts() {
               <Nothing filtered={isFiltered(search)} mayManage={mayManage} mayWork={mayWork} />
             )
           }
-        </Loaded>
+        </Listed>
       </Stack>
       <ContactDrawer contact={search.contact} onOpen={open} />
       <CreateDialog opened={dialog === "create"} onClose={() => setDialog(null)} onCreated={open} />

@@ -8,7 +8,7 @@ import { CodeBlock } from "../../shared/ui/CodeBlock";
 import { type Column, DataTable } from "../../shared/ui/DataTable";
 import { EmptyState } from "../../shared/ui/EmptyState";
 import { FilterBar } from "../../shared/ui/FilterBar";
-import { Loaded } from "../../shared/ui/Loaded";
+import { Listed } from "../../shared/ui/Listed";
 import { LoadMore } from "../../shared/ui/LoadMore";
 import { OpenConversation } from "../../shared/ui/OpenConversation";
 import { SidePanel } from "../../shared/ui/SidePanel";
@@ -45,7 +45,7 @@ function Calls() {
         All assistants
       </Anchor>
       <Filters filter={filter} keys={keys.data ?? []} onChange={(part) => change(part, true)} />
-      <Loaded query={calls} loading={<SkeletonRows label="Loading the calls" />}>
+      <Listed query={calls} loading={<SkeletonRows label="Loading the calls" />}>
         {(data) => {
           const rows = rowsOf(data);
           const open = rows.find(({ id }) => id === call);
@@ -64,7 +64,7 @@ function Calls() {
             </EmptyState>
           );
         }}
-      </Loaded>
+      </Listed>
       <LoadMore query={calls} />
     </Stack>
   );

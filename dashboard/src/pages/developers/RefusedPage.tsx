@@ -7,7 +7,7 @@ import { ChannelPage } from "../../shared/ui/ChannelPage";
 import { CopyField } from "../../shared/ui/CopyField";
 import { type Column, DataTable } from "../../shared/ui/DataTable";
 import { EmptyState } from "../../shared/ui/EmptyState";
-import { Loaded } from "../../shared/ui/Loaded";
+import { Listed } from "../../shared/ui/Listed";
 import { LoadMore } from "../../shared/ui/LoadMore";
 import { SidePanel } from "../../shared/ui/SidePanel";
 import { SkeletonRows } from "../../shared/ui/SkeletonRows";
@@ -40,7 +40,7 @@ function Refused() {
   return (
     <Stack gap="md">
       <KeyFilter keys={keys.data ?? []} chosen={search.key} onChoose={(key) => change({ key }, true)} />
-      <Loaded query={refused} loading={<SkeletonRows label="Loading refused requests" />}>
+      <Listed query={refused} loading={<SkeletonRows label="Loading refused requests" />}>
         {(data) => {
           const rows = rowsOf(data).map((row) => ({ ...row, id: row.request_id }));
           const open = rows.find((row) => row.id === search.request);
@@ -62,7 +62,7 @@ function Refused() {
             </EmptyState>
           );
         }}
-      </Loaded>
+      </Listed>
       <LoadMore query={refused} />
     </Stack>
   );

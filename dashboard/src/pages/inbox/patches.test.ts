@@ -4,6 +4,7 @@ import type { GatewayEvent } from "../../shared/live/follow";
 import { SESSION } from "../../shared/session/state";
 import { countsAfter } from "./counts";
 import { applyEvent, withReaction } from "./events";
+import { takeOver } from "./patches";
 import {
   type Conversation,
   type ConversationPages,
@@ -91,6 +92,18 @@ test("a new message is the newest of its thread, and moves its conversation to t
   expect(thread(client)[0]?.reply_to).toBe("M1");
   const [first] = list(client);
   expect(first).toMatchObject({ id: "cv_1", unread: 1, window_ends_at: "2026-11-17T11:00:00.000Z" });
+});
+
+test("an answer that is late takes back nothing that events brought meanwhile", () => {
+  const client = inbox();
+  const [, before] = list(client);
+  const late = { ...before, assignee: "usr_1" } as Conversation;
+  applyEvent(client, CHANNEL, created("M2"));
+  applyEvent(client, CHANNEL, event("chat_notification", "updated", { id: "cv_1", changed: ["muted"], muted: true }));
+  takeOver(client, CHANNEL, late, ["assignee"]);
+  const [first] = list(client);
+  expect(first).toMatchObject({ id: "cv_1", assignee: "usr_1", muted: true, unread: 1 });
+  expect(first?.last_message?.key.id).toBe("M2");
 });
 
 test("an event that comes twice counts once", () => {

@@ -58,6 +58,17 @@ export function changeConversation(
   return true;
 }
 
+/** Shows the fields of a conversation that a request has changed. The rest of its answer may be older than an event. */
+export function takeOver(
+  client: QueryClient,
+  channel: string,
+  answer: Conversation,
+  fields: readonly (keyof Conversation)[],
+): void {
+  const changed = Object.fromEntries(fields.map((name) => [name, answer[name]]));
+  changeConversation(client, channel, answer.id, (before) => ({ ...before, ...changed }));
+}
+
 function findConversation(client: QueryClient, channel: string, id: string): Conversation | undefined {
   const open = client.getQueryData<Conversation>(keys.conversation(channel, id));
   if (open) return open;

@@ -16,7 +16,7 @@ import { channelKey, loadAll, rowsOf } from "../../shared/lists";
 import { useSession } from "../../shared/session/queries";
 import { type PagesQuery, useInfiniteQueries } from "../../shared/useInfiniteQueries";
 import { mergeLists } from "./merge";
-import { changeMessage, putConversation, putMessage } from "./patches";
+import { changeMessage, putMessage, takeOver } from "./patches";
 import { type InboxSearch, type ListFilter, toFilter } from "./search";
 
 export type Conversation = Schemas["Conversation"];
@@ -250,7 +250,7 @@ export function useUpload() {
   });
 }
 
-/** Changes a conversation; the cache shows the answer of the gateway. */
+/** Changes a conversation. Only these fields are shown as answered: events may have brought newer values of others. */
 export function useChangeConversation(conversation: string) {
   const { id, api } = useChannelScope();
   const client = useQueryClient();
@@ -262,7 +262,7 @@ export function useChangeConversation(conversation: string) {
           body,
         }),
       ),
-    onSuccess: (changed) => putConversation(client, id, changed),
+    onSuccess: (changed, body) => takeOver(client, id, changed, Object.keys(body) as (keyof ConversationChange)[]),
   });
 }
 
@@ -276,7 +276,7 @@ export function useMarkRead() {
           params: { path: { conversation_id: conversation } },
         }),
       ),
-    onSuccess: (conversation) => putConversation(client, id, conversation),
+    onSuccess: (read) => takeOver(client, id, read, ["unread"]),
   });
 }
 

@@ -6,7 +6,7 @@ import { ChannelPage } from "../../shared/ui/ChannelPage";
 import { DateField } from "../../shared/ui/DateField";
 import { EmptyState } from "../../shared/ui/EmptyState";
 import { FilterBar } from "../../shared/ui/FilterBar";
-import { Loaded } from "../../shared/ui/Loaded";
+import { Listed } from "../../shared/ui/Listed";
 import { LoadMore } from "../../shared/ui/LoadMore";
 import { PageHeader } from "../../shared/ui/PageHeader";
 import { SkeletonRows } from "../../shared/ui/SkeletonRows";
@@ -36,11 +36,11 @@ function Orders() {
   return (
     <Stack gap="md">
       <Filters search={search} onChange={filter} />
-      <Loaded query={orders} loading={<SkeletonRows label="Loading orders" />}>
+      <Listed query={orders} loading={<SkeletonRows label="Loading orders" />}>
         {() =>
           rows.length ? <OrderTable rows={rows} onOpen={open} /> : <Nothing filtered={countFilters(search) > 0} />
         }
-      </Loaded>
+      </Listed>
       <LoadMore query={orders} />
       <OrderDrawer order={search.order} onClose={() => open(undefined)} />
     </Stack>

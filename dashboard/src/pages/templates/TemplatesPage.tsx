@@ -5,7 +5,7 @@ import { rowsOf } from "../../shared/lists";
 import { perform } from "../../shared/mutations";
 import { useMayManage } from "../../shared/session/queries";
 import { EmptyState } from "../../shared/ui/EmptyState";
-import { Loaded } from "../../shared/ui/Loaded";
+import { Listed } from "../../shared/ui/Listed";
 import { LoadMore } from "../../shared/ui/LoadMore";
 import { showDone, showFailure } from "../../shared/ui/notices";
 import { PageHeader } from "../../shared/ui/PageHeader";
@@ -61,7 +61,7 @@ function Templates() {
       </PageHeader>
       <Stack gap="md">
         <Filters search={search} onChange={filter} />
-        <Loaded query={templates} loading={<SkeletonRows label="Loading templates" height={60} />}>
+        <Listed query={templates} loading={<SkeletonRows label="Loading templates" height={60} />}>
           {() =>
             rows.length ? (
               <TemplateTable rows={rows} onOpen={open} />
@@ -69,7 +69,7 @@ function Templates() {
               <Nothing filtered={Boolean(search.status || search.name)} />
             )
           }
-        </Loaded>
+        </Listed>
         <LoadMore query={templates} />
       </Stack>
       <TemplateDrawer template={search.template} onClose={() => open(undefined)} />

@@ -6,7 +6,7 @@ import { rowsOf } from "../../shared/lists";
 import { useMayManage } from "../../shared/session/queries";
 import { ChannelPage } from "../../shared/ui/ChannelPage";
 import { EmptyState } from "../../shared/ui/EmptyState";
-import { Loaded } from "../../shared/ui/Loaded";
+import { Listed } from "../../shared/ui/Listed";
 import { LoadMore } from "../../shared/ui/LoadMore";
 import { SkeletonRows } from "../../shared/ui/SkeletonRows";
 import { DeliveryDrawer } from "./DeliveryDrawer";
@@ -45,7 +45,7 @@ function Log() {
   return (
     <Stack gap="md">
       <LogFilters search={search} onChange={filter} />
-      <Loaded query={deliveries} loading={<SkeletonRows label="Loading deliveries" rows={6} height={52} />}>
+      <Listed query={deliveries} loading={<SkeletonRows label="Loading deliveries" rows={6} height={52} />}>
         {() =>
           rows.length ? (
             <LogTable rows={rows} selection={mayManage ? selection : undefined} onOpen={open} />
@@ -53,7 +53,7 @@ function Log() {
             !deliveries.hasNextPage && <Nothing filtered={countFilters(search) > 0} />
           )
         }
-      </Loaded>
+      </Listed>
       <LoadMore query={deliveries} />
       <SelectionBar selected={selected} onDone={() => setSelected(new Set())} />
       <DeliveryDrawer delivery={search.delivery} onClose={() => open(undefined)} />

@@ -1,5 +1,6 @@
 import createClient, { type Client, type Middleware } from "openapi-fetch";
 import type { Readable } from "openapi-typescript-helpers";
+import { randomKey } from "../randomKey";
 import { queryClient, readSession } from "../session/state";
 import { GatewayUnreachable, readProblem } from "./problem";
 import type { components, paths } from "./schema";
@@ -18,9 +19,37 @@ const csrf: Middleware = {
   },
 };
 
+const KEY = "Idempotency-Key";
+
+/** Requests to create something that have no answer yet, or whose answer was lost, by who sends them and where. */
+const unanswered = new Map<string, { body: string; key: string }>();
+
+const placeOf = ({ url, headers }: Request) =>
+  [readSession(queryClient)?.user.id, headers.get("Gatepost-Channel"), url].join(" ");
+
+/** A request that is repeated, by a second click or after its answer was lost, has the same key: it is executed once. */
+const once: Middleware = {
+  async onRequest({ request }) {
+    const type = request.headers.get("Content-Type") ?? "application/json";
+    if (request.method !== "POST" || request.headers.has(KEY) || type !== "application/json") return request;
+    const [place, body] = [placeOf(request), await request.clone().text()];
+    const before = unanswered.get(place);
+    const sent = before?.body === body ? before : { body, key: randomKey() };
+    unanswered.set(place, sent);
+    request.headers.set(KEY, sent.key);
+    return request;
+  },
+  onResponse({ request, response }) {
+    if (response.status >= 500) return; // also of a proxy, which does not know whether it was executed
+    const place = placeOf(request);
+    if (unanswered.get(place)?.key === request.headers.get(KEY)) unanswered.delete(place);
+    if (request.method === "DELETE") unanswered.clear(); // what is deleted can be created again
+  },
+};
+
 function makeClient(headers: Record<string, string> = {}): Api {
   const client = createClient<paths>({ headers });
-  client.use(csrf);
+  client.use(csrf, once);
   return client;
 }
 

@@ -1,4 +1,4 @@
-import { QueryClient } from "@tanstack/react-query";
+import { MutationObserver, QueryClient } from "@tanstack/react-query";
 import { expect, test } from "vitest";
 import { ended, enter, expire, leave, readSession, reported, SESSION, type Session } from "./state";
 
@@ -45,4 +45,13 @@ test("signing out forgets everything", () => {
 test("without a session nothing expires", () => {
   expect(ended(undefined)).toEqual({ status: "out" });
   expect(ended({ status: "out" })).toEqual({ status: "out" });
+});
+
+test("a change is seen to have begun before the next click can come", async () => {
+  const observer = new MutationObserver(new QueryClient(), { mutationFn: () => new Promise(() => {}) });
+  const seen: boolean[] = [];
+  observer.subscribe(({ isPending }) => seen.push(isPending));
+  void observer.mutate();
+  for (let tick = 0; tick < 5; tick++) await Promise.resolve(); // no time passes, and no task of the browser ends
+  expect(seen).toContain(true);
 });

@@ -1,4 +1,4 @@
-import { MutationCache, type Query, QueryCache, QueryClient } from "@tanstack/react-query";
+import { MutationCache, notifyManager, type Query, QueryCache, QueryClient } from "@tanstack/react-query";
 import type { Readable } from "openapi-typescript-helpers";
 import { ApiProblem, GatewayUnreachable, isProblem } from "../api/problem";
 import type { components } from "../api/schema";
@@ -16,6 +16,9 @@ export const SESSION = ["session"];
 export const GATEWAY = ["gateway"];
 
 const RETRIES = 2;
+
+// Before the next click: a button is disabled as soon as its change has begun.
+notifyManager.setScheduler(queueMicrotask);
 
 export const queryClient = new QueryClient({
   queryCache: new QueryCache({ onError: note }),
