@@ -10,6 +10,7 @@ import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { router } from "./app/router";
 import { ignoreStrayFiles } from "./shared/drops";
+import { watchFocus } from "./shared/focus";
 import { heedTabs } from "./shared/session/otherTabs";
 import { queryClient } from "./shared/session/state";
 import { theme } from "./shared/theme";
@@ -19,6 +20,7 @@ import { ErrorBoundary } from "./shared/ui/ErrorBoundary";
 const nonce = document.querySelector<HTMLMetaElement>("meta[property=csp-nonce]")?.nonce ?? "";
 setNonce(nonce);
 ignoreStrayFiles();
+watchFocus();
 heedTabs(queryClient);
 
 const root = document.getElementById("root");

@@ -13,8 +13,8 @@ from tests.conftest import Answer, Receiver
 from tests.console.conftest import NUMBER, SHOP_PHONE
 from tests.console.shop import REFUSED, open_shop
 from tests.console.views import VIEWS
-from tests.console.visitor import PASSWORD, visiting
-from tests.console.watched_page import COLORS
+from tests.console.visitor import EMAIL, PASSWORD, visiting
+from tests.console.watched_page import COLORS, SMALL
 from tests.gateway.checks import SEND
 from tests.running_gateway import Gateway
 from tests.thorough import DAY, choose, rotated
@@ -87,3 +87,18 @@ async def test_the_keyboard_is_enough(gateway: Gateway) -> None:
         await page.get_by_role("link", name="Webhooks").focus()
         await page.keyboard.press("Enter")
         await expect(page.get_by_role("heading", level=1, name="Webhooks")).to_be_focused()
+        await page.get_by_role("link", name="Account").focus()
+        await page.keyboard.press("Enter")
+        menu, role = page.get_by_role("button", name=f"Actions for {EMAIL}"), page.get_by_role("dialog", name="Role of")
+        await menu.focus()
+        await page.keyboard.press("Enter")
+        await page.get_by_role("menuitem", name="Change the role").press("Enter")
+        await role.wait_for()
+        await page.keyboard.press("Escape")
+        await expect(menu).to_be_focused()
+        await page.get_by_role("tab", name="Team").focus()
+        await page.keyboard.press("ArrowRight")
+        await visitor.see("Change the plan")
+        await expect(page.get_by_role("tab", name="Plan")).to_be_focused()
+        await page.set_viewport_size({"width": SMALL, "height": 640})
+        await expect(page.get_by_role("button", name="Your menu")).to_have_count(0)  # behind the menu button

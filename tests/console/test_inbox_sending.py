@@ -230,6 +230,7 @@ async def test_buttons_and_a_list_are_sent(gateway: Gateway) -> None:
         await expect(dialog.get_by_role("button", name="Add a button")).to_have_count(0)
         await dialog.get_by_role("button", name="Remove button 1").click()
         await page.mouse.click(5, 5)  # outside of the dialog, which keeps what was written
+        await page.keyboard.press("Escape")
         await send.click()
         await expect(dialog).to_have_count(0)
         buttons = message_of(messages, "Coffee or tea?")

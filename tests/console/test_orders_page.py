@@ -23,10 +23,15 @@ async def test_an_order_is_shown_with_its_total_and_moved_on(gateway: Gateway) -
         await expect(panel).to_contain_text("Please")
         await panel.get_by_role("button", name="Confirm").click()
         await panel.get_by_text("Confirmed", exact=True).wait_for()
+        changes = []
+        page.on("request", lambda request: changes.append(request.method))
+        # The second click of a double click, at what is there by then.
+        await panel.get_by_role("button", name="Mark as shipped").dispatch_event("click", {"detail": 2})
         assert (await gateway.call("GET", f"{ORDERS}/{made['id']}")).json()["data"]["status"] == "confirmed"
         await panel.get_by_role("button", name="Cancel the order").click()
         await page.get_by_role("dialog", name="Cancel the order").get_by_role("button", name="Cancel the order").click()
         await panel.get_by_text("Canceled", exact=True).wait_for()
+        assert changes.count("PATCH") == 1
         await expect(panel.get_by_role("button", name="Mark as shipped")).to_have_count(0)
         await page.keyboard.press("Escape")
         last = page.get_by_label("To", exact=True)

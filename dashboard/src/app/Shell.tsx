@@ -2,6 +2,7 @@ import { AppShell, Burger, Group, ScrollArea, Stack } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { Outlet, useRouterState } from "@tanstack/react-router";
 import { useEffect, useRef } from "react";
+import { lastFocused } from "../shared/focus";
 import { Logo } from "../shared/ui/Logo";
 import { PAGE_TITLE } from "../shared/ui/PageHeader";
 import { AccountNotice } from "./AccountNotice";
@@ -34,7 +35,7 @@ export function Shell() {
           <Burger opened={opened} onClick={menu.toggle} size="sm" aria-label="Menu" />
         </Group>
       </AppShell.Header>
-      <AppShell.Navbar className={classes.bar} p="md">
+      <AppShell.Navbar className={classes.bar} p="md" data-closed={!opened || undefined}>
         <Stack h="100%" gap="lg">
           <Group visibleFrom="sm" pt={4} px={4}>
             <Logo />
@@ -58,14 +59,16 @@ export function Shell() {
   );
 }
 
-/** After a change of page, a keyboard or screen reader goes on at its title, and the menu closes. */
+/** After a change of page, a keyboard or screen reader goes on at its title, or at the tab, and the menu closes. */
 function useFocusOnNewPage(closeMenu: () => void): void {
   const path = useRouterState({ select: (state) => state.resolvedLocation?.pathname });
   const before = useRef<string | undefined>(undefined);
   useEffect(() => {
     if (before.current !== undefined && path !== before.current) {
       closeMenu();
-      document.getElementById(PAGE_TITLE)?.focus({ preventScroll: true });
+      const tab =
+        lastFocused()?.role === "tab" && document.querySelector<HTMLElement>('[role="tab"][aria-selected="true"]');
+      (tab || document.getElementById(PAGE_TITLE))?.focus({ preventScroll: true });
     }
     before.current = path;
   }, [path, closeMenu]);

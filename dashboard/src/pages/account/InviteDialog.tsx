@@ -1,6 +1,7 @@
-import { Modal, Radio, Stack, Text, TextInput } from "@mantine/core";
+import { Radio, Stack, Text, TextInput } from "@mantine/core";
 import { useFields } from "../../shared/fields";
 import { perform } from "../../shared/mutations";
+import { FormDialog } from "../../shared/ui/Dialog";
 import { Form } from "../../shared/ui/Form";
 import { type UserLink, useInvite } from "./queries";
 import { ROLES } from "./words";
@@ -9,9 +10,9 @@ type Props = { opened: boolean; onClose: () => void; onInvited: (link: UserLink)
 
 export function InviteDialog({ opened, onClose, onInvited }: Props) {
   return (
-    <Modal opened={opened} onClose={onClose} title="Invite a person" closeOnClickOutside={false}>
+    <FormDialog opened={opened} onClose={onClose} title="Invite a person">
       <Fields onInvited={onInvited} />
-    </Modal>
+    </FormDialog>
   );
 }
 

@@ -1,10 +1,11 @@
-import { Menu, Modal, Text } from "@mantine/core";
+import { Menu, Text } from "@mantine/core";
 import { IconKey, IconTrash, IconUserCog } from "@tabler/icons-react";
 import { useState } from "react";
 import { perform } from "../../shared/mutations";
 import { useSession } from "../../shared/session/queries";
 import { ActionMenu } from "../../shared/ui/ActionMenu";
 import { ConfirmDialog } from "../../shared/ui/ConfirmDialog";
+import { Dialog } from "../../shared/ui/Dialog";
 import { Form } from "../../shared/ui/Form";
 import { showDone, showFailure } from "../../shared/ui/notices";
 import { RoleChoice } from "./InviteDialog";
@@ -34,9 +35,9 @@ export function UserMenu({ user, onLink }: Props) {
           Remove
         </Menu.Item>
       </ActionMenu>
-      <Modal opened={dialog === "role"} onClose={close} title={`Role of ${user.name || user.email}`}>
+      <Dialog opened={dialog === "role"} onClose={close} title={`Role of ${user.name || user.email}`}>
         <RoleForm user={user} onDone={close} />
-      </Modal>
+      </Dialog>
       <RemoveDialog user={user} opened={dialog === "remove"} onClose={close} />
     </>
   );

@@ -1,9 +1,10 @@
-import { Button, Modal, Text, TextInput } from "@mantine/core";
+import { Button, Text, TextInput } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import type { Channel } from "../../shared/channels";
 import { perform } from "../../shared/mutations";
+import { Dialog } from "../../shared/ui/Dialog";
 import { Form } from "../../shared/ui/Form";
 import { showDone } from "../../shared/ui/notices";
 import { Section } from "../../shared/ui/Section";
@@ -21,9 +22,9 @@ export function DeleteChannel({ channel }: { channel: Channel }) {
         </Button>
       }
     >
-      <Modal opened={opened} onClose={dialog.close} title={`Delete ${channel.name}`}>
+      <Dialog opened={opened} onClose={dialog.close} title={`Delete ${channel.name}`}>
         <Confirm channel={channel} />
-      </Modal>
+      </Dialog>
     </Section>
   );
 }

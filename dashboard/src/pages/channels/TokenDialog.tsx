@@ -1,7 +1,8 @@
-import { Modal, PasswordInput, Text, TextInput } from "@mantine/core";
+import { PasswordInput, Text, TextInput } from "@mantine/core";
 import type { Channel } from "../../shared/channels";
 import { useFields } from "../../shared/fields";
 import { perform } from "../../shared/mutations";
+import { FormDialog } from "../../shared/ui/Dialog";
 import { Form } from "../../shared/ui/Form";
 import { showDone } from "../../shared/ui/notices";
 import { useChangeChannel } from "./queries";
@@ -11,9 +12,9 @@ type Props = { channel: Channel; opened: boolean; onClose: () => void };
 /** Replaces the access token of an official number, and the app secret if it changed too. */
 export function TokenDialog({ channel, opened, onClose }: Props) {
   return (
-    <Modal opened={opened} onClose={onClose} title="New access token" closeOnClickOutside={false}>
+    <FormDialog opened={opened} onClose={onClose} title="New access token">
       <TokenForm channel={channel} onDone={onClose} />
-    </Modal>
+    </FormDialog>
   );
 }
 

@@ -1,5 +1,5 @@
-import { Modal } from "@mantine/core";
 import { perform } from "../../shared/mutations";
+import { FormDialog } from "../../shared/ui/Dialog";
 import { showDone } from "../../shared/ui/notices";
 import { ContactFields } from "./ContactFields";
 import { createBody, NEW_CONTACT } from "./form";
@@ -10,7 +10,7 @@ type Props = { opened: boolean; onClose: () => void; onCreated: (contact: string
 export function CreateDialog({ opened, onClose, onCreated }: Props) {
   const create = useCreateContact();
   return (
-    <Modal opened={opened} onClose={onClose} title="Add a contact" closeOnClickOutside={false}>
+    <FormDialog opened={opened} onClose={onClose} title="Add a contact">
       <ContactFields
         initial={NEW_CONTACT}
         withPhone
@@ -27,6 +27,6 @@ export function CreateDialog({ opened, onClose, onCreated }: Props) {
           })
         }
       />
-    </Modal>
+    </FormDialog>
   );
 }

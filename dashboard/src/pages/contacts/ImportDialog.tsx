@@ -1,8 +1,9 @@
-import { Button, FileButton, Group, Modal, Progress, Stack, Text } from "@mantine/core";
+import { Button, FileButton, Group, Progress, Stack, Text } from "@mantine/core";
 import { IconTableImport } from "@tabler/icons-react";
 import { type DragEvent, useRef, useState } from "react";
 import { inWords } from "../../shared/api/problem";
 import { perform } from "../../shared/mutations";
+import { Dialog } from "../../shared/ui/Dialog";
 import { Problem } from "../../shared/ui/Problem";
 import classes from "./ImportDialog.module.css";
 import { ImportResult } from "./ImportResult";
@@ -17,7 +18,7 @@ type Props = { opened: boolean; onClose: () => void };
 export function ImportDialog({ opened, onClose }: Props) {
   const [running, setRunning] = useState(false);
   return (
-    <Modal
+    <Dialog
       opened={opened}
       onClose={onClose}
       title="Import contacts"
@@ -27,7 +28,7 @@ export function ImportDialog({ opened, onClose }: Props) {
       withCloseButton={!running}
     >
       <Import onRunning={setRunning} onClose={onClose} />
-    </Modal>
+    </Dialog>
   );
 }
 

@@ -1,7 +1,8 @@
-import { ColorInput, Modal, TextInput } from "@mantine/core";
+import { ColorInput, TextInput } from "@mantine/core";
 import { useFields } from "../../shared/fields";
 import type { Label } from "../../shared/labels";
 import { perform } from "../../shared/mutations";
+import { Dialog } from "../../shared/ui/Dialog";
 import { Form } from "../../shared/ui/Form";
 import { showDone } from "../../shared/ui/notices";
 import { useChangeLabel, useCreateLabel } from "./queries";
@@ -15,7 +16,7 @@ export function CreateLabelDialog({ opened, onClose }: DialogProps) {
     showDone("The label is added.");
   };
   return (
-    <Modal opened={opened} onClose={onClose} title="Add a label">
+    <Dialog opened={opened} onClose={onClose} title="Add a label">
       <Fields
         initial={{ name: "", color: "" }}
         action="Add"
@@ -23,7 +24,7 @@ export function CreateLabelDialog({ opened, onClose }: DialogProps) {
         error={create.error}
         onSubmit={({ name, color }) => perform(create, { name, color: color || null }, { onSuccess: done })}
       />
-    </Modal>
+    </Dialog>
   );
 }
 
@@ -34,7 +35,7 @@ export function EditLabelDialog({ label, opened, onClose }: DialogProps & { labe
     showDone("The label is changed.");
   };
   return (
-    <Modal opened={opened} onClose={onClose} title="Edit the label">
+    <Dialog opened={opened} onClose={onClose} title="Edit the label">
       <Fields
         initial={{ name: label.name, color: label.color ?? "" }}
         action="Save"
@@ -42,7 +43,7 @@ export function EditLabelDialog({ label, opened, onClose }: DialogProps & { labe
         error={change.error}
         onSubmit={({ name, color }) => perform(change, { name, color: color || undefined }, { onSuccess: done })}
       />
-    </Modal>
+    </Dialog>
   );
 }
 

@@ -1,8 +1,9 @@
-import { Autocomplete, Button, Group, Modal, Stack, Text } from "@mantine/core";
+import { Autocomplete, Button, Group, Stack, Text } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
 import { useState } from "react";
 import { inWords } from "../../shared/api/problem";
 import { perform } from "../../shared/mutations";
+import { Dialog } from "../../shared/ui/Dialog";
 import { showDone } from "../../shared/ui/notices";
 import { Problem } from "../../shared/ui/Problem";
 import { titleOf } from "./form";
@@ -14,9 +15,9 @@ type Props = { contact: Contact; opened: boolean; onClose: () => void };
 /** Makes one contact of two. */
 export function MergeDialog({ contact, opened, onClose }: Props) {
   return (
-    <Modal opened={opened} onClose={onClose} title="Merge with another contact">
+    <Dialog opened={opened} onClose={onClose} title="Merge with another contact">
       <Merge contact={contact} onClose={onClose} />
-    </Modal>
+    </Dialog>
   );
 }
 

@@ -1,9 +1,10 @@
-import { Alert, Checkbox, Modal, Select, Stack, TextInput } from "@mantine/core";
+import { Alert, Checkbox, Select, Stack, TextInput } from "@mantine/core";
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { problemOf, useFields } from "../../shared/fields";
 import { gatewayNow } from "../../shared/gatewayTime";
 import { perform } from "../../shared/mutations";
+import { FormDialog } from "../../shared/ui/Dialog";
 import { Form } from "../../shared/ui/Form";
 import { NewKeyDialog } from "./NewKeyDialog";
 import { type NewApiKey, useCreateKey } from "./queries";
@@ -25,9 +26,9 @@ export function CreateKeyDialog({ opened, onClose, scopes = ["send", "read", "ma
   };
   return (
     <>
-      <Modal opened={opened} onClose={onClose} title="Create a key" size="lg" closeOnClickOutside={false}>
+      <FormDialog opened={opened} onClose={onClose} title="Create a key" size="lg">
         <Create scopes={scopes} onCreated={created} />
-      </Modal>
+      </FormDialog>
       <NewKeyDialog made={made} onDone={leave} />
     </>
   );

@@ -1,6 +1,7 @@
-import { Modal, Select, Text } from "@mantine/core";
+import { Select, Text } from "@mantine/core";
 import { useFields } from "../../shared/fields";
 import { perform } from "../../shared/mutations";
+import { FormDialog } from "../../shared/ui/Dialog";
 import { Form } from "../../shared/ui/Form";
 import { type ApiKey, type NewApiKey, useRotateKey } from "./queries";
 import { OVERLAPS } from "./words";
@@ -10,9 +11,9 @@ type Props = { apiKey: ApiKey; opened: boolean; onClose: () => void; onRotated: 
 /** Replaces a key. The old one works for a while too, so that programs can be changed one after the other. */
 export function RotateKeyDialog({ apiKey, opened, onClose, onRotated }: Props) {
   return (
-    <Modal opened={opened} onClose={onClose} title="Rotate the key" size="lg" closeOnClickOutside={false}>
+    <FormDialog opened={opened} onClose={onClose} title="Rotate the key" size="lg">
       <Rotate apiKey={apiKey} onRotated={onRotated} />
-    </Modal>
+    </FormDialog>
   );
 }
 

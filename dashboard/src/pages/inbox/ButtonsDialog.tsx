@@ -1,5 +1,6 @@
-import { Modal, TextInput } from "@mantine/core";
+import { TextInput } from "@mantine/core";
 import { useState } from "react";
+import { FormDialog } from "../../shared/ui/Dialog";
 import { ChoicesForm } from "./ChoicesForm";
 
 type Props = { opened: boolean; onClose: () => void; contact: string };
@@ -7,9 +8,9 @@ type Props = { opened: boolean; onClose: () => void; contact: string };
 /** A message with up to three buttons to answer with. */
 export function ButtonsDialog({ opened, onClose, contact }: Props) {
   return (
-    <Modal opened={opened} onClose={onClose} title="Message with buttons" closeOnClickOutside={false}>
+    <FormDialog opened={opened} onClose={onClose} title="Message with buttons">
       <Form contact={contact} onSent={onClose} />
-    </Modal>
+    </FormDialog>
   );
 }
 

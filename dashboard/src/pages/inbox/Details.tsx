@@ -4,6 +4,7 @@ import { perform } from "../../shared/mutations";
 import { useNames, usePeople } from "../../shared/people";
 import { useMayWork, useSession } from "../../shared/session/queries";
 import { inFull } from "../../shared/times";
+import { KeepFocus } from "../../shared/ui/Dialog";
 import { showFailure } from "../../shared/ui/notices";
 import classes from "./Details.module.css";
 import { LabelPicker } from "./LabelPicker";
@@ -25,6 +26,7 @@ export function Details({ conversation, onClose }: Props) {
           Details
         </Title>
         <CloseButton aria-label="Close the details" onClick={onClose} />
+        <KeepFocus />
       </Group>
       <Stack gap={2}>
         <Text fw={600} className={classes.name}>

@@ -1,6 +1,7 @@
-import { Modal, Stack, Textarea, TextInput } from "@mantine/core";
+import { Stack, Textarea, TextInput } from "@mantine/core";
 import { useState } from "react";
 import { perform } from "../../shared/mutations";
+import { FormDialog } from "../../shared/ui/Dialog";
 import { Form } from "../../shared/ui/Form";
 import { showDone } from "../../shared/ui/notices";
 import { editableFields, requestOf, withTexts } from "./draftFields";
@@ -13,9 +14,9 @@ const LONGEST_COMMENT = 1000;
 /** Changes the texts of a draft, unless somebody else edits it meanwhile. It is sent only after another click. */
 export function EditDraftDialog({ draft, opened, onClose }: Props) {
   return (
-    <Modal opened={opened} onClose={onClose} title="Edit the draft" size="lg" closeOnClickOutside={false}>
+    <FormDialog opened={opened} onClose={onClose} title="Edit the draft" size="lg">
       <EditForm draft={draft} onDone={onClose} />
-    </Modal>
+    </FormDialog>
   );
 }
 
@@ -62,9 +63,9 @@ function EditForm({ draft, onDone }: { draft: Draft; onDone: () => void }) {
 /** Refuses a draft. The assistant can read the comment. */
 export function RefuseDraftDialog({ draft, opened, onClose }: Props) {
   return (
-    <Modal opened={opened} onClose={onClose} title="Refuse the draft" closeOnClickOutside={false}>
+    <FormDialog opened={opened} onClose={onClose} title="Refuse the draft">
       <RefuseForm draft={draft} onDone={onClose} />
-    </Modal>
+    </FormDialog>
   );
 }
 

@@ -1,6 +1,7 @@
-import { Modal, Textarea } from "@mantine/core";
+import { Textarea } from "@mantine/core";
 import { useState } from "react";
 import { perform } from "../../shared/mutations";
+import { FormDialog } from "../../shared/ui/Dialog";
 import { Form } from "../../shared/ui/Form";
 import { inOneLine } from "./content";
 import { type Message, useEditMessage } from "./queries";
@@ -12,9 +13,9 @@ type Props = { message: Message | null; onClose: () => void };
 /** Changes a text that was sent, also on the phone of the person. */
 export function EditDialog({ message, onClose }: Props) {
   return (
-    <Modal opened={message !== null} onClose={onClose} title="Edit the message" closeOnClickOutside={false}>
+    <FormDialog opened={message !== null} onClose={onClose} title="Edit the message">
       {message && <EditForm key={message.key.id} message={message} onDone={onClose} />}
-    </Modal>
+    </FormDialog>
   );
 }
 

@@ -1,5 +1,6 @@
-import { Modal, TextInput } from "@mantine/core";
+import { TextInput } from "@mantine/core";
 import { useState } from "react";
+import { FormDialog } from "../../shared/ui/Dialog";
 import { ChoicesForm } from "./ChoicesForm";
 import type { SendRequest } from "./queries";
 
@@ -10,9 +11,9 @@ type Props = { opened: boolean; onClose: () => void; contact: string };
 /** A message with a list to choose from. */
 export function ListDialog({ opened, onClose, contact }: Props) {
   return (
-    <Modal opened={opened} onClose={onClose} title="Message with a list" closeOnClickOutside={false}>
+    <FormDialog opened={opened} onClose={onClose} title="Message with a list">
       <Form contact={contact} onSent={onClose} />
-    </Modal>
+    </FormDialog>
   );
 }
 

@@ -1,6 +1,7 @@
-import { Kbd, Modal, Table } from "@mantine/core";
+import { Kbd, Table } from "@mantine/core";
 import { useDisclosure, useHotkeys } from "@mantine/hooks";
 import { useRef } from "react";
+import { Dialog } from "../../shared/ui/Dialog";
 import { type Place, stepFrom } from "./steps";
 
 export const SEARCH_FIELD = "inbox-search";
@@ -50,7 +51,7 @@ export function Shortcuts({ order, current, onOpen }: Props) {
   ]);
   useHotkeys([["mod+K", () => focus(SEARCH_FIELD)]], []);
   return (
-    <Modal opened={opened} onClose={list.close} title="Keyboard shortcuts" size="sm">
+    <Dialog opened={opened} onClose={list.close} title="Keyboard shortcuts" size="sm">
       <Table>
         <Table.Tbody>
           {LIST.map(([keys, what]) => (
@@ -67,6 +68,6 @@ export function Shortcuts({ order, current, onOpen }: Props) {
           ))}
         </Table.Tbody>
       </Table>
-    </Modal>
+    </Dialog>
   );
 }

@@ -1,7 +1,8 @@
-import { Button, Modal, Select, Skeleton, Stack } from "@mantine/core";
+import { Button, Select, Skeleton, Stack } from "@mantine/core";
 import { IconTemplate } from "@tabler/icons-react";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
+import { FormDialog } from "../../shared/ui/Dialog";
 import { EmptyState } from "../../shared/ui/EmptyState";
 import { Loaded } from "../../shared/ui/Loaded";
 import { useTemplates } from "./queries";
@@ -12,9 +13,9 @@ type Props = { opened: boolean; onClose: () => void; contact: string };
 /** Chooses an approved template, fills in its values and sends it. */
 export function TemplateDialog({ opened, onClose, contact }: Props) {
   return (
-    <Modal opened={opened} onClose={onClose} title="Send a template" size="lg" closeOnClickOutside={false}>
+    <FormDialog opened={opened} onClose={onClose} title="Send a template" size="lg">
       {opened && <Choose contact={contact} onSent={onClose} />}
-    </Modal>
+    </FormDialog>
   );
 }
 

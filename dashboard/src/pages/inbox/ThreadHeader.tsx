@@ -1,5 +1,6 @@
 import { ActionIcon, Box, Button, Group, Text, Title, Tooltip } from "@mantine/core";
 import { IconArrowLeft, IconCheck, IconInfoCircle, IconRotate } from "@tabler/icons-react";
+import { onFirstClick } from "../../shared/clicks";
 import { perform } from "../../shared/mutations";
 import { useNames } from "../../shared/people";
 import { useMayWork } from "../../shared/session/queries";
@@ -77,7 +78,7 @@ function CloseOrOpen({ conversation }: { conversation: Conversation }) {
       size="sm"
       loading={change.isPending}
       leftSection={open ? <IconCheck size={16} aria-hidden /> : <IconRotate size={16} aria-hidden />}
-      onClick={toggle}
+      onClick={onFirstClick(toggle)}
     >
       {open ? "Close" : "Open again"}
     </Button>

@@ -1,5 +1,6 @@
 import { Box, Button, Group, Skeleton, Stack, Table, Text } from "@mantine/core";
 import { useState } from "react";
+import { onFirstClick } from "../../shared/clicks";
 import { money } from "../../shared/money";
 import { perform } from "../../shared/mutations";
 import { useMayWork } from "../../shared/session/queries";
@@ -125,7 +126,7 @@ function Steps({ order }: { order: Order }) {
           variant={i === 0 ? "filled" : status === "canceled" ? "subtle" : "default"}
           color={status === "canceled" ? "red" : undefined}
           loading={change.isPending && change.variables === status}
-          onClick={() => (status === "canceled" ? setCanceling(true) : set(status))}
+          onClick={onFirstClick(() => (status === "canceled" ? setCanceling(true) : set(status)))}
         >
           {statusLook(status).action}
         </Button>

@@ -1,19 +1,20 @@
-import { Badge, Button, Group, Modal, Stack, Text } from "@mantine/core";
+import { Badge, Button, Group, Stack, Text } from "@mantine/core";
 import { useState } from "react";
 import { perform } from "../../shared/mutations";
 import { useSession } from "../../shared/session/queries";
+import { Dialog, FormDialog } from "../../shared/ui/Dialog";
 import { showDone } from "../../shared/ui/notices";
 import { AskPassword } from "./AskPassword";
 import { useBeginTotp, useNewRecoveryCodes, useTurnOffTotp } from "./queries";
 import { RecoveryCodes } from "./RecoveryCodes";
 import { ScanStep } from "./ScanStep";
 
-type Dialog = "set-up" | "codes" | "off" | null;
+type Opened = "set-up" | "codes" | "off" | null;
 
 /** Sets up the code of an authenticator app, makes new recovery codes, or turns it off. */
 export function SecondFactor() {
   const { user } = useSession();
-  const [dialog, setDialog] = useState<Dialog>(null);
+  const [dialog, setDialog] = useState<Opened>(null);
   const [codes, setCodes] = useState<string[] | null>(null);
   const close = () => setDialog(null);
   const show = (made: string[]) => {
@@ -39,15 +40,15 @@ export function SecondFactor() {
           <Button onClick={() => setDialog("set-up")}>Set up</Button>
         </Group>
       )}
-      <Modal opened={dialog === "set-up"} onClose={close} title="Set up the code" closeOnClickOutside={false}>
+      <FormDialog opened={dialog === "set-up"} onClose={close} title="Set up the code">
         <SetUp onCodes={show} />
-      </Modal>
-      <Modal opened={dialog === "codes"} onClose={close} title="New recovery codes" closeOnClickOutside={false}>
+      </FormDialog>
+      <FormDialog opened={dialog === "codes"} onClose={close} title="New recovery codes">
         <NewCodes onCodes={show} />
-      </Modal>
-      <Modal opened={dialog === "off"} onClose={close} title="Turn off the code">
+      </FormDialog>
+      <Dialog opened={dialog === "off"} onClose={close} title="Turn off the code">
         <TurnOff onDone={close} />
-      </Modal>
+      </Dialog>
       <RecoveryCodes codes={codes} onDone={() => setCodes(null)} />
     </>
   );

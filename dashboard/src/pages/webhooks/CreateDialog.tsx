@@ -1,5 +1,5 @@
-import { Modal } from "@mantine/core";
 import { perform } from "../../shared/mutations";
+import { FormDialog } from "../../shared/ui/Dialog";
 import { EndpointFields } from "./EndpointFields";
 import { NEW_ENDPOINT } from "./form";
 import { type NewWebhook, useCreateEndpoint } from "./queries";
@@ -9,7 +9,7 @@ type Props = { opened: boolean; onClose: () => void; onCreated: (webhook: NewWeb
 export function CreateDialog({ opened, onClose, onCreated }: Props) {
   const create = useCreateEndpoint();
   return (
-    <Modal opened={opened} onClose={onClose} title="Add an endpoint" size="lg" closeOnClickOutside={false}>
+    <FormDialog opened={opened} onClose={onClose} title="Add an endpoint" size="lg">
       <EndpointFields
         initial={NEW_ENDPOINT}
         action="Add"
@@ -17,6 +17,6 @@ export function CreateDialog({ opened, onClose, onCreated }: Props) {
         error={create.error}
         onSubmit={(body) => perform(create, body, { onSuccess: onCreated })}
       />
-    </Modal>
+    </FormDialog>
   );
 }

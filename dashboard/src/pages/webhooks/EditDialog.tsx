@@ -1,5 +1,5 @@
-import { Modal } from "@mantine/core";
 import { performChange } from "../../shared/mutations";
+import { FormDialog } from "../../shared/ui/Dialog";
 import { showDone } from "../../shared/ui/notices";
 import { EndpointFields } from "./EndpointFields";
 import { bodyOf, changeOf, type EndpointForm, formOf, readHeaders } from "./form";
@@ -14,7 +14,7 @@ export function EditDialog({ endpoint, opened, onClose }: Props) {
     showDone("The endpoint is changed.");
   };
   return (
-    <Modal opened={opened} onClose={onClose} title="Edit the endpoint" size="lg" closeOnClickOutside={false}>
+    <FormDialog opened={opened} onClose={onClose} title="Edit the endpoint" size="lg">
       <EndpointFields
         initial={formOf(endpoint)}
         action="Save"
@@ -22,7 +22,7 @@ export function EditDialog({ endpoint, opened, onClose }: Props) {
         error={change.error}
         onSubmit={(body, before) => performChange(change, changeOf(bodyBefore(before), body), done)}
       />
-    </Modal>
+    </FormDialog>
   );
 }
 

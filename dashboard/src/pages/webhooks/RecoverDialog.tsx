@@ -1,8 +1,9 @@
-import { Group, Modal, Progress, SimpleGrid, Stack, Text, TextInput, Title } from "@mantine/core";
+import { Group, Progress, SimpleGrid, Stack, Text, TextInput, Title } from "@mantine/core";
 import { useState } from "react";
 import { useFields } from "../../shared/fields";
 import { gatewayNow } from "../../shared/gatewayTime";
 import { fromLocalInput, inShort, toLocalInput } from "../../shared/times";
+import { Dialog } from "../../shared/ui/Dialog";
 import { Form } from "../../shared/ui/Form";
 import { Time } from "../../shared/ui/Time";
 import { type Recovery, useRecover, useRecoveries, type Webhook } from "./queries";
@@ -14,9 +15,9 @@ type Props = { endpoint: Webhook; opened: boolean; onClose: () => void };
 /** Delivers everything that an endpoint missed in a range of time, and shows the progress. */
 export function RecoverDialog({ endpoint, opened, onClose }: Props) {
   return (
-    <Modal opened={opened} onClose={onClose} title="Recover missed events" size="lg">
+    <Dialog opened={opened} onClose={onClose} title="Recover missed events" size="lg">
       <Recover endpoint={endpoint} />
-    </Modal>
+    </Dialog>
   );
 }
 

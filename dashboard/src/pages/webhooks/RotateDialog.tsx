@@ -1,7 +1,8 @@
-import { Button, Group, Modal, Select, Stack, Text } from "@mantine/core";
+import { Button, Group, Select, Stack, Text } from "@mantine/core";
 import { useState } from "react";
 import { inWords } from "../../shared/api/problem";
 import { perform } from "../../shared/mutations";
+import { FormDialog } from "../../shared/ui/Dialog";
 import { Problem } from "../../shared/ui/Problem";
 import { type NewWebhook, useRotateSecret, type Webhook } from "./queries";
 import { SecretDialog } from "./SecretDialog";
@@ -24,9 +25,9 @@ export function RotateDialog({ endpoint, opened, onClose }: Props) {
   };
   return (
     <>
-      <Modal opened={opened} onClose={onClose} title="New signing secret" size="lg" closeOnClickOutside={false}>
+      <FormDialog opened={opened} onClose={onClose} title="New signing secret" size="lg">
         <Rotate endpoint={endpoint} onRotated={rotated} />
-      </Modal>
+      </FormDialog>
       <SecretDialog webhook={made} title="New signing secret" onClose={() => setMade(null)} />
     </>
   );

@@ -1,8 +1,9 @@
-import { Badge, Button, Group, Modal, Select, Stack, Text } from "@mantine/core";
+import { Badge, Button, Group, Select, Stack, Text } from "@mantine/core";
 import { useState } from "react";
 import { inWords } from "../../shared/api/problem";
 import { duration } from "../../shared/times";
 import { CodeBlock } from "../../shared/ui/CodeBlock";
+import { Dialog } from "../../shared/ui/Dialog";
 import { Problem } from "../../shared/ui/Problem";
 import { type Trial, useTestEndpoint, type Webhook } from "./queries";
 import { EVENT_TYPES } from "./words";
@@ -15,7 +16,7 @@ export function TestDialog({ endpoint, opened, onClose }: Props) {
   const [type, setType] = useState<EventType>("message_notification");
   const test = useTestEndpoint(endpoint.id);
   return (
-    <Modal opened={opened} onClose={onClose} title="Send a test event" size="lg">
+    <Dialog opened={opened} onClose={onClose} title="Send a test event" size="lg">
       <Stack>
         <Text size="sm" c="dimmed" style={{ overflowWrap: "anywhere" }}>
           A signed example goes to {endpoint.url}. It is marked as a test, and is not kept in the log.
@@ -36,7 +37,7 @@ export function TestDialog({ endpoint, opened, onClose }: Props) {
         <Problem>{test.error ? inWords(test.error) : null}</Problem>
         {test.data && <Result trial={test.data} />}
       </Stack>
-    </Modal>
+    </Dialog>
   );
 }
 

@@ -1,7 +1,8 @@
-import { Alert, Modal, Text, Textarea } from "@mantine/core";
+import { Alert, Text, Textarea } from "@mantine/core";
 import { IconAlertCircle, IconCheck } from "@tabler/icons-react";
 import { useState } from "react";
 import { useFields } from "../../shared/fields";
+import { Dialog } from "../../shared/ui/Dialog";
 import { Form } from "../../shared/ui/Form";
 import { readHeaders } from "./form";
 import { useVerify, type Verdict } from "./queries";
@@ -12,9 +13,9 @@ type Props = { endpoint: string; given?: Given; opened: boolean; onClose: () => 
 /** Checks whether headers and body are a genuine delivery, and says why they are not. */
 export function VerifyDialog({ endpoint, given = { headers: "", body: "" }, opened, onClose }: Props) {
   return (
-    <Modal opened={opened} onClose={onClose} title="Verify a payload" size="lg">
+    <Dialog opened={opened} onClose={onClose} title="Verify a payload" size="lg">
       <Verify endpoint={endpoint} given={given} />
-    </Modal>
+    </Dialog>
   );
 }
 

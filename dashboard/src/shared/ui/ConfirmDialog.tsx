@@ -1,6 +1,7 @@
-import { Button, Group, Modal, Stack, Text } from "@mantine/core";
+import { Button, Group, Stack, Text } from "@mantine/core";
 import type { ReactNode } from "react";
 import { inWords } from "../api/problem";
+import { Dialog } from "./Dialog";
 import { Problem } from "./Problem";
 
 type Props = {
@@ -17,7 +18,7 @@ type Props = {
 /** Asks before something that cannot be undone. */
 export function ConfirmDialog({ title, children, action, opened, busy, error, onConfirm, onClose }: Props) {
   return (
-    <Modal opened={opened} onClose={onClose} title={title}>
+    <Dialog opened={opened} onClose={onClose} title={title}>
       <Stack>
         <Text>{children}</Text>
         <Problem>{error ? inWords(error) : null}</Problem>
@@ -30,6 +31,6 @@ export function ConfirmDialog({ title, children, action, opened, busy, error, on
           </Button>
         </Group>
       </Stack>
-    </Modal>
+    </Dialog>
   );
 }

@@ -38,7 +38,7 @@ export function DataTable<Row extends { id: string }>({
   selection,
 }: Props<Row>) {
   return (
-    <Box className="surface" style={{ overflow: "hidden" }}>
+    <Box className="surface" style={{ overflow: "auto hidden" }}>
       <Table
         highlightOnHover={Boolean(onOpen)}
         verticalSpacing="sm"

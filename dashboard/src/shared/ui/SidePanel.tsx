@@ -1,5 +1,6 @@
 import { Drawer, type MantineSize } from "@mantine/core";
 import { Fragment, type ReactNode } from "react";
+import { KeepFocus } from "./Dialog";
 
 type Props = {
   title: string;
@@ -23,6 +24,7 @@ export function SidePanel({ title, id, size = "md", edited = false, onClose, chi
       closeOnEscape={!edited}
     >
       {id && <Fragment key={id}>{children(id)}</Fragment>}
+      <KeepFocus />
     </Drawer>
   );
 }
