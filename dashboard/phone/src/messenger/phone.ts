@@ -69,18 +69,25 @@ export class OpenChat {
   readonly quoted = signal<Message | null>(null);
   readonly editing = signal<Message | null>(null);
   readonly draft = signal("");
+  private readonly unanswered = new Map<string, Promise<boolean>>(); // by what is sent
 
   constructor(
     readonly phone: PhoneState,
     readonly number: string,
   ) {}
 
-  /** Send something as the person. Return whether it was sent. */
-  readonly send = (body: Send): Promise<boolean> =>
-    this.phone.attempt(async () => {
+  /** Send something as the person, once for two clicks. Return whether it was sent. */
+  readonly send = (body: Send): Promise<boolean> => {
+    const content = JSON.stringify(body);
+    const begun = this.unanswered.get(content);
+    if (begun) return begun;
+    const sent = this.phone.attempt(async () => {
       const message = await post<Message>(this.path("send"), body);
       putMessage(this.phone.person, this.number, message);
     });
+    this.unanswered.set(content, sent);
+    return sent.finally(() => this.unanswered.delete(content));
+  };
 
   /** Change the chat: block, report, stop marketing. */
   readonly change = (action: string, body: object = {}): Promise<boolean> =>
