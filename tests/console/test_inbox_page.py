@@ -126,11 +126,17 @@ async def refuse(route: Route) -> None:
 
 
 async def try_again(page: Page, path: str) -> None:
-    """Ask again for what was refused. Until then it stays refused: the page asks again by itself after an event."""
-    button = page.get_by_role("button", name="Try again")
+    """Ask again for what was refused, also if the page has just asked by itself after an event, and was refused."""
+    button, answers = page.get_by_role("button", name="Try again"), [False]
     await button.wait_for()
     await page.unroute(f"**/api/v1/{path}")
-    await button.evaluate_all("(buttons) => buttons.forEach((one) => one.click())")  # unless it is gone by itself
+    page.on("response", lambda one: answers.append(one.ok and one.url.endswith(f"/api/v1/{path}")))
+
+    async def answered() -> bool:
+        await button.evaluate_all("(buttons) => buttons.forEach((one) => one.click())")
+        return any(answers)
+
+    await until(answered)
     await expect(button).to_have_count(0)
 
 
