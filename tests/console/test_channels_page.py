@@ -196,6 +196,7 @@ async def test_the_first_steps_can_be_hidden_and_readers_change_no_channel(gatew
         await page.get_by_role("button", name="Back to the list").click()
         await page.get_by_role("button", name="Hide the first steps").click()
         await page.reload()
+        await page.get_by_role("button", name="Menu", exact=True).click()
         await page.get_by_role("button", name="Your menu").wait_for()
         await expect(page.get_by_role("region", name="First steps")).to_have_count(0)
     async with visiting(gateway) as visitor:
