@@ -15,6 +15,7 @@ from typer.main import get_command
 
 from gatepost.cli.root import COMMANDS, app, load_command
 from tests.conftest import scratch_folder
+from tests.patience import PATIENCE
 
 Run = Callable[..., "Ran"]
 # All commands are made once: the library makes them for each run, which takes longer than most commands do.
@@ -22,6 +23,10 @@ setattr(testing, "_get_command", cache(get_command))  # noqa: B010
 # Their modules are imported now: during a test that would block the event loop of its gateway, which logs that.
 for _name in COMMANDS:
     load_command(_name)
+
+
+# For a gateway in the process of a command: its log of a busy machine would be in the command's output.
+NO_WATCHDOG: dict[str, Any] = {"watchdog__stall": PATIENCE}
 
 
 class Ran(msgspec.Struct, frozen=True):

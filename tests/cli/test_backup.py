@@ -28,7 +28,7 @@ from gatepost.store.backup.snapshot import open_snapshot
 from gatepost.store.migrate import migrate, shipped
 from gatepost.store.partitions import drop_old_partitions, make_partitions
 from gatepost.store.pool import Database
-from tests.cli.conftest import Ran, Run, invoke
+from tests.cli.conftest import NO_WATCHDOG, Ran, Run, invoke
 from tests.cli.test_secret_key import create_official
 from tests.conftest import run_apart
 from tests.patience import PATIENCE, patience
@@ -73,7 +73,7 @@ async def test_a_running_gateway_is_backed_up_and_what_waited_is_not_sent_again(
     parted_database_url: str, empty_database_url: str, tmp_path: Path
 ) -> None:
     data, other, file = tmp_path / "data", tmp_path / "other", tmp_path / "backup.tar"
-    async with running_gateway(parted_database_url, role="api", data=str(data)) as gateway:
+    async with running_gateway(parted_database_url, role="api", data=str(data), **NO_WATCHDOG) as gateway:
         waiting = [await gateway.send(phone="5511999998888", body=f"{n}") for n in range(3)]
         scheduled = {"send_at": times.format_time(datetime.now(UTC) + timedelta(days=2))}
         later = await gateway.send(phone="5511999998888", body="later", **scheduled)

@@ -13,7 +13,7 @@ import pytest
 from gatepost.cli.links import draw
 from gatepost.cli.output import LinePrinter, OutputLine
 from gatepost.model import ids
-from tests.cli.conftest import Ran, Run, invoke
+from tests.cli.conftest import NO_WATCHDOG, Ran, Run, invoke
 from tests.patience import PATIENCE
 from tests.running_gateway import Gateway, running_gateway
 
@@ -22,7 +22,7 @@ PHONE = "15550003333"
 
 @pytest.fixture
 async def gateway(parted_database_url: str) -> AsyncIterator[Gateway]:
-    async with running_gateway(parted_database_url) as made:
+    async with running_gateway(parted_database_url, **NO_WATCHDOG) as made:
         yield made
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.cli.conftest import Run, invoke, obey_ctrl_c
+from tests.cli.conftest import NO_WATCHDOG, Run, invoke, obey_ctrl_c
 from tests.gateway.checks import TEXT, feed
 from tests.patience import PATIENCE
 from tests.running_gateway import Gateway, running_gateway
@@ -19,7 +19,7 @@ from tests.running_gateway import Gateway, running_gateway
 
 @pytest.fixture
 async def gateway(parted_database_url: str) -> AsyncIterator[Gateway]:
-    async with running_gateway(parted_database_url) as made:
+    async with running_gateway(parted_database_url, **NO_WATCHDOG) as made:
         yield made
 
 
