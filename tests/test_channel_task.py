@@ -73,6 +73,13 @@ async def test_it_looks_once_and_waits_until_it_is_woken(task: Counting) -> None
     assert (task.turns, task.ended) == (2, False)
 
 
+async def test_it_looks_again_during_a_long_wait(task: Counting, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gatepost.channel_task._LOOK_AGAIN", 0.001)
+    task.then = lambda: 2 * PATIENCE  # meanwhile, the clock may be set forward
+    task.start()
+    await task.until(3)
+
+
 async def test_a_wake_up_while_it_works_is_not_lost(task: Counting) -> None:
     task.release.clear()
     task.start()

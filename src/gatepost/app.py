@@ -153,6 +153,7 @@ class Gatepost:
             self._metrics.received,
             self._metrics.committed,
             self._tracer,
+            settings.retention.messages_days,
         )
         cached = settings.security.key_cache_seconds
         self._gate = Authenticator(accept_db, clock, shared.rate, shared.wrong, cached)

@@ -21,6 +21,8 @@ from gatepost.model.event import ChannelRef
 from gatepost.store.channel_head import Lease, StaleOwner
 from gatepost.store.pool import Database
 
+_LOOK_AGAIN = 15.0  # seconds: the clock may be set forward during a longer wait, as after the machine slept
+
 
 class ChannelContext(msgspec.Struct, frozen=True):
     """The dependencies of every task of a channel. `alive` returns whether the lease is still valid."""
@@ -136,7 +138,7 @@ class ChannelTask(ABC):
         if seconds is None:
             await self._wakeup.wait()
             return
-        timer = asyncio.get_running_loop().call_later(seconds, self._wakeup.set)
+        timer = asyncio.get_running_loop().call_later(min(seconds, _LOOK_AGAIN), self._wakeup.set)
         try:
             await self._wakeup.wait()
         finally:

@@ -2,7 +2,7 @@
 
 every 5 s     times of use of keys and sessions, refused requests, statistics of new partitions
 every minute  daily message counts
-every 10 min  create and drop partitions, delete rows and files past their retention
+every 10 min  create and drop partitions, correct times ahead, delete rows and files past their retention
 every day     delete orphaned files
 
 Nothing is deleted in the first ten minutes, in which the clock of a machine that has just started may be corrected.
@@ -26,6 +26,7 @@ from gatepost.store.deliveries.retry import forget_lost_retries
 from gatepost.store.devices import forget_devices
 from gatepost.store.drafts import expire_drafts, forget_drafts
 from gatepost.store.idempotency import forget_idempotency_keys
+from gatepost.store.leases import correct_times_ahead
 from gatepost.store.mcp.calls import forget_calls
 from gatepost.store.mcp.conversations import forget_reads
 from gatepost.store.media.objects import ObjectStorage
@@ -108,6 +109,7 @@ class Housekeeper:
     async def _tidy(self) -> None:
         now, db, retention = self._clock.now(), self._db, self._settings.retention
         await self._do("new partitions", self.make_partitions)
+        await self._do("times ahead", partial(correct_times_ahead, db, now, self._settings.lease.ttl))
         if self._holding:
             return
         old = (now, retention.messages_days, retention.events_days)

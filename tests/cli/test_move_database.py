@@ -22,7 +22,12 @@ from tests.patience import PATIENCE, patience
 
 
 def test_a_database_is_moved_whole(
-    run: Run, account: str, database_url: str, empty_database_url: str, tmp_path: Path
+    run: Run,
+    account: str,
+    database_url: str,
+    empty_database_url: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     create_official(run, account)
     owner = tmp_path / "media" / "database.id"
@@ -39,8 +44,15 @@ def test_a_database_is_moved_whole(
     run_apart(execute(database_url, "COMMENT ON TABLE schema_migrations IS NULL"))
     assert "--replace" in run("move-database", "--to", empty_database_url, "--json").error()["message"]
     assert run("move-database", "--to", empty_database_url, "--replace", "--json").json() == moved
-    places = ("--database-url", empty_database_url, "--data", str(tmp_path))
-    assert [one["id"] for one in invoke("account", "list", "--json", *places).json()] == [account]
+    there = ("--database-url", empty_database_url, "--data", str(tmp_path), "--json")
+    assert [one["id"] for one in invoke("account", "list", *there).json()] == [account]
+    assert "--replace" in invoke("move-database", "--to", database_url, *there).error()["message"]
+    monkeypatch.setenv("GATEPOST_QR__DEVICE_STORE", empty_database_url)
+    back = invoke("move-database", "--to", database_url, "--replace", *there[:-1])
+    assert "qr.device_store: if that is the old database" in " ".join(back.out.split())
+    monkeypatch.delenv("GATEPOST_QR__DEVICE_STORE")
+    assert "was moved to" in invoke("account", "list", *there).error()["message"]
+    assert [one["id"] for one in run("account", "list", "--json").json()] == [account]
 
 
 async def test_no_command_starts_on_a_database_that_is_being_moved(database_url: str, empty_database_url: str) -> None:

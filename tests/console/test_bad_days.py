@@ -167,6 +167,7 @@ async def test_a_gateway_that_ends_and_starts_again(gateway: Gateway, parted_dat
             await other.wait_for_timeout(LOADED_MS)
             await expect(other.get_by_label("Text", exact=True)).to_have_value(WRITTEN)  # nothing was loaded again
             await other.get_by_role("link", name="Usage").click()
+            await other.get_by_role("button", name="Leave").click()
             await other.get_by_text("What each channel sent").wait_for()
     finally:
         await stop(process)

@@ -104,7 +104,9 @@ async def test_a_table_with_a_bad_line_is_imported(gateway: Gateway) -> None:
             {"name": "wrong.csv", "mimeType": "text/csv", "buffer": b"name\nAna\n"}
         )
         await expect(page.get_by_role("alert")).to_contain_text("phone")
+        await page.get_by_role("dialog").get_by_role("button", name="Close").wait_for()  # so it can be closed
         await page.keyboard.press("Escape")
+        await expect(page.get_by_role("dialog")).to_be_hidden()
         await visitor.see("Ana")
         async with page.expect_download() as download:
             await visitor.choose("Import and export", "Export all contacts")
@@ -140,7 +142,10 @@ async def test_search_filters_and_a_long_list(gateway: Gateway) -> None:
         await page.get_by_role("option", name=EVIL).click()
         await expect(rows).to_have_count(1)
         await expect(rows).to_contain_text(f"Ana {EVIL}")
+        browser = await page.context.new_cdp_session(page)
+        await browser.send("Page.setFontSizes", {"fontSizes": {"standard": 32, "fixed": 26}})
         await page.reload()
+        await expect(rows.first).to_have_css("height", "128px")  # as large as the letters need
         await rows.first.get_by_role("button").click()
         await expect(page.get_by_role("dialog", name="Contact", exact=True)).to_contain_text(f"Ana {EVIL}")
         assert await page.title() == "Contacts – Gatepost"

@@ -90,6 +90,8 @@ async def check_rules(gateway: Gateway, visitor: Visitor, owner: Person, key: st
     await page.get_by_role("radio", name="Send", exact=True).check()
     await page.get_by_role("radio", name="None", exact=True).check()
     await page.get_by_label("These numbers").fill("12")
+    await page.get_by_role("link", name="All assistants").click()
+    await page.get_by_role("dialog", name="Leave without saving?").get_by_role("button", name="Cancel").click()
     await save(visitor)
     await page.get_by_text("The rules are not saved.").wait_for()
     await expect(page.get_by_label("These numbers")).to_have_attribute("aria-invalid", "true")

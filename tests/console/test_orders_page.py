@@ -29,7 +29,12 @@ async def test_an_order_is_shown_with_its_total_and_moved_on(gateway: Gateway) -
         await panel.get_by_role("button", name="Mark as shipped").dispatch_event("click", {"detail": 2})
         assert (await gateway.call("GET", f"{ORDERS}/{made['id']}")).json()["data"]["status"] == "confirmed"
         await panel.get_by_role("button", name="Cancel the order").click()
-        await page.get_by_role("dialog", name="Cancel the order").get_by_role("button", name="Cancel the order").click()
+        question = page.get_by_role("dialog", name="Cancel the order")
+        await question.wait_for()
+        await page.keyboard.press("Escape")  # not the panel behind it
+        await question.wait_for(state="hidden")
+        await panel.get_by_role("button", name="Cancel the order").click()
+        await question.get_by_role("button", name="Cancel the order").click()
         await panel.get_by_text("Canceled", exact=True).wait_for()
         assert changes.count("PATCH") == 1
         await expect(panel.get_by_role("button", name="Mark as shipped")).to_have_count(0)

@@ -1,12 +1,14 @@
 """The page about usage, in a real browser: the plot grows, failures are explained, the plan is the limit."""
 
 import asyncio
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from playwright.async_api import Locator, expect
 
 from gatepost.admin import accounts
 from tests.console.visitor import Visitor, add_person, visiting
+from tests.console.watched_page import SMALLEST
 from tests.gateway.checks import PERSON
 from tests.patience import patience
 from tests.running_gateway import Gateway
@@ -41,10 +43,15 @@ async def test_the_plot_grows_and_failures_are_explained_to_a_reader(gateway: Ga
     await accounts.change_plan(gateway.db, gateway.account_id, "starter", plans=gateway.settings.plans)
     async with visiting(gateway) as visitor:
         page = visitor.page
-        await page.clock.install()
+        await page.clock.install(time=datetime.now(UTC) - timedelta(days=3))  # is wrong
         await visitor.sign_in("/usage", "rita@example.com")
         await visitor.see("No messages on these days.")
         await visitor.see("No message failed on these days.")
+        await page.set_viewport_size({"width": SMALLEST, "height": 740})
+        box = await page.locator("label", has_text="Month").bounding_box()
+        assert box
+        assert box["x"] + box["width"] <= SMALLEST
+        await page.set_viewport_size({"width": 1280, "height": 800})
         messages = page.get_by_role("region", name="Messages")
         await send_and_fail(gateway)
         plot = messages.get_by_role("img", name="Messages of each day")

@@ -9,6 +9,7 @@ from playwright.async_api import Locator, Route, expect
 from gatepost.store.accounts import get_account
 from tests.conftest import Answer, Receiver
 from tests.console.visitor import Visitor, add_person, visiting
+from tests.console.watched_page import SMALLEST
 from tests.gateway.checks import TEXT
 from tests.gateway.failing_webhooks import create_webhook
 from tests.running_gateway import Gateway
@@ -122,7 +123,11 @@ async def test_a_selection_is_retried_and_filters_are_in_the_address(frozen: Gat
         await expect(page.get_by_role("row", name="Retrying")).to_have_count(2)
         await page.get_by_role("checkbox", name="Select all").check()
         receiver.answer = Answer()
-        await page.get_by_role("region", name="Selected deliveries").get_by_role("button", name="Try again").click()
+        again = page.get_by_role("region", name="Selected deliveries").get_by_role("button", name="Try again")
+        await page.set_viewport_size({"width": SMALLEST, "height": 740})
+        await expect(again).to_be_in_viewport(ratio=1)
+        await page.set_viewport_size({"width": 1280, "height": 800})
+        await again.click()
         await expect(page.get_by_role("row", name="Delivered")).to_have_count(2)
         late, failed = asyncio.Event(), re.compile(r"/api/v1/deliveries\?.*exhausted")
 

@@ -12,7 +12,7 @@ from tests.patience import PATIENCE
 from tests.thorough import DAY, choose, is_due
 
 AXE = Path(__file__).parents[2] / "dashboard" / "node_modules" / "axe-core" / "axe.min.js"
-SMALL = 360  # pixels
+SMALL, SMALLEST = 360, 320  # pixels
 # The browser reports an answer such as 401 as an error of the console; the page handles it.
 _HANDLED = "Failed to load resource"
 # Two frames after a change of the window the page is drawn again; text that is being faded in has too little contrast.
@@ -46,6 +46,7 @@ class WatchedPage:
         self.page = page
         self.base = base
         self.problems: list[str] = []
+        self.asked = 0  # whether to leave what is not saved; a test that leaves means it
         page.on("console", self._on_console)
         page.on("pageerror", lambda error: self.problems.append(f"script error: {error}"))
         page.on("request", self._on_request)
@@ -58,6 +59,10 @@ class WatchedPage:
             self.problems.append(f"console: {message.text}")
 
     async def _on_dialog(self, dialog: Dialog) -> None:
+        if dialog.type == "beforeunload":
+            self.asked += 1
+            await dialog.accept()
+            return
         self.problems.append(f"{dialog.type} dialog: {dialog.message}")
         await dialog.dismiss()
 

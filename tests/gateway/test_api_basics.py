@@ -45,6 +45,25 @@ async def test_request_ids_differ(gateway: Gateway) -> None:
     assert len({answer.headers["x-request-id"] for answer in answers}) == 20
 
 
+async def test_a_body_with_only_optional_fields_can_be_left_out(gateway: Gateway) -> None:
+    hook = (await gateway.call("POST", "/api/v1/webhooks", {"url": "https://example.com/hooks"})).json()["data"]["id"]
+    text = {"message": TEXT}
+    drafts = [(await gateway.call("POST", "/api/v1/drafts", text)).json()["data"]["id"] for _ in range(3)]
+    rotate, approve = f"/api/v1/webhooks/{hook}/rotate-secret", f"/api/v1/drafts/{drafts[0]}/approve"
+    for path in (rotate, approve, f"/api/v1/drafts/{drafts[1]}/refuse"):
+        answer = await gateway.call("POST", path)
+        assert answer.status == 200, answer.body
+    answer = await gateway.call("POST", f"/api/v1/drafts/{drafts[2]}/refuse", raw=b"")
+    assert answer.status == 200, answer.body
+    before = await written(gateway)
+    plain = {"content-type": "text/plain"}
+    check_refused(await gateway.call("POST", rotate, {}, headers=plain), 415, "unsupported_media_type")
+    check_refused(await gateway.call("POST", rotate, raw=b" "), 400, "malformed_json")
+    check_refused(await gateway.call("POST", "/api/v1/labels"), 415, "unsupported_media_type")
+    check_refused(await gateway.call("POST", SEND), 415, "unsupported_media_type")
+    assert await written(gateway) == before
+
+
 async def test_too_many_requests_with_one_key(parted_database_url: str) -> None:
     async with running_gateway(parted_database_url, api__rate=0.1, api__burst=5) as gateway:
         stranger = await gateway.new_stranger()

@@ -78,6 +78,9 @@ async def test_an_official_channel_is_created_and_shows_no_secret(gateway: Gatew
     again = await owner.call("POST", CHANNELS, open_, headers={"idempotency-key": "one"})
     assert (again.body, again.headers["idempotent-replayed"]) == (made.body, "true")
     channel = made.json()["data"]
+    second = await owner.call("POST", CHANNELS, open_, headers={"idempotency-key": "two"})
+    check_refused(second, 422, "invalid_field", "phone_number_id")
+    assert channel["id"] in second.json()["message"]
     assert (channel["phone"], channel["connection"], channel["name"]) == ("15550007777", "connected", "The bakery")
     assert channel["callback_url"] == f"{gateway.url}/callbacks/cloud/{channel['id']}"
     assert channel["network"] == {"phone_number_id": GIVEN["phone_number_id"], "waba_id": WABA}

@@ -81,6 +81,11 @@ async def test_a_failure_has_the_same_words_everywhere(frozen: Gateway, receiver
     (traced,) = [one for event in trace["events"] for delivery in event["deliveries"] for one in delivery["attempts"]]
     (shown,) = (await read_log(frozen, f"/{short['id']}"))["attempts"]
     assert [(one["status"], one["error"]) for one in (attempt, traced, shown)] == [(500, words)] * 3
+    await frozen.call("DELETE", f"{HOOKS}/{hook}")
+    trace = (await frozen.call("GET", f"/api/v1/messages/{message}/trace")).json()["data"]
+    seen = {one["id"]: one for event in trace["events"] for one in event["deliveries"]}
+    after = seen[short["id"]]
+    assert (after["state"], after["next_at"], after["attempts"]) == ("canceled", None, [traced])
 
 
 async def test_filters(frozen: Gateway, receiver: Receiver) -> None:

@@ -1,7 +1,14 @@
 """An official number as the network has it: found out by itself, followed when it changes, and not against a hand."""
 
-from typing import Any
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any, cast
 
+from gatepost.model import ids
+from gatepost.model.number_status import NumberHealth
+from gatepost.networks.base import BusinessAccount
+from gatepost.services.profile import check_health
+from gatepost.store.channels import get_config
 from tests.gateway.checks import feed, until
 from tests.running_gateway import Gateway
 
@@ -149,3 +156,48 @@ async def test_a_failure_of_one_message_stops_nobody(gateway: Gateway) -> None:
     await gateway.until_status(await gateway.send(phone="5511999990002", body="Not there"), "FAILED")
     await gateway.until_status(await gateway.send(phone="5511999990003", body="There"), "READ")
     assert (await shown(gateway))["connection"]["state"] == "connected"
+
+
+async def read_late(gateway: Gateway, seen: NumberHealth, meanwhile: Callable[[], Awaitable[object]]) -> None:
+    """Read the number, with an answer that arrives after something else has happened."""
+
+    class LateAnswer:
+        async def read_number(self) -> NumberHealth:
+            await asyncio.sleep(0.002)  # times are stored in milliseconds
+            await meanwhile()
+            return seen
+
+    id_ = ids.parse_id("ch", gateway.channel)
+    assert id_ is not None
+    channel = await get_config(gateway.db, id_)
+    assert channel is not None
+    await check_health(gateway.db, channel, cast("BusinessAccount", LateAnswer()), gateway.clock.now())
+
+
+async def test_a_late_answer_changes_nothing_that_is_newer(gateway: Gateway) -> None:
+    await known(gateway, {"limits": {"tier": 1000}, "quality_rating": "GREEN"})
+    gateway.channel = (await shown(gateway))["id"]
+    assert (await gateway.call("GET", HEALTH)).json()["data"]["tier"] == 1000
+    before = NumberHealth("CONNECTED", "GREEN", 80, 1000, None, None, None, [])
+
+    async def read_another_tier() -> None:
+        await gateway.sandbox("PATCH", CONTROL, {"limits": {"tier": 10_000}})
+        assert (await gateway.call("GET", HEALTH)).json()["data"]["tier"] == 10_000
+
+    await read_late(gateway, before, read_another_tier)
+    assert (await shown(gateway))["limits"]["tier"] == 10_000
+
+    async def end_a_ban() -> None:
+        for status, state in (("BANNED", "banned"), ("CONNECTED", "connected")):
+            await gateway.sandbox("POST", f"{CONTROL}/status", {"status": status})
+            await until_connection(gateway, state)
+
+    await read_late(gateway, NumberHealth("BANNED", "GREEN", 80, 10_000, None, None, None, []), end_a_ban)
+    assert (await shown(gateway))["connection"]["state"] == "connected"
+
+
+async def until_connection(gateway: Gateway, state: str) -> None:
+    async def settled() -> bool:
+        return bool((await shown(gateway))["connection"]["state"] == state)
+
+    await until(settled)

@@ -496,6 +496,14 @@ async def test_a_phone_that_is_linked_when_its_codes_have_expired_is_known(linke
     assert (await phone.asked("open", 2))["device"] == DEVICE
 
 
+async def test_after_a_scan_the_state_is_connecting_for_a_reason_of_its_own(linked: Linked) -> None:
+    await linked.connect(scanned=False)
+    for frame in linked.phone.scan():
+        await linked.phone.say(frame)
+    state = await linked.until("connecting")
+    assert state == ("connecting", "The phone is linked. The connection is being opened.")
+
+
 async def test_the_state_says_that_a_phone_with_another_number_was_linked(linked: Linked) -> None:
     opened, linked_phone = linked.phone.open, "15550009999"
     linked.phone.replies["open"] = lambda frame: [opened(frame)[0], whose(), linked.phone.event("connected", "linked")]

@@ -48,6 +48,12 @@ class Assistant:
         self._last = ids.next_ids(self._last, now, 1)[0]
         return McpCall(self._last, self.key_id, now, "Test 1.0", "http", tool, "{}", fingerprint)
 
+    async def rotated(self) -> "Assistant":
+        """Return an assistant with the key that replaces this one; both are valid."""
+        new = await keys.rotate_key(self.stage.db, self.stage.channel_id, self.key_id, now=self.clock.now())
+        principal = msgspec.structs.replace(self.caller.principal, id=new.key.id)
+        return Assistant(self.stage, msgspec.structs.replace(self.caller, principal=principal))
+
     async def allow(self, policy: Policy) -> None:
         """Save a policy."""
         now = self.clock.now()

@@ -17,6 +17,7 @@ from gatepost.store.mcp import calls, conversations, policies
 from gatepost.store.mcp.calls import CallFilter, CallRecord
 from gatepost.store.mcp.conversations import merge_assistant_rows
 from gatepost.store.mcp.facts import KeyAndPerson, read_counts
+from gatepost.store.mcp.policies import KeyPolicies
 from gatepost.store.pool import Database
 from tests.outbound.stage import NOW
 from tests.store.query_plans import Explained, Plan
@@ -100,7 +101,7 @@ async def _judge(db: Database, note: Note) -> None:
         await policies.read_policies(conn, CHANNEL, [KEY])
         note("judge: policy")
         pairs = [KeyAndPerson(KEY, CONTACT, PHONE, PHONE), KeyAndPerson(KEY, None, PHONE, PHONE)]
-        await read_counts(conn, CHANNEL, pairs, {KEY: Policy()}, NOW, stopped=False)
+        await read_counts(conn, CHANNEL, pairs, KeyPolicies(False, {KEY: Policy()}, {KEY: KEY}), NOW)
         note("judge: facts")
         await drafts.count_waiting(conn, CHANNEL, NOW)
         note("judge: drafts that wait")

@@ -198,6 +198,14 @@ async def test_limits_count_each_key_and_each_person(stage: Stage) -> None:
     assert await assistant.result("5511988887777") == "refused unanswered"
 
 
+@pytest.mark.parametrize("rule", ["sends_per_hour", "sends_per_conversation", "unanswered"])
+async def test_a_key_and_its_successor_share_what_is_left(stage: Stage, rule: str) -> None:
+    old = await make_assistant(stage, replace(SEND, **{rule: 1}))
+    new = await old.rotated()
+    results = await asyncio.gather(*(one.result(ANA, str(i)) for i, one in enumerate((old, new, old, new))))
+    assert list(results) == ["sent", *[f"refused {rule}"] * 3]
+
+
 async def test_a_draft_counts_until_it_is_refused_or_expires(stage: Stage) -> None:
     assistant = await make_assistant(stage, replace(SEND, mode="draft", unanswered=1))
     await stage.receive_text(ANA)
@@ -283,6 +291,16 @@ async def test_many_equal_calls_at_once_send_one_message(stage: Stage, common_ur
     assert Counter(answer.repeated for answer in answers) == {True: 49, False: 1}
     assert await sent_messages(stage) == ["Hi"]
     assert Counter(call[0] for call in await assistant.calls()) == {"sent": 1, "repeated": 49}
+
+
+async def test_equal_calls_with_a_key_and_its_successor_at_once_send_one_message(stage: Stage) -> None:
+    old = await make_assistant(stage)
+    new = await old.rotated()
+    answers = await asyncio.gather(*(one.send(ANA, "Hi", fingerprint=b"same") for one in (old, new, old, new)))
+    assert len({answer.message for answer in answers}) == 1
+    assert await sent_messages(stage) == ["Hi"]
+    other = await make_assistant(stage)
+    assert await other.result(ANA, "Hi", fingerprint=b"same") == "sent"
 
 
 async def test_a_repeated_draft_is_one_draft(stage: Stage) -> None:

@@ -11,9 +11,8 @@ from gatepost.mcp.plain_calls import REVISION
 from gatepost.model.mcp_call import CLIENT_KEY, VERSION_KEY
 from gatepost.store.mcp.calls import list_calls
 from tests.for_each import for_each
-from tests.gateway.checks import check_refused
 from tests.mcp.assistant import ERAS, assistant, channel_of, mcp_key, write
-from tests.mcp.wire import ACCEPT, ENVELOPE, post, rpc
+from tests.mcp.wire import ACCEPT, ENVELOPE, check_rejected, post, rpc
 from tests.running_gateway import Gateway
 
 PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS, MISMATCH = -32700, -32600, -32601, -32602, -32020
@@ -44,12 +43,12 @@ async def test_malformed_json_rpc(gateway: Gateway) -> None:
 async def test_too_many_values(gateway: Gateway) -> None:
     key = await mcp_key(gateway)
     for raw in (b"[" * 20_001, b'{"a":[' + b"0," * 20_000 + b"0]}"):
-        check_refused(await post(gateway, key, raw=raw), 400, "malformed_json")
+        check_rejected(await post(gateway, key, raw=raw), 400, "malformed_json")
 
 
 async def test_another_content_type(gateway: Gateway) -> None:
     answer = await post(gateway, await mcp_key(gateway), headers={"content-type": "text/plain"})
-    check_refused(answer, 415, "unsupported_media_type")
+    check_rejected(answer, 415, "unsupported_media_type")
 
 
 @pytest.mark.parametrize("method", ["tools/fly", "subscriptions/listen", "resources/subscribe", "logging/setLevel"])

@@ -183,11 +183,12 @@ def test_errors_before_the_protocol() -> None:
         "array": (200, [1]),
         "deep": (200, b"[" * 100_000),
         "protocol": (400, {"jsonrpc": "2.0", "id": None, "error": {"code": -32020, "message": "Header mismatch"}}),
+        "expired": (401, {"jsonrpc": "2.0", "id": None, "error": {"code": -32003, "message": "This key has expired."}}),
         "pretty": (200, b'{"jsonrpc": "2.0",\n  "id": "pretty",\r\n "result": {"a":\n "b\\n"}}'),
     }
 
     def respond(asked: Request) -> None:
-        status, body = answers[asked.body.get("id") or "key"]
+        status, body = answers[asked.body.get("id") or "expired"]
         asked.respond(status, body, Location="https://new.example.com/mcp")
 
     with http_server(respond) as url, relay(url) as client:
@@ -195,7 +196,7 @@ def test_errors_before_the_protocol() -> None:
         client.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
         rest, errors = client.close()
     assert rest == []
-    assert errors == "gatepost mcp: The gateway refused notifications/initialized: This key is not valid.\n"
+    assert errors == "gatepost mcp: The gateway refused notifications/initialized: This key has expired.\n"
     for id_, answer in seen.items():
         assert (answer["jsonrpc"], answer["id"]) == ("2.0", id_)
     assert seen["key"]["error"] == {

@@ -36,3 +36,16 @@ async def post(
     default = modern(body["method"], body.get("params", {}).get("name")) if isinstance(body, dict) else ACCEPT
     sent = raw if raw is not None else msgspec.json.encode(body)
     return await gateway.call("POST", PATH, raw=sent, key=key, headers={**default, **headers})
+
+
+def check_rejected(answer: Answer, status: int, code: str) -> str:
+    """Check that a request did not reach the protocol; return the message of its error."""
+    assert answer.status == status, (answer.status, answer.body)
+    body = answer.json()
+    assert (body["jsonrpc"], body["id"]) == ("2.0", None)
+    error, data = body["error"], body["error"]["data"]
+    assert error["code"] == (-32000 if data["retryable"] else -32003)
+    assert (data["code"], data["docs"]) == (code, f"/docs/reference/errors#{code}")
+    assert data["request_id"] == answer.headers["x-request-id"]
+    message: str = error["message"]
+    return message

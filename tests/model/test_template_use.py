@@ -139,6 +139,38 @@ def test_filled_in_the_text_must_fit() -> None:
     assert "filled in" in mismatch(POSITIONAL, longer).message
 
 
+def test_filled_in_each_part_must_fit() -> None:
+    sale = len(SALE["text"]) - len("{{1}}")
+    for template, name in (
+        (approved([SALE, BODY]), None),
+        (approved([NAMED_SALE, BODY], parameter_format="NAMED"), "sale"),
+    ):
+        for longest, fits in ((60 - sale, True), (61 - sale, False)):
+            value = "x" * longest
+            header: Any = {name: value} if name else value
+            if fits:
+                check_use(template, use(header=header))
+            else:
+                refused = mismatch(template, use(header=header))
+                assert refused.fields[0].field == "template.header"
+                assert "filled in, the header may have 1 to 60 characters, but has 61" in refused.message
+    end = {"type": "limited_time_offer", "limited_time_offer": {"expiration_time_ms": 1}}
+    offer = [part("body", texts("x" * 600, "1")), part("limited_time_offer", [end])]
+    assert "1 to 600 characters" in mismatch(approved([FILLED, OFFER]), raw(*offer)).message
+    body = {"type": "BODY", "text": "Buy the {{1}} today", "example": {"body_text": [["tea"]]}}
+    card = {"components": [PICTURE, body, buttons(REPLY)]}
+    picture = part("header", [{"type": "image", "image": {"link": "https://example.com/a.png"}}])
+    cards = [
+        {"card_index": i, "components": [picture, part("body", texts("x" * length))]}
+        for i, length in ((0, 146), (1, 147))
+    ]
+    template = approved(carousel(card, card))
+    check_use(template, raw({"type": "carousel", "cards": [cards[0]] * 2}))
+    refused = mismatch(template, raw({"type": "carousel", "cards": cards}))
+    assert refused.fields[0].field == "template.cards[1].components"
+    assert "filled in, the text may have 1 to 160 characters, but has 161" in refused.message
+
+
 @given(st.integers(0, 6), st.integers(0, 6))
 def test_the_number_of_variables_decides(has: int, given_: int) -> None:
     words = " ".join(["go", *(f"{{{{{i + 1}}}}} on and" for i in range(has)), "end here"])

@@ -141,6 +141,15 @@ async def test_a_file_that_the_network_forgot_before_its_time_is_handed_over_aga
     assert len(media_stage.network.put) == 2
 
 
+async def test_a_message_with_such_a_file_is_tried_again_while_the_database_is_unavailable(
+    media_stage: MediaStage, database_url: str
+) -> None:
+    one = await media_stage.store(b"one")
+    media_stage.db = await Database.connect(database_url)
+    await media_stage.db.close()
+    assert await attacher(media_stage).forget(media_stage.channel_id, {show(one.id): "network-1"})
+
+
 async def test_what_has_no_file_of_ours_has_nothing_to_forget(media_stage: MediaStage) -> None:
     assert not await attacher(media_stage).forget(media_stage.channel_id, {})
     assert not await attacher(media_stage).forget(media_stage.channel_id, {LINK: "network-1", show(ONE): "network-1"})

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from uuid import UUID, uuid4
 
 import asyncpg
@@ -11,12 +11,13 @@ import pytest
 from gatepost.admin import accounts, channels
 from gatepost.channel_task import ChannelContext
 from gatepost.held_leases import LeaseListener
+from gatepost.model import ids
 from gatepost.outbound.channel_sender import ChannelSender
 from gatepost.owned_channel import OwnedChannel
 from gatepost.owner import Owner
 from gatepost.settings import load
 from gatepost.store.channels import get_configs
-from gatepost.store.leases import report_owner
+from gatepost.store.leases import correct_times_ahead, count_owned, report_owner
 from gatepost.store.pool import Database
 from tests.gateway.test_ownership import Tasks
 from tests.movable_clock import MovableClock
@@ -100,6 +101,36 @@ async def test_a_process_that_ended_gets_nothing(sharing: Sharing) -> None:
     sharing.add()
     await report_owner(sharing.db, uuid4(), -1)
     await sharing.until_owned(CHANNELS)
+
+
+async def test_what_was_written_while_the_clock_was_ahead_is_corrected(sharing: Sharing) -> None:
+    owner, now, day = sharing.add(), sharing.clock.now(), timedelta(days=1)
+    last, ended = ids.floor_id(now + day), uuid4()
+    rows = await sharing.db.fetch("SELECT channel_id FROM channel_heads ORDER BY channel_id")
+    leased, released, scheduled, *_ = [row["channel_id"] for row in rows]
+    await report_owner(sharing.db, ended, day.total_seconds())
+    await sharing.db.execute(
+        """UPDATE channel_heads SET work_at = $1,
+               last_event_id = CASE WHEN channel_id <> $3 THEN $2::uuid ELSE channel_id END,
+               owner = CASE WHEN channel_id = $4 THEN $5::uuid END,
+               expires_at = CASE WHEN channel_id = $4 THEN $1::timestamptz END""",
+        now + day,
+        last,
+        scheduled,
+        leased,
+        ended,
+    )
+    await owner.renew()
+    assert list(await count_owned(sharing.db)) == [owner.id]
+    assert await correct_times_ahead(sharing.db, now, 15) == CHANNELS - 1
+    assert await correct_times_ahead(sharing.db, now, 15) == 0
+    await sharing.until_owned(CHANNELS - 2)  # all except one that waits, and one whose lease was shortened
+    left = "SELECT expires_at < now() + interval '3 minutes' FROM channel_heads WHERE channel_id = $1"
+    assert await sharing.db.fetchval(left, leased)
+    await sharing.db.execute("UPDATE channel_heads SET expires_at = now() WHERE channel_id = $1", leased)
+    await sharing.until_owned(CHANNELS - 1)
+    assert await sharing.db.fetchval("SELECT owner FROM channel_heads WHERE channel_id = $1", scheduled) is None
+    assert await sharing.db.fetchval("SELECT expires_at FROM channel_heads WHERE channel_id = $1", released)
 
 
 async def test_a_new_process_gets_its_part_and_then_nothing_moves(sharing: Sharing) -> None:

@@ -92,6 +92,7 @@ async def test_what_was_begun_may_be_taken_over_when_its_lease_has_run_out(stage
                 await _once(stage).check(conn, at)
             assert (refused.value.code, refused.value.retry_after) == ("idempotency_in_progress", 1)
         assert await _once(stage).check(conn, NOW + LEASE) is True
+        assert await _once(stage).check(conn, NOW - LEASE) is True  # the clock was set back
     await _once(stage).renew(stage.db, NOW + LEASE)
     async with stage.db.connection() as conn:
         with pytest.raises(Conflict):

@@ -9,8 +9,10 @@ from uuid import UUID
 import asyncpg
 import pytest
 
+from gatepost.inbound.receive import UpdateReceiver
 from gatepost.model import ids
 from gatepost.model.errors import Conflict
+from gatepost.networks.base import Incoming, Person
 from gatepost.outbound.cancel import cancel_message
 from gatepost.store.partitions import (
     TABLES,
@@ -24,6 +26,7 @@ from tests.outbound.stage import make_stage
 from tests.patience import PATIENCE
 
 NOW = datetime(2026, 11, 15, 10, 0, tzinfo=UTC)
+DAY = timedelta(days=1)
 CHANNEL = UUID(int=5)
 Span = tuple[datetime, datetime]
 
@@ -227,3 +230,17 @@ async def test_a_partition_gets_statistics_as_it_begins_to_fill(db: Database) ->
     async with db.connection() as conn:
         known = await conn.fetchval("SELECT reltuples FROM pg_class WHERE relname = $1", name)
     assert (analyzed[name], known) == (500, 500)
+
+
+@pytest.mark.parametrize("partition_days", [1, 7])
+async def test_a_message_is_received_that_is_older_than_messages_are_kept(db: Database, partition_days: int) -> None:
+    stage = await make_stage(db)
+    await make_partitions(db, NOW, partition_days)
+    assert await drop_old_partitions(db, NOW, 1, 30)
+    receiver = UpdateReceiver(db, stage.clock, 1000, 0.0, kept_days=1)
+    late = [Incoming(f"late {days}", Person("15550002222"), "text", "{}", NOW - days * DAY) for days in (0.9, 3, 9)]
+    for _ in range(2):  # the network repeats its report
+        await receiver.receive(stage.channel_id, stage.ref, late)
+    rows = await db.fetch("SELECT id, sent_at FROM messages WHERE channel_id = $1 ORDER BY sent_at", stage.channel_id)
+    assert [row["sent_at"] for row in rows] == [NOW - days * DAY for days in (7, 3, 0.9)]
+    assert all(NOW - DAY < ids.time_of(row["id"]) < NOW for row in rows)

@@ -372,9 +372,12 @@ def test_no_big_table_is_scanned(observed: Observed, work: Work) -> None:
 
 @pytest.mark.parametrize("work", BY_ID, ids=lambda work: work.__name__)
 def test_an_id_leads_to_its_partition(observed: Observed, work: Work) -> None:
-    """Only reading on from a cursor may look into the partitions that were made ahead, which are empty."""
+    """Only reading on from a cursor may look into the partitions that were made ahead, which are empty.
+
+    Deleted endpoints are found in all deliveries that are kept, as in the log of deliveries.
+    """
     for plan in observed[work.__name__]:
-        if "wanted (network_id)" not in plan.query:
+        if "wanted (network_id)" not in plan.query and "RECURSIVE had" not in plan.query:
             most = 3 if "LIMIT" in plan.query else 1
             assert all(len(plan.touched(table)) <= most for table in BIG), plan.query
 

@@ -178,6 +178,23 @@ async def test_a_new_owner_continues_the_pause(stage: Stage) -> None:
     assert (await stage.endpoint(hook)).health.probes == 2
 
 
+@pytest.mark.parametrize("seconds", [20, 70])  # it gets one attempt a second, or is paused
+async def test_it_is_tried_at_once_after_the_clock_was_set_back(stage: Stage, seconds: float) -> None:
+    hook = await stage.add()
+    emitted = await stage.emit(100)
+    stage.receiver.answer = DOWN
+    await stage.take_over(in_flight=1)
+    await stage.drive(seconds)
+    stage.clock.advance(-86_400)
+    stage.receiver.answer = UP
+    stage.receiver.requests.clear()
+    if (await stage.endpoint(hook)).state == "paused":
+        await stage.take_over()
+    await stage.drive(10)
+    assert (await stage.endpoint(hook)).state == "active"
+    assert set(stage.events_at()) == set(event_ids(emitted))
+
+
 async def test_a_single_event_that_fails_for_three_days_does_not_open_it(stage: Stage) -> None:
     hook = await stage.add()
     stage.receiver.answer = DOWN

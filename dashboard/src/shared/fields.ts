@@ -50,7 +50,8 @@ function lettersOf(value: unknown): string {
  * The values of a form, and what its inputs need: `<TextInput label="Name" {...text("name")} />`. The second argument
  * of `text`, `choice` and `checked` is the field of the API, where its name is another one.
  *
- * `before` is for requests that contain only what was edited: others may change the rest at the same time.
+ * `before` is for requests that contain only what was edited: others may change the rest at the same time. `isEdited`:
+ * something was.
  */
 export function useFields<Values extends object>(initial: Values, error?: unknown) {
   const [{ values, before, now }, setFields] = useState({ values: initial, before: initial, now: initial });
@@ -63,6 +64,7 @@ export function useFields<Values extends object>(initial: Values, error?: unknow
   return {
     values,
     before,
+    isEdited: !isSame(values, before),
     change,
     text: (name: Named<Values, string>, field: string = name) => ({
       value: values[name] as string,

@@ -1,5 +1,7 @@
 import {
   keepPreviousData,
+  type QueryClient,
+  type Updater,
   type UseMutationResult,
   useInfiniteQuery,
   useMutation,
@@ -47,6 +49,16 @@ export async function loadAll<Item>(load: (cursor: string | undefined) => Promis
 /** The rows of all pages that are loaded. */
 export function rowsOf<Item>(data: { pages: Page<Item>[] } | undefined): Item[] {
   return data?.pages.flatMap((page) => page.items) ?? [];
+}
+
+/** Shows the answer to a change. What is on its way may be older than it, and is asked again. */
+export function showAnswer<Data>(
+  client: QueryClient,
+  queryKey: string[],
+  data: Updater<Data | undefined, Data | undefined>,
+): void {
+  client.setQueryData<Data>(queryKey, data);
+  void client.invalidateQueries({ queryKey });
 }
 
 /** A change of something of the channel. What the cache has of these kinds is asked again afterwards. */

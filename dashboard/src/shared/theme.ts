@@ -1,4 +1,12 @@
-import { Badge, createTheme, Drawer, InputWrapper, type MantineColorsTuple, Modal } from "@mantine/core";
+import {
+  Badge,
+  createTheme,
+  Drawer,
+  InputWrapper,
+  type MantineColorsTuple,
+  Modal,
+  SegmentedControl,
+} from "@mantine/core";
 
 const teal: MantineColorsTuple = [
   "#effcf9",
@@ -87,6 +95,9 @@ export const theme = createTheme({
     Drawer: Drawer.extend({
       defaultProps: CLOSE,
       classNames: { content: "dialog", header: "dialog", title: "dialog-title" },
+    }),
+    SegmentedControl: SegmentedControl.extend({
+      styles: { root: { maxWidth: "100%", overflowX: "auto" }, label: { paddingInline: "clamp(4px, 2vw, 12px)" } },
     }),
     InputWrapper: InputWrapper.extend({ defaultProps: { withAsterisk: false } }),
   },

@@ -264,7 +264,8 @@ async def _insert(
     channels_max: int | None,
 ) -> ChannelConfig:
     entry = _entry(channel, actor, "channel_created", now, name=channel.name, kind=channel.kind, phone=channel.phone)
-    made = await store.insert_channel(db, channel, now, entry, once, limit=channels_max)
+    number = channel.network.get("phone_number_id") if actor is not OPERATOR else None
+    made = await store.insert_channel(db, channel, now, entry, once, limit=channels_max, number=number)
     check_found(made, "acc", channel.account_id)
     return channel
 

@@ -105,6 +105,7 @@ async def create_account_key(
     summary="Rotate a key",
     message="Key rotated",
     errors=("wrong_state",),
+    body_required=False,
     example={"overlap": 86_400},
 )
 async def rotate_account_key(

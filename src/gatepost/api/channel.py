@@ -103,6 +103,7 @@ async def show_qr(
     summary="Get a pairing code",
     message="Type this code on the phone: linked devices, link with phone number",
     errors=("invalid_phone", *NETWORK),
+    body_required=False,
     example={},
     after=_UNLINKED,
     only="qr",

@@ -22,7 +22,7 @@ from gatepost.api.errors import error_answer
 from gatepost.api.hot_routes import Begun, Handler, HotRoute, direct_route, hot_route
 from gatepost.api.json_body import HttpAnswer
 from gatepost.api.mcp_route import PATH as MCP
-from gatepost.api.mcp_route import serve_mcp
+from gatepost.api.mcp_route import as_json_rpc, serve_mcp
 from gatepost.api.refusals import note_refusal, safe_path
 from gatepost.model.errors import GatepostError, stopping
 
@@ -71,6 +71,7 @@ class Dispatcher:
         request_id = self.new_request_id()
         answer = error_answer(error, request_id, scope["path"])
         self._gateway.figures.metrics.answered(answer.status)
+        answer = as_json_rpc(answer) if scope["path"] == MCP else answer
         await send_answer(send, answer, request_id, self._more(scope))
 
     def direct_route(self, path: str) -> HotRoute | None:
@@ -133,7 +134,7 @@ class Dispatcher:
             note_refusal(self._gateway, scope, answer, request_id)
             if not begun:
                 self._gateway.figures.metrics.answered(answer.status)
-                await send_answer(send, answer, request_id, self._more(scope))
+                await send_answer(send, as_json_rpc(answer), request_id, self._more(scope))
 
     async def _pass_to_router(self, request_id: str, scope: Scope, receive: Receive, send: Send) -> None:
         scope.setdefault("state", {}).update(request_id=request_id, gateway=self._gateway)

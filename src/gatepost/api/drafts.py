@@ -133,6 +133,7 @@ async def edit_draft(draft_id: str, body: DraftChange, gateway: Context, caller:
     summary="Approve a draft",
     message="Draft approved",
     errors=(*SENDING, "conversation_changed", "wrong_state"),
+    body_required=False,
     example={"anyway": True},
 )
 async def approve_draft(draft_id: str, body: DraftConfirmation, gateway: Context, caller: CurrentCaller) -> Draft:
@@ -154,6 +155,7 @@ async def approve_draft(draft_id: str, body: DraftConfirmation, gateway: Context
     summary="Refuse a draft",
     message="Draft refused",
     errors=("wrong_state",),
+    body_required=False,
     example={"comment": "We do not promise a date."},
     uses={"draft_id": "refused_draft_id"},
 )

@@ -20,10 +20,15 @@ class HttpAnswer(msgspec.Struct, frozen=True):
     headers: tuple[tuple[bytes, bytes], ...] = ()
 
 
-async def read_body(request: Request, decoder: "msgspec.json.Decoder[T]") -> tuple[T, bytes]:
-    """Return the decoded body of a request, and its bytes."""
-    check_json(request.headers.get("content-type"))
+async def read_body(request: Request, decoder: "msgspec.json.Decoder[T]", *, required: bool = True) -> tuple[T, bytes]:
+    """Return the decoded body of a request, and its bytes. A body that is not required can be left out."""
+    content_type = request.headers.get("content-type")
+    if required:
+        check_json(content_type)
     body = await request.body()
+    if not (required or body):
+        return decoder.decode(b"{}"), body
+    check_json(content_type)
     return decode(body, decoder), body
 
 

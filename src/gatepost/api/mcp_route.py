@@ -2,20 +2,23 @@
 
 Host, Origin ─► method ─► API key with the scope `mcp` ─► size ─► `gatepost.mcp`
 
-Errors up to there have the shape of all errors of the API. A session is not enough: an assistant has its own key.
+Errors up to there have the statuses, codes and texts of the API, in the shape of JSON-RPC: clients show no other text.
+A session is not enough: an assistant has its own key.
 """
 
 import time
 from urllib.parse import urlsplit
+
+import msgspec
 
 from gatepost.access.origin import origin_of
 from gatepost.api.admission import client_address, read_headers
 from gatepost.api.asgi import Receive, Scope, Send, WrongMethod
 from gatepost.api.context import ApiContext
 from gatepost.api.hot_routes import PROMPT, read_all
-from gatepost.api.json_body import check_json
+from gatepost.api.json_body import HttpAnswer, check_json
 from gatepost.model.errors import BadRequest, Forbidden
-from gatepost.model.mcp_call import REQUEST_MAX
+from gatepost.model.mcp_call import REFUSED, REQUEST_MAX, UNAVAILABLE
 
 PATH = "/mcp"
 SCOPE = "mcp"
@@ -40,6 +43,16 @@ async def serve_mcp(gateway: ApiContext, scope: Scope, receive: Receive, send: S
     if time.monotonic() - admitted_at > PROMPT:
         await gateway.gate.check(authorization, SCOPE)
     await gateway.mcp(scope, body, receive, send)
+
+
+def as_json_rpc(answer: HttpAnswer) -> HttpAnswer:
+    """Return an error response of the API as one of JSON-RPC. It has no id: the message may not have been read."""
+    failure = msgspec.json.decode(answer.body)
+    details = failure["error"]
+    code = UNAVAILABLE if details["retryable"] else REFUSED
+    error = {"code": code, "message": failure["message"], "data": details}
+    body = msgspec.json.encode({"jsonrpc": "2.0", "id": None, "error": error})
+    return msgspec.structs.replace(answer, body=body)
 
 
 def check_host(public_url: str, host: str, origin: str | None) -> None:

@@ -124,7 +124,7 @@ def _adapt(function: Function, docs: RouteDocs) -> Call:
         if query is not None:
             given["query"] = query.read(request.query, _CHANNEL if _in_query(request) else ())
         if decoder is not None:
-            given["body"], raw = await read_body(request, decoder)
+            given["body"], raw = await read_body(request, decoder, required=docs.body_required)
         if asks:
             given["request"] = request
         if not once:

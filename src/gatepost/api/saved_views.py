@@ -6,6 +6,7 @@ import msgspec
 from msgspec import Meta
 
 from gatepost.api.context import Context, CurrentUser
+from gatepost.api.responses import Page
 from gatepost.api.route import get, put
 from gatepost.model.saved_view import VIEWS_MAX, SavedView, check_views
 from gatepost.store import users as store
@@ -20,9 +21,9 @@ class SavedViews(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 @get(_PATH, access="session", summary="List one's saved views")
-async def list_views(gateway: Context, user: CurrentUser) -> list[SavedView]:
+async def list_views(gateway: Context, user: CurrentUser) -> Page[SavedView]:
     """The views of the inbox that the person has saved. Nobody else sees them."""
-    return await store.read_views(gateway.db, user.user_id)
+    return Page(await store.read_views(gateway.db, user.user_id))
 
 
 @put(

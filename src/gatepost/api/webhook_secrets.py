@@ -49,6 +49,7 @@ _EXAMPLE = {
     summary="Rotate the secret",
     message="Secret rotated",
     errors=("wrong_state",),
+    body_required=False,
     example={"overlap": 3600},
 )
 async def rotate_secret(

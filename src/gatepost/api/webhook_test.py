@@ -34,6 +34,7 @@ class TrialRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     scope="manage",
     summary="Send a test event",
     message="Delivered",
+    body_required=False,
     example={"type": "message_notification"},
     operation_id="webhook_trial_try_webhook",
 )

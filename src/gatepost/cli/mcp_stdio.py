@@ -20,14 +20,13 @@ import msgspec
 
 from gatepost import __version__
 from gatepost.cli.mcp_http import Canceled, Exchange, McpEndpoint, NotConnected, ResponseLost, read_events
-from gatepost.model.mcp_call import CLIENT_KEY, REQUEST_MAX, VERSION_KEY
+from gatepost.model.mcp_call import CLIENT_KEY, REFUSED, REQUEST_MAX, UNAVAILABLE, VERSION_KEY
 
 AT_ONCE = 256
 _READ_MAX = 8 * REQUEST_MAX  # a longer line is not read to the end, so that its id is not known
 _LAST_ANSWERS = 30.0  # how long to wait for answers after stdin has ended
 
-# JSON-RPC error codes. The last two are free for implementations.
-PARSE_ERROR, INVALID_REQUEST, UNAVAILABLE, REFUSED = -32700, -32600, -32000, -32003
+PARSE_ERROR, INVALID_REQUEST = -32700, -32600  # JSON-RPC error codes
 
 _NAMES = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}  # what Mcp-Name repeats
 _PLAIN = re.compile(r"(?! )[\x20-\x7e]*(?<! )")
@@ -279,12 +278,14 @@ def _agreed_version(result: msgspec.Raw) -> str | None:
 
 
 def _refusal(response: HTTPResponse, body: bytes) -> tuple[str, dict[str, Any]]:
-    """Return the text and the data of an error response that is not JSON-RPC: the gateway's own, or a proxy's."""
+    """Return the text and the data of an error response: the gateway's own, or a proxy's."""
     status, retryable = response.status, response.status in (408, 429) or response.status >= 500
     data: dict[str, Any] = {"code": f"http_{status}", "retryable": retryable, "http_status": status}
     try:
         failure = msgspec.json.decode(body)
         error = failure["error"]
+        if "jsonrpc" in failure:
+            return str(error["message"]), data
         data |= {name: error[name] for name in ("code", "retryable", "request_id", "docs") if name in error}
         return str(failure["message"]), data
     except (msgspec.DecodeError, RecursionError, KeyError, TypeError):

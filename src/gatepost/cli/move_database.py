@@ -61,8 +61,10 @@ def without_password(url: str) -> str:
 
 
 def _note(settings: Settings, shown: str) -> str:
+    devices = " Linked phones are in qr.device_store: if that is the old database, set it to the new one."
     return (
         f"Set the address from now on: database.url in the settings file, or GATEPOST_DATABASE__URL ({shown}, with its "
         f"password). Then start the gateway with the same data folder, {settings.data_folder}: it has the secret key "
         "and the files. The old database is kept, and is not used any more."
+        f"{devices if settings.qr.device_store else ''}"
     )

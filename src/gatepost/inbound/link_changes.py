@@ -12,6 +12,7 @@ from gatepost.store.links import LinkRow
 
 NO_CODES: dict[str, Any] = {"qr": None, "qr_until": None, "pairing_code": None}
 UNLINKED: dict[str, Any] = {"device": None, "linked_at": None, "locked_until": None}
+_SCANNED = "The phone is linked. The connection is being opened."
 _AFTER_BAN, _SPREAD = 30, 60  # seconds after the end of a ban, and more by which channels differ
 
 
@@ -20,7 +21,10 @@ def text_of(update: ConnectionUpdate, reason: str | None) -> str | None:
     end = None
     if is_temporary_ban(update):
         end = f"The ban ends at {times.format_optional_time(update.until)}. A linked phone then connects automatically."
-    texts = reason_of(reason).text if reason else None, update.details, end
+    text = reason_of(reason).text if reason else None
+    if reason == "linked" and update.state == "connecting":  # right after the scan
+        text = _SCANNED
+    texts = text, update.details, end
     return " ".join(text for text in texts if text) or None
 
 

@@ -32,6 +32,8 @@ _STATES = {
     "played": State.PLAYED,
     "failed": State.FAILED,
 }
+_OLDEST = timedelta(days=7)  # for which a network repeats its reports
+_MARGIN = timedelta(hours=1)  # after the time from which on messages are kept
 
 
 class _UpdateBatch(msgspec.Struct, frozen=True):
@@ -60,9 +62,11 @@ class UpdateReceiver:
         count: Callable[[str, int], None] = lambda _, __: None,
         note_commit: NoteCommit = note_nothing,
         tracer: Tracer | None = None,
+        kept_days: int = 365,
     ) -> None:
         self._db = db
         self._clock = clock
+        self._oldest = min(_OLDEST, timedelta(days=kept_days) - _MARGIN)
         self._count = count
         self._tracer = tracer
         self._batch: Batch[UUID, _UpdateBatch, None] = Batch(
@@ -137,14 +141,14 @@ class UpdateReceiver:
 
     async def _write(self, channel_id: UUID, batches: Sequence[_UpdateBatch]) -> list[Exception | None]:
         now = self._clock.now()
-        await receive_updates(self._db, batches[-1].channel, channel_id, _reports(batches, now), now)
+        await receive_updates(self._db, batches[-1].channel, channel_id, _reports(batches, now, self._oldest), now)
         return [None] * len(batches)
 
     async def _write_together(
         self, several: Mapping[UUID, Sequence[_UpdateBatch]]
     ) -> dict[UUID, list[Exception | None]]:
         now = self._clock.now()
-        reports = {id_: (batches[-1].channel, _reports(batches, now)) for id_, batches in several.items()}
+        reports = {id_: (batches[-1].channel, _reports(batches, now, self._oldest)) for id_, batches in several.items()}
         written = await receive_together(self._db, reports, now)
         return {channel_id: [None] * len(several[channel_id]) for channel_id in written}
 
@@ -174,7 +178,7 @@ def _trace_statuses(
         tracer.record(status.message_id, stage, "message status", began, now, shown, kind=SERVER, failed=failed)
 
 
-def _reports(batches: Sequence[_UpdateBatch], now: datetime) -> ReportBatch:
+def _reports(batches: Sequence[_UpdateBatch], now: datetime, oldest: timedelta) -> ReportBatch:
     updates = [update for batch in batches for update in batch.updates]
     found = [u for u in updates if isinstance(u, StatusUpdate)]
     statuses = [_report(status) for status in found if status.status in _STATES]
@@ -182,7 +186,7 @@ def _reports(batches: Sequence[_UpdateBatch], now: datetime) -> ReportBatch:
         return ReportBatch(statuses)  # most are like this
     return ReportBatch(
         statuses=statuses,
-        messages=[_message(u, now, place) for place, u in enumerate(updates) if isinstance(u, Incoming)],
+        messages=[_message(u, now, oldest, place) for place, u in enumerate(updates) if isinstance(u, Incoming)],
         network=translate_update(updates, now),
     )
 
@@ -227,14 +231,16 @@ def _details(status: StatusUpdate) -> dict[str, Any] | None:
 
 
 def _limit_time(at: datetime, now: datetime) -> datetime:
-    """Limit a time to the partitions that exist."""
-    return min(max(at, now - timedelta(days=7)), now + timedelta(hours=1))
+    """Limit a time to what a network may report."""
+    return min(max(at, now - _OLDEST), now + timedelta(hours=1))
 
 
-def _message(incoming: Incoming, now: datetime, place: int) -> IncomingMessage:
+def _message(incoming: Incoming, now: datetime, oldest: timedelta, place: int) -> IncomingMessage:
+    """Return a message. Its id has a time whose partition exists: older ones may be dropped."""
     at = _limit_time(incoming.at, now)
+    placed = max(at, now - oldest)
     return IncomingMessage(
-        id=ids.arrival_id(at, now, place),
+        id=ids.arrival_id(placed, now, place),
         network_id=incoming.network_id,
         person=incoming.person,
         type=incoming.type,
@@ -245,7 +251,7 @@ def _message(incoming: Incoming, now: datetime, place: int) -> IncomingMessage:
         context=incoming.context,
         file=_file(incoming.media) if incoming.media else None,
         from_me=incoming.from_me,
-        moved=at != incoming.at,
+        moved=placed != incoming.at,
     )
 
 

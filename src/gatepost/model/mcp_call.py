@@ -11,6 +11,7 @@ CALL_OUTCOMES: tuple[CallOutcome, ...] = get_args(CallOutcome)
 Transport = Literal["http", "stdio"]
 REQUEST_MAX = 1024 * 1024  # bytes of a request, over HTTP and stdio
 CLIENT_MAX = 100
+UNAVAILABLE, REFUSED = -32000, -32003  # JSON-RPC error codes that are free for implementations: retryable, and not
 META_PREFIX = "io.modelcontextprotocol/"  # of what each request says about its client, and each answer about the server
 VERSION_KEY, CLIENT_KEY = f"{META_PREFIX}protocolVersion", f"{META_PREFIX}clientInfo"
 CAPABILITIES_KEY = f"{META_PREFIX}clientCapabilities"

@@ -20,7 +20,7 @@ import msgspec
 
 from gatepost.clock import Clock
 from gatepost.model import ids
-from gatepost.model.errors import GatepostError, NotFound
+from gatepost.model.errors import GatepostError, NotFound, Unavailable
 from gatepost.model.file import FetchedFile, FetchFailure
 from gatepost.networks.base import CallFailed, ErrorReaction, Network, NetworkError, Receipt, SendNotMade, SendRefused
 from gatepost.store.media.files import MediaRow, get_media, save_network_id
@@ -130,11 +130,11 @@ class AttachmentUploader:
         return names
 
     async def forget(self, channel_id: UUID, names: Mapping[str, str], *, keep: timedelta = OFFICIAL_KEEP) -> bool:
-        """Forget names that the network may no longer know. True if the next attempt uploads some again."""
+        """Forget names that the network may no longer know. True if another attempt may succeed."""
         try:
             return any([await self._forget(channel_id, shown, name, keep) for shown, name in names.items()])
-        except GatepostError:
-            return False
+        except Unavailable:  # if the network refuses them again, they are forgotten then
+            return True
 
     async def _forget(self, channel_id: UUID, shown: str, name: str, keep: timedelta) -> bool:
         media_id = ids.parse_id("med", shown)

@@ -63,13 +63,14 @@ async def change_profile(business: BusinessAccount, change: ProfileChange) -> di
 
 
 async def check_health(db: Database, channel: ChannelConfig, business: BusinessAccount, now: datetime) -> NumberHealth:
-    """Ask the network for the state of the number, and store what it reports."""
+    """Ask the network for the state of the number, and store what it reports, unless something newer is known."""
     health = await _read_number(db, channel, business, now)
     patch = {name: value for name, value in msgspec.to_builtins(health).items() if value is not None}
     patch["checked_at"] = times.format_time(now)
     if health.tier not in (None, channel.state.get("tier")):
         patch["tier_since"] = times.format_time(now)
-    await save_number(db, channel.ref, channel.id, patch, health.tier, now)
+    if not await save_number(db, channel.ref, channel.id, patch, health.tier, now):
+        return health
     changed = changed_connection(channel.state.get("status"), health.status)
     if TOKEN_REJECTED in channel.state:
         state, reason = connection_of(health.status) or ("connected", TOKEN_ACCEPTED)

@@ -10,7 +10,7 @@ import msgspec
 from gatepost.model import ids, times
 from gatepost.model.account_log import LogEntry
 from gatepost.model.endpoint import SWITCHED_OFF
-from gatepost.model.errors import Conflict
+from gatepost.model.errors import Conflict, invalid_field
 from gatepost.model.event import ChannelRef
 from gatepost.model.event.acknowledgements import AckConnection
 from gatepost.model.number_status import TOKEN_REJECTED
@@ -79,11 +79,15 @@ async def insert_channel(
     once: IdempotentRequest[ChannelConfig] = NEVER,
     *,
     limit: int | None = None,
+    number: str | None = None,
 ) -> bool:
-    """Insert a channel and its head, unless the account has `limit` channels. Return False if there is no account."""
+    """Insert a channel and its head, unless the account has `limit` channels, or one with this `number` at the network.
+
+    Return False if there is no account.
+    """
     async with db.transaction() as conn:
-        if limit is not None:
-            await _check_limit(conn, channel.account_id, limit, once, now)
+        if limit is not None or number is not None:
+            await _check_new(conn, channel.account_id, limit, number, once, now)
         made = await conn.fetchval(
             f"""INSERT INTO channels ({_COLUMNS}, created_at)
                 SELECT $1, id, $3, $4, $5, $6, $7, $8, $9, $10, $11 FROM accounts WHERE id = $2 RETURNING 1""",
@@ -112,17 +116,29 @@ async def insert_channel(
     return True
 
 
-async def _check_limit(
-    conn: "Connection[Any]", account_id: UUID, limit: int, once: IdempotentRequest[ChannelConfig], now: datetime
+async def _check_new(
+    conn: "Connection[Any]",
+    account_id: UUID,
+    limit: int | None,
+    number: str | None,
+    once: IdempotentRequest[ChannelConfig],
+    now: datetime,
 ) -> None:
-    """Reject a further channel of an account that has as many as it may. Concurrent requests wait for each other."""
+    """Reject a second channel of a number, and one too many. Concurrent requests wait for each other."""
     await conn.execute("SELECT 1 FROM accounts WHERE id = $1 FOR NO KEY UPDATE", account_id)
-    count = await conn.fetchval("SELECT count(*) FROM channels WHERE account_id = $1", account_id)
-    if count >= limit:
+    rows = await conn.fetch(
+        "SELECT id, name, network->>'phone_number_id' AS number FROM channels WHERE account_id = $1", account_id
+    )
+    same = [row for row in rows if number is not None and row["number"] == number]
+    if same or (limit is not None and len(rows) >= limit):
         await once.check(conn, now)  # the same request may have just made the last one
+    if same:
+        taken = f"is the number of the channel '{same[0]['name']}' ({ids.format_id('ch', same[0]['id'])})"
+        raise invalid_field("phone_number_id", taken)
+    if limit is not None and len(rows) >= limit:
         raise Conflict(
-            f"The plan of this account allows {limit} channels, and it has {count}. Delete one, or ask the operator of "
-            "this gateway for another plan.",
+            f"The plan of this account allows {limit} channels, and it has {len(rows)}. Delete one, or ask the "
+            "operator of this gateway for another plan.",
             "channel_limit_reached",
         )
 

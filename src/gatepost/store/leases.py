@@ -10,12 +10,14 @@ from uuid import UUID
 
 import asyncpg
 
+from gatepost.model import ids
 from gatepost.model.errors import Unavailable
 from gatepost.store.channel_head import Lease, LogEnd
 from gatepost.store.pool import Connection, Database
 
 _EARLY = timedelta(seconds=1)  # nodes know the database's time to within milliseconds; a late sweep costs more
 _FORGET = timedelta(hours=1)  # after the end of a process that could not remove its row
+_AHEAD = 10  # times of a lease: one that ends later was taken while the clock of the database was ahead
 
 
 async def find_unowned_channels(db: Database, now: datetime, limit: int, *, avoid: Sequence[UUID] = ()) -> list[UUID]:
@@ -148,18 +150,49 @@ async def release_all(db: Database, owner: UUID, *, keep: Sequence[UUID] = ()) -
     return len(rows)
 
 
+async def correct_times_ahead(db: Database, now: datetime, ttl: float) -> int:
+    """Correct what was written while the clock was ahead, by owners that have ended. Return how many channels.
+
+    Their leases would last, and their work would wait, for as long as the clock was ahead. A lease is only shortened:
+    an owner that works renews it. Work that is due later for another reason is looked at, and waits on.
+    """
+    limit = timedelta(seconds=_AHEAD * ttl)
+    async with db.transaction() as conn:
+        rows = await conn.fetch(
+            """SELECT channel_id FROM channel_heads
+               WHERE has_work AND (expires_at > now() + $1::interval
+                                   OR (work_at > $2 AND last_event_id > $3 AND (owner IS NULL OR expires_at < now())))
+               ORDER BY channel_id FOR NO KEY UPDATE SKIP LOCKED""",
+            limit,
+            now + limit,
+            ids.floor_id(now + limit),
+        )
+        await conn.execute(
+            """UPDATE channel_heads SET work_at = LEAST(work_at, $3),
+                      expires_at = CASE WHEN owner IS NOT NULL THEN LEAST(expires_at, now() + $2::interval) END
+               WHERE channel_id = ANY ($1::uuid[])""",
+            [row["channel_id"] for row in rows],
+            limit,
+            now,
+        )
+    return len(rows)
+
+
 async def report_owner(db: Database, owner: UUID, ttl: float) -> None:
     """Report that a process works, for some seconds from now."""
     await db.execute(
         """WITH forgotten AS (
                DELETE FROM channel_owners WHERE id = ANY (ARRAY(
-                   SELECT id FROM channel_owners WHERE expires_at < now() - $3::interval FOR UPDATE SKIP LOCKED))
+                   SELECT id FROM channel_owners
+                   WHERE expires_at < now() - $3::interval OR expires_at > now() + $4 * $2::interval
+                   FOR UPDATE SKIP LOCKED))
            )
            INSERT INTO channel_owners (id, expires_at) VALUES ($1, now() + $2)
            ON CONFLICT (id) DO UPDATE SET expires_at = excluded.expires_at""",
         owner,
         timedelta(seconds=ttl),
         _FORGET,
+        _AHEAD,
     )
 
 

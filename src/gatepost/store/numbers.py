@@ -4,7 +4,8 @@ report by callback ───┐
 reading of the number ┼─► channels.state, channels.limits ─► an event, if the quality or the tier has changed
 the gateway's ladder ─┘
 
-A reading that was requested before the last report may be older than it, and is not saved: the number is read again.
+A reading that was requested before the last report, or before the last reading that was saved, may be older than that
+one, and is not saved.
 """
 
 from collections.abc import Mapping
@@ -26,16 +27,20 @@ _FOLLOWS = "state->>'tier_from' IN ('network', 'ladder')"
 
 async def save_number(
     db: Database, channel: ChannelRef, channel_id: UUID, patch: Mapping[str, Any], tier: int | None, asked_at: datetime
-) -> None:
-    """Save the number's state as it was read. The tier in force follows, unless an operator has set it."""
+) -> bool:
+    """Save the number's state as it was read; return False if something newer is known.
+
+    The tier in force follows, unless an operator has set it.
+    """
     async with channel_transaction(db, channel, channel_id, asked_at, sending=False) as transaction:
-        reported_at: str | None = await transaction.conn.fetchval(
-            "SELECT state->>'at' FROM channels WHERE id = $1", channel_id
+        known = await transaction.conn.fetchrow(
+            "SELECT state->>'at', state->>'checked_at' FROM channels WHERE id = $1", channel_id
         )
-        if reported_at is not None and datetime.fromisoformat(reported_at) > asked_at:
-            return
+        if known is None or any(at is not None and datetime.fromisoformat(at) > asked_at for at in known):
+            return False
         limits = {} if tier is None else {"tier": tier}
         await _update(transaction, f"CASE WHEN {_FOLLOWS} THEN limits || :limits::jsonb ELSE limits END", patch, limits)
+        return True
 
 
 async def apply_number_report(

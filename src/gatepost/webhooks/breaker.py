@@ -31,6 +31,7 @@ RECOVERS_AFTER = timedelta(seconds=5)
 RECOVERS_FROM = 2
 PROBE_WAITS = (30.0, 60.0, 120.0, 240.0, 300.0)
 JITTER = 0.2
+LONGEST_PROBE_WAIT = timedelta(seconds=PROBE_WAITS[-1] * (1 + JITTER))
 GIVE_UP_AFTER = timedelta(days=5)
 LEAST_FAILURES = 5
 EARLY_FAILURES = 4
@@ -120,7 +121,8 @@ def ends_outage(state: str, health: HealthCounters, now: datetime, *, probe: boo
     if state == PAUSED:
         return probe
     since = health.failing_since
-    return since is not None and health.failures >= RECOVERS_FROM and now - since >= RECOVERS_AFTER
+    long = since is not None and abs(now - since) >= RECOVERS_AFTER  # the clock may have been set back
+    return long and health.failures >= RECOVERS_FROM
 
 
 def probe_delay(probes: int, random: float) -> timedelta:

@@ -125,7 +125,7 @@ class EndpointDeliverer(ChannelTask):
         """When something will be due, as far as it is known."""
         if not self._health.paused:
             return self._reader.next_retry
-        due, probe_at = self._next_delivery(self._clock.now()), self._health.counters.probe_at
+        due, probe_at = self._next_delivery(self._clock.now()), self._health.try_at
         return due and max(due, probe_at or due)
 
     def _next_delivery(self, now: datetime, *, buffered: bool = False) -> datetime | None:

@@ -27,7 +27,15 @@ from gatepost.store.endpoints import (
     save_probe,
     save_state_change,
 )
-from gatepost.webhooks.breaker import THROTTLE_DELAY, FailureWindow, ObservedPost, decide, ends_outage, is_throttled
+from gatepost.webhooks.breaker import (
+    LONGEST_PROBE_WAIT,
+    THROTTLE_DELAY,
+    FailureWindow,
+    ObservedPost,
+    decide,
+    ends_outage,
+    is_throttled,
+)
 from gatepost.webhooks.delivery_context import ChannelDelivery
 
 log = structlog.get_logger("gatepost.webhooks")
@@ -70,11 +78,13 @@ class EndpointHealth:
 
     @property
     def try_at(self) -> datetime | None:
-        """While probing: when the next delivery may start; None: now."""
-        return self.counters.probe_at if self.paused else self._throttled_until
+        """While probing: when the next delivery may start; None: now, also if the clock was set back since."""
+        at = self.counters.probe_at if self.paused else self._throttled_until
+        return at if at is not None and at <= self._context.clock.now() + LONGEST_PROBE_WAIT else None
 
     def may_try(self, now: datetime) -> bool:
-        return self.try_at is None or self.try_at <= now
+        at = self.try_at
+        return at is None or at <= now
 
     def ends_outage(self, *, probe: bool) -> bool:
         """Return whether a success now ends an outage."""

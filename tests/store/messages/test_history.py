@@ -220,6 +220,29 @@ async def test_blocks_are_forgotten_with_their_messages(stage: Stage) -> None:
     assert await blocks(stage) == []
 
 
+async def test_blocks_are_forgotten_a_few_at_a_time(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gatepost.store.pool._CHUNK", 2)
+    await stage.take_over()
+    async with stage.db.connection() as conn:
+        await conn.execute(
+            """CREATE FUNCTION check_few() RETURNS trigger LANGUAGE plpgsql AS
+               $$BEGIN ASSERT (SELECT count(*) FROM gone) <= 2; RETURN NULL; END$$;
+               CREATE TRIGGER few AFTER DELETE ON search_blocks REFERENCING OLD TABLE AS gone
+               FOR EACH STATEMENT EXECUTE FUNCTION check_few()"""
+        )
+        try:
+            await conn.execute(
+                """INSERT INTO search_blocks (channel_id, last_id, first_id, ids, words, places)
+                   SELECT $1, id, id, ARRAY[id], '', '' FROM (
+                       SELECT lpad(i::text, 32, '0')::uuid AS id FROM generate_series(1, 5) i) b""",
+                stage.channel_id,
+            )
+            await forget_blocks(stage.db, stage.clock.now(), 1)
+        finally:
+            await conn.execute("DROP TRIGGER few ON search_blocks; DROP FUNCTION check_few")
+    assert await blocks(stage) == []
+
+
 async def test_one_answer_looks_at_so_many_rows_and_no_more(stage: Stage) -> None:
     said = await say(stage, ["one"] * 10)
     none_fits = HistoryFilter(types=("image",))

@@ -38,6 +38,7 @@ ALL_ACCOUNTS = {
     "drafts.forget_drafts: drafts": "retention",
     "endpoints.find_endpoint: endpoints": "an id that the operator gives to a command",
     "idempotency.forget_idempotency_keys: idempotency_keys": "retention",
+    "leases.correct_times_ahead: channel_heads": "the channels of processes that ended while the clock was ahead",
     "leases.count_owned: channel_heads": "the share of each process in all channels",
     "leases.find_unowned_channels: channel_heads": "the sweep for channels that need an owner",
     "leases.release_all: channel_heads": "the channels of a process that stops",

@@ -1,8 +1,9 @@
 import { Radio, Stack, Text, TextInput } from "@mantine/core";
 import { useFields } from "../../shared/fields";
 import { perform } from "../../shared/mutations";
-import { FormDialog } from "../../shared/ui/Dialog";
 import { Form } from "../../shared/ui/Form";
+import { FormDialog } from "../../shared/ui/FormDialog";
+import { useClose } from "../../shared/ui/opening";
 import { type UserLink, useInvite } from "./queries";
 import { ROLES } from "./words";
 
@@ -11,15 +12,20 @@ type Props = { opened: boolean; onClose: () => void; onInvited: (link: UserLink)
 export function InviteDialog({ opened, onClose, onInvited }: Props) {
   return (
     <FormDialog opened={opened} onClose={onClose} title="Invite a person">
-      <Fields onInvited={onInvited} />
+      <Fields onInvited={onInvited} onClose={onClose} />
     </FormDialog>
   );
 }
 
-function Fields({ onInvited }: Pick<Props, "onInvited">) {
+function Fields({ onInvited, onClose }: Omit<Props, "opened">) {
   const invite = useInvite();
+  const close = useClose(onClose);
   const { values, text, choice } = useFields({ email: "", name: "", role: "agent" }, invite.error);
-  const send = () => perform(invite, values, { onSuccess: onInvited });
+  const done = (link: UserLink) => {
+    close();
+    onInvited(link);
+  };
+  const send = () => perform(invite, values, { onSuccess: done });
   return (
     <Form
       action="Create the link"

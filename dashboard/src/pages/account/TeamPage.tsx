@@ -24,10 +24,6 @@ export function TeamPage() {
   const [inviting, dialog] = useDisclosure();
   const [link, setLink] = useState<UserLink | null>(null);
   const owner = me.role === "owner";
-  const invited = (made: UserLink) => {
-    dialog.close();
-    setLink(made);
-  };
   const invite = owner && (
     <Button leftSection={<IconUserPlus size={16} aria-hidden />} onClick={dialog.open}>
       Invite
@@ -45,7 +41,7 @@ export function TeamPage() {
           />
         )}
       </Loaded>
-      <InviteDialog opened={inviting} onClose={dialog.close} onInvited={invited} />
+      <InviteDialog opened={inviting} onClose={dialog.close} onInvited={setLink} />
       <LinkDialog link={link} onClose={() => setLink(null)} />
     </AccountTabs>
   );

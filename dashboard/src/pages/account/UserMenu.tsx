@@ -8,6 +8,7 @@ import { ConfirmDialog } from "../../shared/ui/ConfirmDialog";
 import { Dialog } from "../../shared/ui/Dialog";
 import { Form } from "../../shared/ui/Form";
 import { showDone, showFailure } from "../../shared/ui/notices";
+import { useClose } from "../../shared/ui/opening";
 import { RoleChoice } from "./InviteDialog";
 import { type User, type UserLink, useChangeRole, useCreateLink, useRemoveUser } from "./queries";
 
@@ -46,8 +47,9 @@ export function UserMenu({ user, onLink }: Props) {
 function RoleForm({ user, onDone }: { user: User; onDone: () => void }) {
   const [role, setRole] = useState<string>(user.role);
   const change = useChangeRole(user);
+  const close = useClose(onDone);
   const done = () => {
-    onDone();
+    close();
     showDone("The role is changed. It counts at once, also in open sessions.");
   };
   return (

@@ -2,10 +2,11 @@ import { Anchor, Button, Group, PasswordInput, Stack, Stepper, Text, TextInput }
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { inWords } from "../../shared/api/problem";
-import { useFields } from "../../shared/fields";
+import { isSame, useFields } from "../../shared/fields";
 import { perform } from "../../shared/mutations";
 import { Form } from "../../shared/ui/Form";
 import { Problem } from "../../shared/ui/Problem";
+import { Unsaved } from "../../shared/ui/Unsaved";
 import { CallbackFields } from "./CallbackFields";
 import { CredentialChecks } from "./CredentialChecks";
 import { channelOf, credentialsOf, NO_VALUES, type OfficialValues } from "./form";
@@ -28,6 +29,7 @@ export function OfficialForm() {
           <CredentialForm initial={values} onValues={setValues} onTested={setTested} />
         </Stepper.Step>
         <Stepper.Step label="Test">
+          <Unsaved edited />
           {tested && (
             <Tested
               test={tested}
@@ -53,6 +55,7 @@ type FormProps = {
 function CredentialForm({ initial, onValues, onTested }: FormProps) {
   const run = useTestCredentials();
   const { values, text } = useFields(initial, run.error);
+  const isEdited = !isSame(values, NO_VALUES);
   const submit = () => {
     onValues(values);
     perform(run, credentialsOf(values), { onSuccess: onTested });
@@ -71,6 +74,7 @@ function CredentialForm({ initial, onValues, onTested }: FormProps) {
           How to connect an official number
         </Anchor>
       </Text>
+      <Unsaved edited={isEdited} />
       <TextInput label="Name" description="Empty: the verified name of the number." {...text("name")} />
       <TextInput
         label="Phone number id"

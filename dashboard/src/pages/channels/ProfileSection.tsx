@@ -6,6 +6,7 @@ import { Loaded } from "../../shared/ui/Loaded";
 import { showDone } from "../../shared/ui/notices";
 import { Section } from "../../shared/ui/Section";
 import { SkeletonRows } from "../../shared/ui/SkeletonRows";
+import { Unsaved } from "../../shared/ui/Unsaved";
 import { Fact } from "./ChannelCard";
 import { profileOf, profileValues } from "./profile";
 import { type Profile, useChangeProfile, useProfile } from "./queries";
@@ -38,7 +39,7 @@ const FIELDS = ["about", "address", "description", "email", "websites"];
 
 function ProfileForm({ id, profile }: { id: string; profile: Profile }) {
   const change = useChangeProfile(id);
-  const { values, before, text } = useFields(profileValues(profile), change.error);
+  const { values, before, isEdited, text } = useFields(profileValues(profile), change.error);
   const submit = () => performChange(change, profileOf(values, before), () => showDone("The profile is changed."));
   return (
     <Form action="Save the profile" busy={change.isPending} error={change.error} fields={FIELDS} onSubmit={submit}>
@@ -48,6 +49,7 @@ function ProfileForm({ id, profile }: { id: string; profile: Profile }) {
         <TextInput label="Address" maxLength={256} {...text("address")} />
         <TextInput label="Websites" placeholder="https://shop.example https://blog.example" {...text("websites")} />
       </SimpleGrid>
+      <Unsaved edited={isEdited} />
       <Textarea label="Description" maxLength={512} autosize minRows={2} maxRows={6} {...text("description")} />
     </Form>
   );

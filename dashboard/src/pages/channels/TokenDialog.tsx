@@ -2,9 +2,10 @@ import { PasswordInput, Text, TextInput } from "@mantine/core";
 import type { Channel } from "../../shared/channels";
 import { useFields } from "../../shared/fields";
 import { perform } from "../../shared/mutations";
-import { FormDialog } from "../../shared/ui/Dialog";
 import { Form } from "../../shared/ui/Form";
+import { FormDialog } from "../../shared/ui/FormDialog";
 import { showDone } from "../../shared/ui/notices";
+import { useClose } from "../../shared/ui/opening";
 import { useChangeChannel } from "./queries";
 
 type Props = { channel: Channel; opened: boolean; onClose: () => void };
@@ -21,8 +22,9 @@ export function TokenDialog({ channel, opened, onClose }: Props) {
 function TokenForm({ channel, onDone }: { channel: Channel; onDone: () => void }) {
   const change = useChangeChannel(channel.id);
   const { values, text } = useFields({ token: "", app_secret: "", waba_id: "" }, change.error);
+  const close = useClose(onDone);
   const done = () => {
-    onDone();
+    close();
     showDone("The new token works.");
   };
   const given = (value: string) => value.trim() || null;

@@ -1,6 +1,7 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { api, ask, askNothing, channelApi, type Schemas } from "../../shared/api/client";
 import { CHANNELS, type Channel } from "../../shared/channels";
+import { showAnswer } from "../../shared/lists";
 
 export type CredentialTest = Schemas["CredentialTest"];
 export type CredentialCheck = Schemas["CredentialCheck"];
@@ -142,6 +143,6 @@ export function useChangeProfile(id: string) {
   const client = useQueryClient();
   return useMutation({
     mutationFn: (body: ProfileChange) => ask(channelApi(id).PATCH("/api/v1/channel/profile", { body })),
-    onSuccess: (profile) => client.setQueryData(keys.profile(id), profile),
+    onSuccess: (profile) => showAnswer(client, keys.profile(id), profile),
   });
 }

@@ -1,6 +1,6 @@
 import { Badge, Box, Group, Menu, Skeleton, Stack, Text } from "@mantine/core";
 import { IconArrowMerge, IconTrash } from "@tabler/icons-react";
-import { useState } from "react";
+import { useRef, useState } from "react";
 import { perform, performChange } from "../../shared/mutations";
 import { useMayManage, useMayWork } from "../../shared/session/queries";
 import { inFull } from "../../shared/times";
@@ -10,11 +10,13 @@ import { CopyIcon } from "../../shared/ui/CopyField";
 import { Loaded } from "../../shared/ui/Loaded";
 import { showDone } from "../../shared/ui/notices";
 import { OpenConversation } from "../../shared/ui/OpenConversation";
+import { useClose } from "../../shared/ui/opening";
 import { PersonAvatar } from "../../shared/ui/PersonAvatar";
 import { SidePanel } from "../../shared/ui/SidePanel";
+import { Unsaved } from "../../shared/ui/Unsaved";
 import { ContactFields } from "./ContactFields";
 import { ContactLabels } from "./ContactLabels";
-import { changeBody, formOf, titleOf } from "./form";
+import { type ContactForm, changeBody, formOf, titleOf } from "./form";
 import { MergeDialog } from "./MergeDialog";
 import { type Contact, useChangeContact, useContact, useDeleteContact } from "./queries";
 
@@ -23,11 +25,20 @@ type Props = { contact: string | undefined; onOpen: (contact?: string) => void }
 /** One contact: who it is, and everything that can be changed. */
 export function ContactDrawer({ contact, onOpen }: Props) {
   const [edited, setEdited] = useState<string | null>(null); // the contact with a change that is not saved
-  const mark = (id: string) => (changed: boolean) => setEdited(changed ? id : null);
+  const mark = (id: string) => (changed: boolean) =>
+    setEdited((before) => (changed ? id : before === id ? null : before));
+  const isEdited = edited !== null && edited === contact;
+  const close = () => {
+    setEdited(null);
+    onOpen(undefined);
+  };
   return (
-    <SidePanel title="Contact" id={contact} edited={edited === contact} onClose={() => onOpen(undefined)}>
-      {(id) => <Details id={id} onEdited={mark(id)} onGone={() => onOpen(undefined)} />}
-    </SidePanel>
+    <>
+      <SidePanel title="Contact" id={contact} edited={isEdited} onClose={close}>
+        {(id) => <Details id={id} onEdited={mark(id)} onGone={close} />}
+      </SidePanel>
+      <Unsaved edited={isEdited} />
+    </>
   );
 }
 
@@ -88,19 +99,27 @@ function Person({ contact }: { contact: Contact }) {
 
 function Edit({ contact, onEdited }: { contact: Contact; onEdited: (changed: boolean) => void }) {
   const change = useChangeContact(contact.id);
-  const saved = () => {
-    onEdited(false);
-    showDone("The contact is changed.");
+  const inputs = useRef(0);
+  const edit = () => {
+    inputs.current += 1;
+    onEdited(true);
+  };
+  const submit = (form: ContactForm, before: ContactForm) => {
+    const sent = inputs.current;
+    performChange(change, changeBody(before, form), () => {
+      if (inputs.current === sent) onEdited(false); // nothing was typed while it was saved
+      showDone("The contact is changed.");
+    });
   };
   return (
-    <div onInput={() => onEdited(true)}>
+    <div onInput={edit}>
       <ContactFields
         initial={formOf(contact)}
         withPhone={false}
         action="Save"
         busy={change.isPending}
         error={change.error}
-        onSubmit={(form, before) => performChange(change, changeBody(before, form), saved)}
+        onSubmit={submit}
       />
     </div>
   );
@@ -130,9 +149,10 @@ function Actions({ contact, onGone }: { contact: Contact; onGone: () => void }) 
   const [dialog, setDialog] = useState<"merge" | "delete" | null>(null);
   const remove = useDeleteContact(contact.id);
   const close = () => setDialog(null);
+  const closePanel = useClose(onGone);
   const done = () => {
     close();
-    onGone();
+    closePanel();
     showDone("The contact is deleted.");
   };
   return (

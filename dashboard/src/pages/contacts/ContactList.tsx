@@ -1,6 +1,7 @@
 import { Badge, Box, Group, Loader, Text, UnstyledButton } from "@mantine/core";
 import { useWindowVirtualizer } from "@tanstack/react-virtual";
 import { useEffect, useLayoutEffect, useRef, useState } from "react";
+import { remToPixels } from "../../shared/letters";
 import { LabelBadge } from "../../shared/ui/LabelBadge";
 import { PersonAvatar } from "../../shared/ui/PersonAvatar";
 import { Time } from "../../shared/ui/Time";
@@ -8,7 +9,7 @@ import classes from "./ContactList.module.css";
 import { titleOf } from "./form";
 import type { Contact } from "./queries";
 
-const ROW = 64; // pixels, as in the style sheet
+const ROW = 4; // rem, as in the style sheet
 const SHOWN_LABELS = 3;
 
 type Props = {
@@ -28,7 +29,7 @@ export function ContactList({ rows, more, loading, onMore, onOpen }: Props) {
   }, []);
   const virtual = useWindowVirtualizer({
     count: rows.length,
-    estimateSize: () => ROW,
+    estimateSize: () => remToPixels(ROW),
     overscan: 8,
     scrollMargin: top,
     getItemKey: (i) => rows[i]?.id ?? i,

@@ -5,45 +5,60 @@ import { perform } from "../../shared/mutations";
 import { Dialog } from "../../shared/ui/Dialog";
 import { Form } from "../../shared/ui/Form";
 import { showDone } from "../../shared/ui/notices";
+import { useClose } from "../../shared/ui/opening";
 import { useChangeLabel, useCreateLabel } from "./queries";
 
 type DialogProps = { opened: boolean; onClose: () => void };
 
 export function CreateLabelDialog({ opened, onClose }: DialogProps) {
-  const create = useCreateLabel();
-  const done = () => {
-    onClose();
-    showDone("The label is added.");
-  };
   return (
     <Dialog opened={opened} onClose={onClose} title="Add a label">
-      <Fields
-        initial={{ name: "", color: "" }}
-        action="Add"
-        busy={create.isPending}
-        error={create.error}
-        onSubmit={({ name, color }) => perform(create, { name, color: color || null }, { onSuccess: done })}
-      />
+      <Create onDone={onClose} />
     </Dialog>
   );
 }
 
-export function EditLabelDialog({ label, opened, onClose }: DialogProps & { label: Label }) {
-  const change = useChangeLabel(label.id);
+function Create({ onDone }: { onDone: () => void }) {
+  const create = useCreateLabel();
+  const close = useClose(onDone);
   const done = () => {
-    onClose();
+    close();
+    showDone("The label is added.");
+  };
+  return (
+    <Fields
+      initial={{ name: "", color: "" }}
+      action="Add"
+      busy={create.isPending}
+      error={create.error}
+      onSubmit={({ name, color }) => perform(create, { name, color: color || null }, { onSuccess: done })}
+    />
+  );
+}
+
+export function EditLabelDialog({ label, opened, onClose }: DialogProps & { label: Label }) {
+  return (
+    <Dialog opened={opened} onClose={onClose} title="Edit the label">
+      <Edit label={label} onDone={onClose} />
+    </Dialog>
+  );
+}
+
+function Edit({ label, onDone }: { label: Label; onDone: () => void }) {
+  const change = useChangeLabel(label.id);
+  const close = useClose(onDone);
+  const done = () => {
+    close();
     showDone("The label is changed.");
   };
   return (
-    <Dialog opened={opened} onClose={onClose} title="Edit the label">
-      <Fields
-        initial={{ name: label.name, color: label.color ?? "" }}
-        action="Save"
-        busy={change.isPending}
-        error={change.error}
-        onSubmit={({ name, color }) => perform(change, { name, color: color || undefined }, { onSuccess: done })}
-      />
-    </Dialog>
+    <Fields
+      initial={{ name: label.name, color: label.color ?? "" }}
+      action="Save"
+      busy={change.isPending}
+      error={change.error}
+      onSubmit={({ name, color }) => perform(change, { name, color: color || undefined }, { onSuccess: done })}
+    />
   );
 }
 

@@ -5,6 +5,7 @@ import { inWords } from "../../shared/api/problem";
 import { perform } from "../../shared/mutations";
 import { Dialog } from "../../shared/ui/Dialog";
 import { showDone } from "../../shared/ui/notices";
+import { useClose } from "../../shared/ui/opening";
 import { Problem } from "../../shared/ui/Problem";
 import { titleOf } from "./form";
 import { type Contact, useFoundContacts, useMergeContact } from "./queries";
@@ -32,8 +33,9 @@ function Merge({ contact, onClose }: { contact: Contact; onClose: () => void }) 
     .filter(({ id }) => id !== contact.id)
     .map((one): Option => ({ value: one.id, label: lineOf(one) }));
   const nobody = words !== "" && !other && words === later && found && options.length === 0;
+  const close = useClose(onClose);
   const done = () => {
-    onClose();
+    close();
     showDone("The two contacts are one.");
   };
   return (

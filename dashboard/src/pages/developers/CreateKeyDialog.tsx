@@ -4,8 +4,9 @@ import { useState } from "react";
 import { problemOf, useFields } from "../../shared/fields";
 import { gatewayNow } from "../../shared/gatewayTime";
 import { perform } from "../../shared/mutations";
-import { FormDialog } from "../../shared/ui/Dialog";
 import { Form } from "../../shared/ui/Form";
+import { FormDialog } from "../../shared/ui/FormDialog";
+import { useClose } from "../../shared/ui/opening";
 import { NewKeyDialog } from "./NewKeyDialog";
 import { type NewApiKey, useCreateKey } from "./queries";
 import { EXPIRIES, inDays, SCOPES, type Scope } from "./words";
@@ -16,10 +17,6 @@ type Props = { opened: boolean; onClose: () => void; scopes?: Scope[] };
 export function CreateKeyDialog({ opened, onClose, scopes = ["send", "read", "manage"] }: Props) {
   const navigate = useNavigate();
   const [made, setMade] = useState<NewApiKey | null>(null);
-  const created = (key: NewApiKey) => {
-    onClose();
-    setMade(key);
-  };
   const leave = () => {
     setMade(null);
     if (made?.scopes.includes("mcp")) void navigate({ to: "/developers/mcp/keys/$key", params: { key: made.id } });
@@ -27,22 +24,29 @@ export function CreateKeyDialog({ opened, onClose, scopes = ["send", "read", "ma
   return (
     <>
       <FormDialog opened={opened} onClose={onClose} title="Create a key" size="lg">
-        <Create scopes={scopes} onCreated={created} />
+        <Create scopes={scopes} onClose={onClose} onCreated={setMade} />
       </FormDialog>
       <NewKeyDialog made={made} onDone={leave} />
     </>
   );
 }
 
-function Create({ scopes: chosen, onCreated }: { scopes: Scope[]; onCreated: (key: NewApiKey) => void }) {
+type CreateProps = { scopes: Scope[]; onClose: () => void; onCreated: (key: NewApiKey) => void };
+
+function Create({ scopes: chosen, onClose, onCreated }: CreateProps) {
   const create = useCreateKey();
+  const close = useClose(onClose);
+  const done = (key: NewApiKey) => {
+    close();
+    onCreated(key);
+  };
   const { values, text, choice } = useFields(
     { name: "", scopes: chosen as string[], days: "0" as string | null },
     create.error,
   );
   const { name, scopes, days } = values;
   const submit = () =>
-    perform(create, { name, scopes, expires_at: inDays(days ?? "0", gatewayNow()) }, { onSuccess: onCreated });
+    perform(create, { name, scopes, expires_at: inDays(days ?? "0", gatewayNow()) }, { onSuccess: done });
   return (
     <Form
       action="Create"

@@ -84,10 +84,6 @@ function KeyMenu({ apiKey, live, onRotated }: MenuProps) {
     close();
     showDone("The key is revoked.");
   };
-  const rotated = (key: NewApiKey) => {
-    close();
-    onRotated(key);
-  };
   return (
     <>
       <ActionMenu label={`Actions for ${apiKey.name} (${apiKey.hint}…)`}>
@@ -108,7 +104,7 @@ function KeyMenu({ apiKey, live, onRotated }: MenuProps) {
           </Menu.Item>
         )}
       </ActionMenu>
-      <RotateKeyDialog apiKey={apiKey} opened={dialog === "rotate"} onClose={close} onRotated={rotated} />
+      <RotateKeyDialog apiKey={apiKey} opened={dialog === "rotate"} onClose={close} onRotated={onRotated} />
       <ConfirmDialog
         title="Revoke the key"
         action="Revoke"

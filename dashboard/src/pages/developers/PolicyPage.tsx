@@ -1,7 +1,7 @@
 import { Alert, Anchor, Group, List, Skeleton, Stack, Text } from "@mantine/core";
 import { IconAlertTriangle } from "@tabler/icons-react";
 import { Link, useParams } from "@tanstack/react-router";
-import { useFields } from "../../shared/fields";
+import { isSame, useFields } from "../../shared/fields";
 import { perform } from "../../shared/mutations";
 import { useSession } from "../../shared/session/queries";
 import { ChannelPage } from "../../shared/ui/ChannelPage";
@@ -11,6 +11,7 @@ import { Loaded } from "../../shared/ui/Loaded";
 import { showDone } from "../../shared/ui/notices";
 import { Section } from "../../shared/ui/Section";
 import { Time } from "../../shared/ui/Time";
+import { Unsaved } from "../../shared/ui/Unsaved";
 import { DevelopersTabs } from "./DevelopersTabs";
 import { type McpPolicy, usePolicy, useSavePolicy } from "./mcpQueries";
 import { ContentRules, LimitRules, ModeRules, RecipientRules } from "./PolicyRules";
@@ -106,14 +107,16 @@ function PolicyForm({ id, policy }: { id: string; policy: McpPolicy }) {
   const save = useSavePolicy(id);
   // What another owner changes meanwhile is taken over: all rules are saved together.
   const fields = useFields(toValues(policy, Intl.DateTimeFormat().resolvedOptions().timeZone), save.error);
-  const submit = () =>
-    perform(save, toRequest(fields.values), { onSuccess: () => showDone("The rules are saved and in force.") });
+  const request = toRequest(fields.values);
+  const submit = () => perform(save, request, { onSuccess: () => showDone("The rules are saved and in force.") });
+  const isSaved = save.isSuccess && isSame(save.variables, request);
   return (
     <Form action="Save the rules" busy={save.isPending} error={save.error} fields={POLICY_FIELDS} onSubmit={submit}>
       <ModeRules fields={fields} error={save.error} />
       <RecipientRules fields={fields} error={save.error} />
       <LimitRules fields={fields} error={save.error} />
       <ContentRules fields={fields} error={save.error} />
+      <Unsaved edited={fields.isEdited && !isSaved} />
       {save.error && (
         <Group justify="flex-end">
           <Text size="sm" c="red" role="alert">

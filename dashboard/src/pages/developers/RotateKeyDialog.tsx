@@ -1,8 +1,9 @@
 import { Select, Text } from "@mantine/core";
 import { useFields } from "../../shared/fields";
 import { perform } from "../../shared/mutations";
-import { FormDialog } from "../../shared/ui/Dialog";
 import { Form } from "../../shared/ui/Form";
+import { FormDialog } from "../../shared/ui/FormDialog";
+import { useClose } from "../../shared/ui/opening";
 import { type ApiKey, type NewApiKey, useRotateKey } from "./queries";
 import { OVERLAPS } from "./words";
 
@@ -12,13 +13,18 @@ type Props = { apiKey: ApiKey; opened: boolean; onClose: () => void; onRotated: 
 export function RotateKeyDialog({ apiKey, opened, onClose, onRotated }: Props) {
   return (
     <FormDialog opened={opened} onClose={onClose} title="Rotate the key" size="lg">
-      <Rotate apiKey={apiKey} onRotated={onRotated} />
+      <Rotate apiKey={apiKey} onClose={onClose} onRotated={onRotated} />
     </FormDialog>
   );
 }
 
-function Rotate({ apiKey, onRotated }: Pick<Props, "apiKey" | "onRotated">) {
+function Rotate({ apiKey, onClose, onRotated }: Omit<Props, "opened">) {
   const rotate = useRotateKey(apiKey.id);
+  const close = useClose(onClose);
+  const done = (key: NewApiKey) => {
+    close();
+    onRotated(key);
+  };
   const { values, choice } = useFields({ overlap: "86400" as string | null }, rotate.error);
   return (
     <Form
@@ -26,7 +32,7 @@ function Rotate({ apiKey, onRotated }: Pick<Props, "apiKey" | "onRotated">) {
       busy={rotate.isPending}
       error={rotate.error}
       fields={["overlap"]}
-      onSubmit={() => perform(rotate, Number(values.overlap), { onSuccess: onRotated })}
+      onSubmit={() => perform(rotate, Number(values.overlap), { onSuccess: done })}
     >
       <Text size="sm">
         The new key has the name and the scopes of “{apiKey.name}” ({apiKey.hint}…).

@@ -2,7 +2,7 @@ import { queryOptions, useMutation, useQueries, useQuery, useQueryClient } from 
 import { api, ask, askPage, channelApi, type Schemas } from "../../shared/api/client";
 import type { paths } from "../../shared/api/schema";
 import { useChannelScope } from "../../shared/channels";
-import { channelKey, loadAll, useChannelPages } from "../../shared/lists";
+import { channelKey, loadAll, showAnswer, useChannelPages } from "../../shared/lists";
 import type { CallFilter } from "./search";
 
 export type McpPolicy = Schemas["McpPolicy"];
@@ -25,7 +25,7 @@ export function useStopAssistants() {
   const client = useQueryClient();
   return useMutation({
     mutationFn: (stopped: boolean) => ask(api.PUT("/api/v1/account/mcp", { body: { stopped } })),
-    onSuccess: (state) => client.setQueryData(STATE, state),
+    onSuccess: (state) => showAnswer(client, STATE, state),
   });
 }
 
@@ -61,7 +61,7 @@ export function useSavePolicy(key: string) {
           body,
         }),
       ),
-    onSuccess: (policy) => client.setQueryData(policyQuery(id, key).queryKey, policy),
+    onSuccess: (policy) => showAnswer(client, policyQuery(id, key).queryKey, policy),
   });
 }
 

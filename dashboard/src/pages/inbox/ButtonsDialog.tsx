@@ -1,6 +1,6 @@
 import { TextInput } from "@mantine/core";
 import { useState } from "react";
-import { FormDialog } from "../../shared/ui/Dialog";
+import { FormDialog } from "../../shared/ui/FormDialog";
 import { ChoicesForm } from "./ChoicesForm";
 
 type Props = { opened: boolean; onClose: () => void; contact: string };

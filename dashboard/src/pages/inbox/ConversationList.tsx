@@ -3,6 +3,7 @@ import { useDocumentTitle } from "@mantine/hooks";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useEffect, useRef } from "react";
 import { useChannels } from "../../shared/channels";
+import { remToPixels } from "../../shared/letters";
 import { useNames } from "../../shared/people";
 import { Failure } from "../../shared/ui/Failure";
 import { PAGE_TITLE } from "../../shared/ui/PageHeader";
@@ -14,7 +15,7 @@ import { type InboxSearch, isFiltered } from "./search";
 import type { Place } from "./steps";
 import { useToday } from "./useNow";
 
-const ROW = 76;
+const ROW = 4.75; // rem
 const AHEAD = 15; // rows before the end at which the next page is asked for
 
 type Props = {
@@ -40,7 +41,7 @@ export function ConversationList({ search, channels, onChange, onView, onOpen, o
   const virtual = useVirtualizer({
     count: rows.length,
     getScrollElement: () => scroller.current,
-    estimateSize: () => ROW,
+    estimateSize: () => remToPixels(ROW),
     getItemKey: (index) => keyOf(rows[index]) ?? index,
     overscan: 6,
   });
@@ -75,7 +76,7 @@ export function ConversationList({ search, channels, onChange, onView, onOpen, o
                   key={item.key}
                   role="listitem"
                   className={classes.place}
-                  style={{ transform: `translateY(${item.start}px)`, height: ROW }}
+                  style={{ transform: `translateY(${item.start}px)`, height: `${ROW}rem` }}
                   aria-setsize={hasMore ? -1 : rows.length}
                   aria-posinset={item.index + 1}
                 >

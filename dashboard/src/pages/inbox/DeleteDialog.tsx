@@ -1,3 +1,4 @@
+import { useRef } from "react";
 import { perform } from "../../shared/mutations";
 import { ConfirmDialog } from "../../shared/ui/ConfirmDialog";
 import { inOneLine } from "./content";
@@ -8,14 +9,18 @@ type Props = { message: Message | null; onClose: () => void };
 /** Deletes a message that was sent, also on the phone of the person. */
 export function DeleteDialog({ message, onClose }: Props) {
   const remove = useDeleteMessage();
+  const shown = useRef(message);
+  shown.current = message;
+  const isThis = remove.variables === message?.key.id;
+  const confirm = (id: string) => perform(remove, id, { onSuccess: () => shown.current?.key.id === id && onClose() });
   return (
     <ConfirmDialog
       title="Delete the message for everyone"
       action="Delete"
       opened={message !== null}
-      busy={remove.isPending}
-      error={remove.error}
-      onConfirm={() => message && perform(remove, message.key.id, { onSuccess: onClose })}
+      busy={isThis && remove.isPending}
+      error={isThis ? remove.error : null}
+      onConfirm={() => message && confirm(message.key.id)}
       onClose={onClose}
     >
       “{message ? inOneLine(message).slice(0, LONGEST) : "…"}” is deleted here and on the phone of the person. This

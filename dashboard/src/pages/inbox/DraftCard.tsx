@@ -19,18 +19,16 @@ import { asMessage, editableFields, requestOf } from "./draftFields";
 import { type Draft, useApproveDraft } from "./draftQueries";
 import * as words from "./draftWords";
 import { MessageBody } from "./MessageBody";
-import type { Conversation } from "./queries";
 
 type Props = {
   draft: Draft;
-  conversation?: Conversation;
   onLost?: () => void; // somebody else has decided
   onHold?: (held: boolean) => void; // whether a dialog of it is open
   onClose?: () => void; // for a draft that is decided
 };
 
 /** A message that a person has to approve: who made it and why, how it will look, and what can be done. */
-export function DraftCard({ draft, conversation, onLost, onHold, onClose }: Props) {
+export function DraftCard({ draft, onLost, onHold, onClose }: Props) {
   const now = useNow();
   const state = words.stateNow(draft, now);
   const author = words.authorName(draft.created_by);
@@ -70,7 +68,7 @@ export function DraftCard({ draft, conversation, onLost, onHold, onClose }: Prop
         </Text>
       )}
       {state === "waiting" ? (
-        <Decision draft={draft} conversation={conversation} onLost={onLost} onHold={onHold} />
+        <Decision draft={draft} onLost={onLost} onHold={onHold} />
       ) : (
         <Decided draft={draft} now={now} onClose={onClose} />
       )}
@@ -98,7 +96,7 @@ export function DraftPreview({ draft }: { draft: Pick<Draft, "message"> }) {
   );
 }
 
-function Decision({ draft, conversation, onLost, onHold }: Omit<Props, "onClose">) {
+function Decision({ draft, onLost, onHold }: Omit<Props, "onClose">) {
   const mayWork = useMayWork();
   const maySend = useSession().scopes.includes("send") && mayWork;
   const [editing, edit] = useDisclosure();
@@ -109,7 +107,7 @@ function Decision({ draft, conversation, onLost, onHold }: Omit<Props, "onClose"
   const { reset } = approve;
   // biome-ignore lint/correctness/useExhaustiveDependencies: what went wrong was about the text before
   useEffect(reset, [draft.revision]);
-  const changed = words.isWrittenSince(draft, conversation) || words.isConversationChanged(approve.error);
+  const changed = draft.written_since || words.isConversationChanged(approve.error);
   const send = () =>
     perform(
       approve,

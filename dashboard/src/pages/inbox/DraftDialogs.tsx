@@ -1,9 +1,10 @@
 import { Stack, Textarea, TextInput } from "@mantine/core";
 import { useState } from "react";
 import { perform } from "../../shared/mutations";
-import { FormDialog } from "../../shared/ui/Dialog";
 import { Form } from "../../shared/ui/Form";
+import { FormDialog } from "../../shared/ui/FormDialog";
 import { showDone } from "../../shared/ui/notices";
+import { useClose } from "../../shared/ui/opening";
 import { editableFields, requestOf, withTexts } from "./draftFields";
 import { type Draft, useEditDraft, useRefuseDraft } from "./draftQueries";
 
@@ -25,8 +26,9 @@ function EditForm({ draft, onDone }: { draft: Draft; onDone: () => void }) {
   const fields = editableFields(message);
   const [texts, setTexts] = useState(() => fields.map(({ value }) => value));
   const edit = useEditDraft(draft.id);
+  const close = useClose(onDone);
   const done = () => {
-    onDone();
+    close();
     showDone("The draft is saved.");
   };
   return (
@@ -72,8 +74,9 @@ export function RefuseDraftDialog({ draft, opened, onClose }: Props) {
 function RefuseForm({ draft, onDone }: { draft: Draft; onDone: () => void }) {
   const [comment, setComment] = useState("");
   const refuse = useRefuseDraft(draft.id);
+  const close = useClose(onDone);
   const done = () => {
-    onDone();
+    close();
     showDone("The draft is refused.");
   };
   return (

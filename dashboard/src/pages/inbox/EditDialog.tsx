@@ -1,8 +1,9 @@
 import { Textarea } from "@mantine/core";
 import { useState } from "react";
 import { perform } from "../../shared/mutations";
-import { FormDialog } from "../../shared/ui/Dialog";
 import { Form } from "../../shared/ui/Form";
+import { FormDialog } from "../../shared/ui/FormDialog";
+import { useClose } from "../../shared/ui/opening";
 import { inOneLine } from "./content";
 import { type Message, useEditMessage } from "./queries";
 
@@ -22,8 +23,9 @@ export function EditDialog({ message, onClose }: Props) {
 function EditForm({ message, onDone }: { message: Message; onDone: () => void }) {
   const [text, setText] = useState(() => inOneLine(message));
   const edit = useEditMessage();
+  const close = useClose(onDone);
   const submit = () => {
-    if (text.trim()) perform(edit, { id: message.key.id, body: text.trim() }, { onSuccess: onDone });
+    if (text.trim()) perform(edit, { id: message.key.id, body: text.trim() }, { onSuccess: close });
   };
   return (
     <Form action="Save" busy={edit.isPending} error={edit.error} onSubmit={submit}>

@@ -1,6 +1,6 @@
 import { TextInput } from "@mantine/core";
 import { useState } from "react";
-import { FormDialog } from "../../shared/ui/Dialog";
+import { FormDialog } from "../../shared/ui/FormDialog";
 import { ChoicesForm } from "./ChoicesForm";
 import type { SendRequest } from "./queries";
 

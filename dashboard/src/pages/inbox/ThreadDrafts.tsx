@@ -27,7 +27,6 @@ export function ThreadDrafts({ conversation }: { conversation: Conversation }) {
               <DraftCard
                 key={draft.id}
                 draft={draft}
-                conversation={conversation}
                 onHold={(on) => setHeld((before) => (on ? draft : before?.id === draft.id ? null : before))}
                 onLost={() => setLost((before) => [...before, draft.id])}
               />

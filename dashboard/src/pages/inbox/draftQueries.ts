@@ -14,6 +14,11 @@ export type DraftMessage = Record<string, unknown>;
 
 const PAGE = 50;
 
+export const draftKeys = {
+  of: (channel: string, conversation: string) => [...channelKey(channel, DRAFTS), "of", conversation],
+  ones: (channel: string) => [...channelKey(channel, DRAFTS), "one"],
+};
+
 /** The drafts of one or several channels, the newest first, page by page. */
 export function useDraftList(channels: string[], state: DraftState) {
   const results = useInfiniteQueries(channels.map((channel) => draftsQuery(channel, state)));
@@ -44,7 +49,7 @@ export function useDraftList(channels: string[], state: DraftState) {
 export function useWaitingDrafts(conversation: string) {
   const { id, api } = useChannelScope();
   return useQuery({
-    queryKey: [...channelKey(id, DRAFTS), "of", conversation],
+    queryKey: draftKeys.of(id, conversation),
     queryFn: async () => {
       const query = { state: "waiting", conversation, limit: PAGE } as const;
       return (await askPage(api.GET("/api/v1/drafts", { params: { query } }))).items.toReversed();
@@ -55,7 +60,7 @@ export function useWaitingDrafts(conversation: string) {
 export function useDraft(draft: string) {
   const { id, api } = useChannelScope();
   return useQuery({
-    queryKey: [...channelKey(id, DRAFTS), "one", draft],
+    queryKey: [...draftKeys.ones(id), draft],
     queryFn: () => ask(api.GET("/api/v1/drafts/{draft_id}", { params: { path: { draft_id: draft } } })),
   });
 }

@@ -2,7 +2,6 @@ import { isProblem } from "../../shared/api/problem";
 import { inFull } from "../../shared/times";
 import type { Look } from "../../shared/ui/StatusBadge";
 import type { Draft, DraftState } from "./draftQueries";
-import type { Conversation } from "./queries";
 
 export const DRAFT_STATES: DraftState[] = ["waiting", "sent", "refused", "expired"];
 
@@ -37,15 +36,6 @@ export function recipientName({ contact, phone }: Recipient): string {
 /** The state now: a draft expires without a message about it. */
 export function stateNow({ state, expires_at }: Pick<Draft, "state" | "expires_at">, now: number): DraftState {
   return state === "waiting" && Date.parse(expires_at) <= now ? "expired" : state;
-}
-
-type Written = Pick<Draft, "written_since" | "created_at" | "edited_at">;
-
-/** Whether the person has written after the draft was made or edited, as far as is known here. */
-export function isWrittenSince(draft: Written, conversation?: Pick<Conversation, "last_message">): boolean {
-  const last = conversation?.last_message;
-  const since = Date.parse(draft.edited_at ?? draft.created_at);
-  return draft.written_since || (last?.direction === "in" && Date.parse(last.created_at) > since);
 }
 
 /** How a draft ended. */

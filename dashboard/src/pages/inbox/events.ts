@@ -1,7 +1,9 @@
 import type { QueryClient } from "@tanstack/react-query";
+import { gatewayNow } from "../../shared/gatewayTime";
 import type { LabelRef } from "../../shared/labels";
 import type { GatewayEvent } from "../../shared/live/follow";
-import { askAgain, askPaced } from "../../shared/live/invalidate";
+import { askAgain, askPaced, askSlowly } from "../../shared/live/invalidate";
+import { draftKeys } from "./draftQueries";
 import { changeConversation, changeMessage, putMessage } from "./patches";
 import { type Conversation, keys, type Message } from "./queries";
 
@@ -64,17 +66,25 @@ function addMessage({ client, channel, official }: Target, data: MessageData): v
   });
   putMessage(client, channel, message);
   if (!known) lookUp({ client, channel });
+  if (message.direction === "in") refreshDrafts({ client, channel }, message.conversation.id);
+}
+
+/** Asks again for drafts to a person who has written: the gateway knows which came first, not the network's clock. */
+function refreshDrafts({ client, channel }: Target, conversation: string): void {
+  askSlowly(client, { queryKey: draftKeys.of(channel, conversation) });
+  askSlowly(client, { queryKey: draftKeys.ones(channel) });
 }
 
 /** A conversation after a message of the person: unread, open, and with a new window where the network has windows. */
 function afterIncoming(before: Conversation, message: Message, window: boolean): Conversation {
-  const ends = new Date(new Date(message.created_at).getTime() + WINDOW_MS).toISOString();
+  const ends = Date.parse(message.created_at) + WINDOW_MS;
+  const known = before.window_ends_at ? Date.parse(before.window_ends_at) : 0;
   return {
     ...before,
     contact: { ...before.contact, ...message.contact },
     unread: before.unread + 1,
     status: "open",
-    window_ends_at: window ? ends : before.window_ends_at,
+    window_ends_at: window ? new Date(Math.max(ends, known)).toISOString() : before.window_ends_at,
   };
 }
 
@@ -103,7 +113,7 @@ function toMessage(data: MessageData): Message {
 }
 
 function updateMessage({ client, channel }: Target, data: MessageData): void {
-  const now = new Date().toISOString();
+  const now = new Date(gatewayNow()).toISOString();
   changeMessage(client, channel, data.key.id, (before) => {
     switch (data.change) {
       case "deleted":
@@ -151,7 +161,7 @@ function setLabel({ client, channel }: Target, data: Data, on: boolean): void {
 }
 
 function refreshLists({ client, channel }: Target): void {
-  askAgain(client, { queryKey: keys.lists(channel) });
+  askSlowly(client, { queryKey: keys.lists(channel) });
 }
 
 /** Asks where a conversation belongs that is not loaded: it is not known where it was listed and counted. */

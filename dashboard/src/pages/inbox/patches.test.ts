@@ -1,10 +1,12 @@
-import { QueryClient } from "@tanstack/react-query";
+import { InfiniteQueryObserver, QueryClient } from "@tanstack/react-query";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { GatewayEvent } from "../../shared/live/follow";
+import { askAfterAnswer } from "../../shared/live/invalidate";
 import { SESSION } from "../../shared/session/state";
 import { countsAfter } from "./counts";
+import { draftKeys } from "./draftQueries";
 import { applyEvent, withReaction } from "./events";
-import { takeOver } from "./patches";
+import { placeInThread, takeOver } from "./patches";
 import {
   type Conversation,
   type ConversationPages,
@@ -24,6 +26,7 @@ afterEach(() => {
 });
 
 const CHANNEL = "ch_1";
+const LAST_SECOND = "2026-11-16T09:59:59Z"; // before any message that is loaded
 const FILTER = { status: "open" as const };
 
 const message = (id: string, at: string, rest: Partial<Message> = {}) =>
@@ -92,6 +95,51 @@ test("a new message is the newest of its thread, and moves its conversation to t
   expect(thread(client)[0]?.reply_to).toBe("M1");
   const [first] = list(client);
   expect(first).toMatchObject({ id: "cv_1", unread: 1, window_ends_at: "2026-11-17T11:00:00.000Z" });
+});
+
+test("a reply within the second of the message before it is the last one: the network states whole seconds", () => {
+  const client = inbox();
+  applyEvent(
+    client,
+    CHANNEL,
+    event("message_notification", "created", { ...message("M2", ""), timestamp: LAST_SECOND }),
+  );
+  expect(thread(client).map(({ key }) => key.id)).toEqual(["M2", "M1"]);
+  expect(list(client)[0]?.last_message?.key.id).toBe("M2");
+});
+
+test("a message of a phone that was offline is at its place, and takes no time from the window", () => {
+  const client = inbox();
+  for (const id of ["M4", "M3"]) applyEvent(client, CHANNEL, created(id));
+  applyEvent(
+    client,
+    CHANNEL,
+    event("message_notification", "created", { ...message("M2", ""), timestamp: LAST_SECOND }),
+  );
+  expect(thread(client).map(({ key }) => key.id)).toEqual(["M4", "M3", "M2", "M1"]);
+  const [first] = list(client);
+  expect(first).toMatchObject({ unread: 3, window_ends_at: "2026-11-17T11:00:00.000Z" });
+  expect(first?.last_message?.key.id).toBe("M4");
+});
+
+test("a message that belongs to a page that is not loaded is left out", () => {
+  const data = { pages: [{ items: [message("M3", "")], next: "more" }], pageParams: [null] };
+  expect(placeInThread(data, message("M2", ""))).toBe(data);
+  expect(placeInThread(data, message("M4", "")).pages[0]?.items).toHaveLength(2);
+});
+
+test("after a message of the person, the drafts to them are asked for again", async () => {
+  vi.useFakeTimers();
+  const client = inbox();
+  const cached = [draftKeys.of(CHANNEL, "cv_1"), [...draftKeys.ones(CHANNEL), "dr_1"], draftKeys.of(CHANNEL, "cv_2")];
+  for (const key of cached) client.setQueryData(key, []);
+  const old = () => cached.map((key) => client.getQueryState(key)?.isInvalidated);
+  applyEvent(client, CHANNEL, event("message_notification", "created", { ...message("M2", "", { direction: "out" }) }));
+  await vi.advanceTimersByTimeAsync(100);
+  expect(old()).toEqual([false, false, false]);
+  applyEvent(client, CHANNEL, created("M3"));
+  await vi.advanceTimersByTimeAsync(100);
+  expect(old()).toEqual([true, true, false]);
 });
 
 test("an answer that is late takes back nothing that events brought meanwhile", () => {
@@ -204,4 +252,40 @@ test("in a group, each member has one reaction", () => {
   const all = withReaction(withReaction([mine, ana], bob), { emoji: "❤️", from: "ct_1", author: { lid: "1" } });
   expect(all.map(({ emoji }) => emoji)).toEqual(["🎉", "👀", "❤️"]);
   expect(withReaction(all, { ...bob, emoji: "" }).map(({ emoji }) => emoji)).toEqual(["🎉", "❤️"]);
+});
+
+test("a long list is asked for at a pace that its length does not raise, and shows the last change", async () => {
+  vi.useFakeTimers();
+  const client = new QueryClient();
+  let version = 0;
+  const ask = vi.fn(async ({ pageParam }: { pageParam: number }) => {
+    const items = [{ ...conversation(`cv_${pageParam}`, message("M1", "")), unread: version }];
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    return { items, next: pageParam + 1 };
+  });
+  const observer = new InfiniteQueryObserver(client, {
+    queryKey: keys.list(CHANNEL, {} as never),
+    queryFn: ask,
+    initialPageParam: 0,
+    getNextPageParam: ({ next }) => next,
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+  const stop = observer.subscribe(() => {});
+  await vi.advanceTimersByTimeAsync(100);
+  for (let page = 1; page < 20; page++) {
+    void observer.fetchNextPage();
+    await vi.advanceTimersByTimeAsync(100);
+  }
+  expect(ask).toHaveBeenCalledTimes(20);
+  ask.mockClear();
+  for (let half = 0; half < 120; half++) {
+    version = half;
+    applyEvent(client, CHANNEL, event("chat_notification", "updated", { id: "cv_99", unread: 0, changed: ["unread"] }));
+    askAfterAnswer(client, { queryKey: keys.lists(CHANNEL) }); // as the live stream does
+    await vi.advanceTimersByTimeAsync(500);
+  }
+  expect(ask.mock.calls.length).toBeLessThanOrEqual(80); // 60 a minute, and those of the first event
+  await vi.advanceTimersByTimeAsync(30_000);
+  expect(observer.getCurrentResult().data?.pages.map(({ items }) => items[0]?.unread)).toEqual(Array(20).fill(119));
+  stop();
 });

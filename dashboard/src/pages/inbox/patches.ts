@@ -76,13 +76,20 @@ function findConversation(client: QueryClient, channel: string, id: string): Con
   return lists.flatMap(([, data]) => data?.pages.flatMap((page) => page.items) ?? []).find((one) => one.id === id);
 }
 
-/** Puts a message into its thread as the newest. One that is there already is not changed: it may have a later status. */
+/**
+ * Puts a message at its place in its thread, which is in the order of ids, the newest first: a message of a phone that
+ * was offline is older than it seems. One that is there already is not changed: it may have a later status.
+ */
 export function placeInThread(data: MessagePages, message: Message): MessagePages {
-  const same = (one: Message) => one.key.id === message.key.id;
-  if (data.pages.some((page) => page.items.some(same))) return data;
-  const [first, ...rest] = data.pages;
-  if (!first) return data;
-  return { ...data, pages: [{ ...first, items: [message, ...first.items] }, ...rest] };
+  const { id } = message.key;
+  const upTo = (one: Message) => one.key.id <= id;
+  const index = data.pages.findIndex(({ items, next }) => next === null || items.some(upTo));
+  const page = data.pages[index];
+  if (!page) return data; // it belongs to a page that is not loaded
+  const at = page.items.findIndex(upTo);
+  const place = at < 0 ? page.items.length : at;
+  if (page.items[place]?.key.id === id) return data;
+  return { ...data, pages: data.pages.with(index, { ...page, items: page.items.toSpliced(place, 0, message) }) };
 }
 
 export function changeInThread(data: MessagePages, id: string, change: (before: Message) => Message): MessagePages {
@@ -102,8 +109,7 @@ export function putMessage(client: QueryClient, channel: string, message: Messag
   );
   changeConversation(client, channel, message.conversation.id, (before) => {
     const last = before.last_message;
-    const newer = !last || (last.key.id !== message.key.id && last.created_at <= message.created_at);
-    return newer ? { ...before, last_message: message } : before;
+    return !last || last.key.id < message.key.id ? { ...before, last_message: message } : before;
   });
 }
 

@@ -339,7 +339,8 @@ export function useEditMessage() {
   return useMutation({
     mutationFn: ({ id, body }: { id: string; body: string }) =>
       ask(api.PATCH("/api/v1/messages/{message_id}", { params: { path: { message_id: id } }, body: { body } })),
-    onSuccess: (message) => changeMessage(client, channel, message.key.id, () => message),
+    onSuccess: ({ key, content, edited_at }) =>
+      changeMessage(client, channel, key.id, (before) => ({ ...before, content, edited_at })),
   });
 }
 

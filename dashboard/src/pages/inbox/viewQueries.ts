@@ -1,5 +1,6 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { api, ask, type Schemas } from "../../shared/api/client";
+import { showAnswer } from "../../shared/lists";
 import type { InboxSearch } from "./search";
 
 export type SavedView = Schemas["SavedView"];
@@ -20,7 +21,7 @@ export function useChangeViews() {
       const views = change(await ask(api.GET("/api/v1/session/views")));
       return ask(api.PUT("/api/v1/session/views", { body: { views } }));
     },
-    onSuccess: (views) => client.setQueryData(VIEWS, views),
+    onSuccess: (views) => showAnswer(client, VIEWS, views),
   });
 }
 

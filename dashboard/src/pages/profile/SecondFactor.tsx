@@ -2,8 +2,10 @@ import { Badge, Button, Group, Stack, Text } from "@mantine/core";
 import { useState } from "react";
 import { perform } from "../../shared/mutations";
 import { useSession } from "../../shared/session/queries";
-import { Dialog, FormDialog } from "../../shared/ui/Dialog";
+import { Dialog } from "../../shared/ui/Dialog";
+import { FormDialog } from "../../shared/ui/FormDialog";
 import { showDone } from "../../shared/ui/notices";
+import { useClose } from "../../shared/ui/opening";
 import { AskPassword } from "./AskPassword";
 import { useBeginTotp, useNewRecoveryCodes, useTurnOffTotp } from "./queries";
 import { RecoveryCodes } from "./RecoveryCodes";
@@ -75,11 +77,12 @@ function NewCodes({ onCodes }: StepProps) {
 
 function TurnOff({ onDone }: { onDone: () => void }) {
   const turnOff = useTurnOffTotp();
+  const close = useClose(onDone);
   const confirm = (password: string) =>
     perform(turnOff, password, {
       onSuccess: () => {
         showDone("Signing in needs only your password now.");
-        onDone();
+        close();
       },
     });
   return (

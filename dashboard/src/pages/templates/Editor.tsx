@@ -6,6 +6,7 @@ import { type FormEvent, useState } from "react";
 import { ApiProblem, inWords } from "../../shared/api/problem";
 import { useFields } from "../../shared/fields";
 import { Problem } from "../../shared/ui/Problem";
+import { Unsaved } from "../../shared/ui/Unsaved";
 import { ButtonFields } from "./ButtonFields";
 import classes from "./Editor.module.css";
 import { PhonePreview } from "./PhonePreview";
@@ -33,13 +34,14 @@ type Props = {
   initial: TemplateForm;
   fixed: boolean; // name, language and category of an existing template stay
   busy: boolean;
+  saved: boolean;
   error: unknown;
   onSubmit: (form: TemplateForm) => void;
 };
 
 /** The editor: fields at one side, and what the person will see at the other. */
-export function Editor({ initial, fixed, busy, error, onSubmit }: Props) {
-  const { values: form, change: put, overtaken } = useFields(initial);
+export function Editor({ initial, fixed, busy, saved, error, onSubmit }: Props) {
+  const { values: form, isEdited, change: put, overtaken } = useFields(initial);
   const [sent, setSent] = useState<TemplateForm | null>(null);
   const [touched, setTouched] = useState<ReadonlySet<string>>(new Set());
   const change = (part: Partial<TemplateForm>) => {
@@ -87,6 +89,7 @@ export function Editor({ initial, fixed, busy, error, onSubmit }: Props) {
       <Box className={classes.preview}>
         <PhonePreview bubble={bubble} />
       </Box>
+      <Unsaved edited={isEdited && !saved} />
     </form>
   );
 }

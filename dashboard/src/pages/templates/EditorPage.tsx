@@ -5,6 +5,7 @@ import { perform } from "../../shared/mutations";
 import { EmptyState } from "../../shared/ui/EmptyState";
 import { Failure } from "../../shared/ui/Failure";
 import { showDone } from "../../shared/ui/notices";
+import { useOpening } from "../../shared/ui/opening";
 import { PageHeader } from "../../shared/ui/PageHeader";
 import { Editor } from "./Editor";
 import { OfficialPage } from "./OfficialPage";
@@ -16,12 +17,13 @@ export function EditorPage() {
   return <OfficialPage>{template ? <Change key={template} id={template} /> : <Create />}</OfficialPage>;
 }
 
-/** Shows the template that was submitted. */
+/** Shows the template that was submitted, unless the editor was left meanwhile. */
 function useDone() {
   const navigate = useNavigate();
+  const editor = useOpening(true);
   return (template: { id: string }) => {
     showDone("The network reviews the template now.");
-    void navigate({ to: "/templates", search: { template: template.id } });
+    if (editor.open) void navigate({ to: "/templates", search: { template: template.id } });
   };
 }
 
@@ -35,6 +37,7 @@ function Create() {
         initial={NEW_TEMPLATE}
         fixed={false}
         busy={create.isPending}
+        saved={create.isSuccess}
         error={create.error}
         onSubmit={(form) => perform(create, templateOf(form), { onSuccess: done })}
       />
@@ -57,6 +60,7 @@ function Change({ id }: { id: string }) {
           initial={form}
           fixed
           busy={change.isPending}
+          saved={change.isSuccess}
           error={change.error}
           onSubmit={(form) => perform(change, { components: componentsOf(form) }, { onSuccess: done })}
         />

@@ -8,6 +8,7 @@ import { inFull } from "../../shared/times";
 import { ConfirmDialog } from "../../shared/ui/ConfirmDialog";
 import { Loaded } from "../../shared/ui/Loaded";
 import { showDone } from "../../shared/ui/notices";
+import { useClose } from "../../shared/ui/opening";
 import { SidePanel } from "../../shared/ui/SidePanel";
 import { PhonePreview } from "./PhonePreview";
 import { bubbleOf, formOf } from "./parts";
@@ -69,9 +70,10 @@ function Shown({ template, onGone }: { template: Template; onGone: () => void })
 function Actions({ template, onGone }: { template: Template; onGone: () => void }) {
   const [deleting, dialog] = useDisclosure();
   const remove = useDeleteTemplate(template.id);
+  const close = useClose(onGone);
   const done = () => {
     dialog.close();
-    onGone();
+    close();
     showDone("The template is deleted.");
   };
   return (

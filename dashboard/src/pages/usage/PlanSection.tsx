@@ -1,5 +1,6 @@
 import { SimpleGrid } from "@mantine/core";
 import { bytes } from "../../shared/bytes";
+import { gatewayNow } from "../../shared/gatewayTime";
 import { number } from "../../shared/numbers";
 import { inFull } from "../../shared/times";
 import { Meter } from "../../shared/ui/Meter";
@@ -12,7 +13,7 @@ import { cumulated, pastDays } from "./series";
 /** The messages of this month and the files, against the plan. */
 export function PlanSection({ usage: { plan, storage } }: { usage: Usage }) {
   const month = useUsage(monthDays(plan.month));
-  const days = month.data ? pastDays(month.data, new Date().toISOString().slice(0, 10)) : [];
+  const days = month.data ? pastDays(month.data, new Date(gatewayNow()).toISOString().slice(0, 10)) : [];
   return (
     <Section title={`Plan ${plan.title}`}>
       <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="lg">

@@ -4,6 +4,7 @@ import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useState } from "react";
 import { useChannels } from "../../shared/channels";
 import { downloadText } from "../../shared/download";
+import { gatewayNow } from "../../shared/gatewayTime";
 import { EmptyState } from "../../shared/ui/EmptyState";
 import { Loaded } from "../../shared/ui/Loaded";
 import { PageHeader } from "../../shared/ui/PageHeader";
@@ -24,7 +25,7 @@ const monthName = new Intl.DateTimeFormat(undefined, { month: "long", year: "num
 export function UsagePage() {
   const search = useSearch({ from: "/signed-in/usage" });
   const navigate = useNavigate({ from: "/usage" });
-  const usage = useUsage(daysOf(search, new Date()), search.only);
+  const usage = useUsage(daysOf(search, new Date(gatewayNow())), search.only);
   const change = (part: Partial<UsageSearch>) =>
     void navigate({ search: (before) => ({ ...before, ...part }), replace: true });
   return (
@@ -45,7 +46,7 @@ export function UsagePage() {
 }
 
 function today(): string {
-  return new Date().toISOString().slice(0, 10);
+  return new Date(gatewayNow()).toISOString().slice(0, 10);
 }
 
 function Download({ usage }: { usage: Usage }) {
@@ -66,7 +67,7 @@ type FilterProps = { search: UsageSearch; onChange: (part: Partial<UsageSearch>)
 
 function Filters({ search, onChange }: FilterProps) {
   const { data: channels } = useChannels();
-  const months = lastMonths(new Date(), MONTHS);
+  const months = lastMonths(new Date(gatewayNow()), MONTHS);
   return (
     <Group gap="sm" role="search" aria-label="Choose the days">
       <SegmentedControl

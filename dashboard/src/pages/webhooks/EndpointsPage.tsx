@@ -31,10 +31,6 @@ function Endpoints() {
       Add an endpoint
     </Button>
   );
-  const done = (webhook: NewWebhook) => {
-    dialog.close();
-    setMade(webhook);
-  };
   return (
     <WebhooksTabs actions={endpoints.data?.length ? add : null}>
       <Loaded query={endpoints} loading={<SkeletonRows label="Loading endpoints" rows={2} height={208} />}>
@@ -53,7 +49,7 @@ function Endpoints() {
           )
         }
       </Loaded>
-      <CreateDialog opened={creating} onClose={dialog.close} onCreated={done} />
+      <CreateDialog opened={creating} onClose={dialog.close} onCreated={setMade} />
       <SecretDialog webhook={made} title="Endpoint added" onClose={() => setMade(null)} />
     </WebhooksTabs>
   );

@@ -2,7 +2,8 @@ import { Button, Group, Select, Stack, Text } from "@mantine/core";
 import { useState } from "react";
 import { inWords } from "../../shared/api/problem";
 import { perform } from "../../shared/mutations";
-import { FormDialog } from "../../shared/ui/Dialog";
+import { FormDialog } from "../../shared/ui/FormDialog";
+import { useClose } from "../../shared/ui/opening";
 import { Problem } from "../../shared/ui/Problem";
 import { type NewWebhook, useRotateSecret, type Webhook } from "./queries";
 import { SecretDialog } from "./SecretDialog";
@@ -19,23 +20,26 @@ type Props = { endpoint: Webhook; opened: boolean; onClose: () => void };
 /** Makes a new signing secret. The old one signs for a while too, so that nothing is refused during the change. */
 export function RotateDialog({ endpoint, opened, onClose }: Props) {
   const [made, setMade] = useState<NewWebhook | null>(null);
-  const rotated = (webhook: NewWebhook) => {
-    onClose();
-    setMade(webhook);
-  };
   return (
     <>
       <FormDialog opened={opened} onClose={onClose} title="New signing secret" size="lg">
-        <Rotate endpoint={endpoint} onRotated={rotated} />
+        <Rotate endpoint={endpoint} onClose={onClose} onRotated={setMade} />
       </FormDialog>
       <SecretDialog webhook={made} title="New signing secret" onClose={() => setMade(null)} />
     </>
   );
 }
 
-function Rotate({ endpoint, onRotated }: { endpoint: Webhook; onRotated: (webhook: NewWebhook) => void }) {
+type RotateProps = { endpoint: Webhook; onClose: () => void; onRotated: (webhook: NewWebhook) => void };
+
+function Rotate({ endpoint, onClose, onRotated }: RotateProps) {
   const [overlap, setOverlap] = useState("86400");
   const rotate = useRotateSecret(endpoint.id);
+  const close = useClose(onClose);
+  const done = (webhook: NewWebhook) => {
+    close();
+    onRotated(webhook);
+  };
   return (
     <Stack>
       <Text size="sm">Events to {endpoint.url} are signed with the new secret at once.</Text>
@@ -48,7 +52,7 @@ function Rotate({ endpoint, onRotated }: { endpoint: Webhook; onRotated: (webhoo
       />
       <Problem>{rotate.error ? inWords(rotate.error) : null}</Problem>
       <Group justify="flex-end">
-        <Button loading={rotate.isPending} onClick={() => perform(rotate, Number(overlap), { onSuccess: onRotated })}>
+        <Button loading={rotate.isPending} onClick={() => perform(rotate, Number(overlap), { onSuccess: done })}>
           Make a new secret
         </Button>
       </Group>

@@ -11,7 +11,7 @@ export function SelectionBar({ selected, onDone }: Props) {
     <Transition mounted={count > 0} transition="slide-up" duration={150}>
       {(style) => (
         <Paper className={classes.bar} shadow="lg" style={style} role="region" aria-label="Selected deliveries">
-          <Group justify="space-between" gap="xs" wrap="nowrap">
+          <Group justify="space-between" gap="xs">
             <Text size="sm" fw={600} className={classes.count}>
               {count === 1 ? "1 delivery" : `${count} deliveries`}
             </Text>

@@ -1,7 +1,7 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { ask, askNothing, askPage, type Schemas } from "../../shared/api/client";
 import { useChannelScope } from "../../shared/channels";
-import { channelKey, useChannelMutation, useChannelPages } from "../../shared/lists";
+import { channelKey, showAnswer, useChannelMutation, useChannelPages } from "../../shared/lists";
 import { expectOwnChange } from "../../shared/live/ownChanges";
 import { type LogSearch, toQuery } from "./search";
 
@@ -46,12 +46,10 @@ export function useChangeEndpoint(endpoint: string) {
     mutationFn: (body: ChangeEndpoint) =>
       ask(api.PATCH("/api/v1/webhooks/{endpoint_id}", { params: { path: { endpoint_id: endpoint } }, body })),
     onMutate: () => expectOwnChange(endpoint),
-    onSuccess: async (changed) => {
-      await client.cancelQueries({ queryKey: channelKey(id, ENDPOINTS) }); // an answer on its way may be older
-      client.setQueryData<Webhook[]>(channelKey(id, ENDPOINTS), (list) =>
+    onSuccess: (changed) =>
+      showAnswer<Webhook[]>(client, channelKey(id, ENDPOINTS), (list) =>
         list?.map((one) => (one.id === changed.id ? changed : one)),
-      );
-    },
+      ),
   });
 }
 

@@ -58,7 +58,12 @@ const repeats = new WeakMap<Query, { waiting: boolean; at: number }>();
 
 /** Asks once more for queries whose answer is on its way, because it may be older than a change. */
 export function askAfterAnswer(client: QueryClient, filters: QueryFilters): void {
-  for (const query of client.getQueryCache().findAll({ ...filters, fetchStatus: "fetching" })) {
+  askSlowly(client, { ...filters, fetchStatus: "fetching" });
+}
+
+/** Asks again for lists however long they are: one page in a second, so that many changes cause no more requests. */
+export function askSlowly(client: QueryClient, filters: QueryFilters): void {
+  for (const query of client.getQueryCache().findAll(filters)) {
     if (!repeats.get(query)?.waiting) void repeat(client, query);
   }
 }
@@ -69,10 +74,13 @@ async function repeat(client: QueryClient, query: Query): Promise<void> {
   // A request that another change began meanwhile may be older than a change during this wait: it is waited for too.
   do {
     await query.promise?.catch(() => {});
-    await new Promise((resolve) => setTimeout(resolve, Math.max(0, last + PACE_MS - Date.now())));
+    const pace = PACE_MS * Math.max(1, pagesOf(query));
+    const since = Math.max(0, Date.now() - last); // not less, if the clock was set back
+    await new Promise((resolve) => setTimeout(resolve, Math.max(0, pace - since)));
   } while (query.state.fetchStatus === "fetching");
   repeats.set(query, { waiting: false, at: Date.now() });
-  await client.invalidateQueries({ queryKey: query.queryKey, exact: true }, { cancelRefetch: false });
+  const refetchType = document.hidden ? "none" : "active";
+  await client.invalidateQueries({ queryKey: query.queryKey, exact: true, refetchType }, { cancelRefetch: false });
 }
 
 function pagesOf(query: Query): number {

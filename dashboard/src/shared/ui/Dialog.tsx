@@ -1,14 +1,30 @@
 import { Modal, type ModalProps } from "@mantine/core";
-import { type ReactNode, useEffect, useState } from "react";
+import { useEffect } from "react";
 import { restoreFocus } from "../focus";
+import { OpeningContext, useOpening } from "./opening";
+
+const open = new Set<object>();
+
+/** Whether a dialog is open, which may be above a panel. */
+export function isDialogOpen(): boolean {
+  return open.size > 0;
+}
 
 /** A dialog. After it, the keyboard goes on where it was, also if a menu or a row that is gone has opened it. */
 export function Dialog({ children, ...modal }: ModalProps) {
+  const opening = useOpening(modal.opened);
+  useEffect(() => {
+    if (!modal.opened) return;
+    open.add(opening);
+    return () => void open.delete(opening);
+  }, [opening, modal.opened]);
   return (
-    <Modal {...modal}>
-      {children}
-      <KeepFocus />
-    </Modal>
+    <OpeningContext value={opening}>
+      <Modal {...modal}>
+        {children}
+        <KeepFocus />
+      </Modal>
+    </OpeningContext>
   );
 }
 
@@ -16,19 +32,4 @@ export function Dialog({ children, ...modal }: ModalProps) {
 export function KeepFocus(): null {
   useEffect(() => () => void setTimeout(restoreFocus), []);
   return null;
-}
-
-/** A dialog with a form. Once something was typed, only its cross closes it: Escape is pressed too easily. */
-export function FormDialog({ children, ...modal }: ModalProps) {
-  const [edited, setEdited] = useState(false);
-  return (
-    <Dialog closeOnClickOutside={false} closeOnEscape={!edited} {...modal}>
-      <Watched onEdited={setEdited}>{children}</Watched>
-    </Dialog>
-  );
-}
-
-function Watched({ onEdited, children }: { onEdited: (edited: boolean) => void; children: ReactNode }) {
-  useEffect(() => () => onEdited(false), [onEdited]);
-  return <div onInput={() => onEdited(true)}>{children}</div>;
 }

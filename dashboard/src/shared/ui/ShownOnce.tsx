@@ -1,6 +1,7 @@
 import { Button, Group, Modal, Stack } from "@mantine/core";
 import { type ReactNode, useEffect } from "react";
 import { PAGE_TITLE } from "./PageHeader";
+import { Unsaved } from "./Unsaved";
 
 type Props = { title: string; opened: boolean; action?: string; onDone: () => void; children: ReactNode };
 
@@ -15,9 +16,11 @@ export function ShownOnce({ title, opened, action = "I have copied it", onDone, 
       closeOnClickOutside={false}
       closeOnEscape={false}
       withCloseButton={false}
+      returnFocus={false}
     >
       <Stack>
         {children}
+        <Unsaved edited={opened}>What is shown here is never shown again.</Unsaved>
         <FocusPage />
         <Group justify="flex-end">
           <Button onClick={onDone}>{action}</Button>

@@ -153,7 +153,7 @@ def _body(operation: Operation, docs: RouteDocs, known: dict[int, Schema]) -> Sc
         }
     elif docs.example is not None:
         content["example"] = fill_in(docs.example, EXAMPLES)
-    return {"required": True, "content": {"application/json": content}}
+    return {"required": docs.body_required, "content": {"application/json": content}}
 
 
 _FORM: Schema = {

@@ -10,6 +10,7 @@ read from the handler
 
 given in the decorator
     errors    error codes besides those that are derived (`problems.py`)
+    body_required  False: without a body, every field has its default
     example   a valid body; {{name}} is replaced by a value from an earlier response
     keeps     variables for parts of the response, for later requests of the collection
     asks      query parameters that the example sets
@@ -63,6 +64,7 @@ class RouteDocs(msgspec.Struct, frozen=True):
     data: Any = None
     paged: bool = False
     body: Any = None
+    body_required: bool = True
     query: tuple[Parameter, ...] = ()
     once: bool = False
     status: int = 200

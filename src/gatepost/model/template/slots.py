@@ -18,6 +18,7 @@ class Slots(msgspec.Struct, frozen=True):
 
     header: str | None = None  # text, image, video, gif, document, location or product
     header_names: tuple[str | None, ...] = ()
+    header_texts: tuple[str, ...] = ()  # the values given for a text header, in the same order
     body: tuple[str | None, ...] = ()
     texts: tuple[str, ...] = ()  # the values given for the body, in the same order
     buttons: dict[int, str] = {}
@@ -79,7 +80,8 @@ def _plain(use: TemplateUse) -> Slots:
         names = (None,) * len(texts)
     kind, header_names = _plain_header(use.header)
     buttons = {row["index"]: kind for row in use.buttons for field, kind in _GIVEN_AS.items() if field in row}
-    return Slots(kind, header_names, names, texts, buttons)
+    header_texts = _header_texts(use.header) if kind == "text" else ()
+    return Slots(kind, header_names, header_texts, names, texts, buttons)
 
 
 def _plain_header(header: str | dict[str, Any] | None) -> tuple[str | None, tuple[str | None, ...]]:
@@ -92,6 +94,12 @@ def _plain_header(header: str | dict[str, Any] | None) -> tuple[str | None, tupl
     return header["type"], ((None,) if header["type"] == "text" else ())
 
 
+def _header_texts(header: str | dict[str, Any] | None) -> tuple[str, ...]:
+    if isinstance(header, dict):
+        return (header["text"],) if "type" in header else tuple(header.values())
+    return (header,) if header is not None else ()
+
+
 def _raw(components: list[dict[str, Any]]) -> Slots:
     header = _parameters(find_component(components, "HEADER"))
     body = _parameters(find_component(components, "BODY"))
@@ -100,6 +108,7 @@ def _raw(components: list[dict[str, Any]]) -> Slots:
     return Slots(
         header=kind,
         header_names=tuple(row.get("parameter_name") for row in header) if kind == "text" else (),
+        header_texts=tuple(_text_of(row) for row in header) if kind == "text" else (),
         body=tuple(row.get("parameter_name") for row in body),
         texts=tuple(_text_of(row) for row in body),
         buttons={_index(row): str(row.get("sub_type", "")).lower() for row in components if _is_button(row)},

@@ -1,11 +1,12 @@
 """Checks that a message may use a template, and gives it exactly the values that it needs."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from gatepost.model.errors import Invalid, invalid_field
 from gatepost.model.limits import limit, maximum
 from gatepost.model.template.slots import FIXED, REQUIRED, Slots, given_by, needs_of
-from gatepost.model.template.values import Template, TemplateUse
+from gatepost.model.template.values import Template, TemplateUse, find_component
 from gatepost.model.template.variables import fill
 
 _SENDABLE = "APPROVED"
@@ -36,8 +37,10 @@ def check_use(template: Template | None, use: TemplateUse) -> None:
         reason = f" ({template.reason})" if template.reason else ""
         raise _not_approved(f"The template '{use.name}' is {template.status.upper()}{reason}. {advice}")
     needs, given = needs_of(template), given_by(use)
-    _check_slots("template", needs, given, raw=use.components is not None, named=template.named)
-    _check_length(template, needs, given)
+    raw = use.components is not None
+    _check_slots("template", needs, given, raw=raw, named=template.named)
+    body_limit = "template.offer_body" if template.component("LIMITED_TIME_OFFER") else "template.body"
+    _check_lengths("template", template.components, given, body_limit, raw=raw)
     if template.category.upper() == "AUTHENTICATION":
         _check_code(use, given)
 
@@ -111,13 +114,30 @@ def _check_buttons(path: str, needs: dict[int, str], given: dict[int, str]) -> N
             raise mismatch(path, f"button {index} needs {_ASKS[need] % index}")
 
 
-def _check_length(template: Template, needs: Slots, given: Slots) -> None:
-    """Check the length of the text with its variables filled in."""
-    body = template.component("BODY") or {}
-    names = [name if name is not None else str(i + 1) for i, name in enumerate(given.body)]
-    length, row = len(fill(body.get("text") or "", dict(zip(names, given.texts, strict=True)))), limit("template.body")
-    if needs.body and length > maximum("template.body"):
-        raise mismatch("template.variables", f"filled in, the text may have {row.words()}, but has {length:,}")
+def _check_lengths(path: str, components: list[dict[str, Any]], given: Slots, body_limit: str, *, raw: bool) -> None:
+    """Check the length of each text with its variables filled in."""
+    header, body = find_component(components, "HEADER"), find_component(components, "BODY")
+    at = {part: f"{path}.components" if raw else f"{path}.{part}" for part in ("header", "variables")}
+    _check_length(at["header"], "header", header, given.header_names, given.header_texts, "template.header")
+    _check_length(at["variables"], "text", body, given.body, given.texts, body_limit)
+    carousel = find_component(components, "CAROUSEL") or {}
+    for i, (card, gift) in enumerate(zip(carousel.get("cards") or (), given.cards, strict=True)):
+        parts = card.get("components") or []
+        _check_lengths(f"{path}.cards[{i}]", parts, gift, "template.card_body", raw=True)
+
+
+def _check_length(
+    path: str,
+    what: str,
+    part: dict[str, Any] | None,
+    given: Sequence[str | None],
+    texts: Sequence[str],
+    name: str,
+) -> None:
+    values = {given_name or str(i + 1): text for i, (given_name, text) in enumerate(zip(given, texts, strict=True))}
+    length = len(fill((part or {}).get("text") or "", values))
+    if values and length > maximum(name):
+        raise mismatch(path, f"filled in, the {what} may have {limit(name).words()}, but has {length:,}")
 
 
 def _check_code(use: TemplateUse, given: Slots) -> None:

@@ -81,7 +81,7 @@ async def read_page(
 ) -> DeliveryPage:
     """Return at most `limit` deliveries that match, newest first, among about the newest `scan` of the range."""
     async with db.connection() as conn:
-        endpoints = [filter_.endpoint_id] if filter_.endpoint_id else await _endpoints(conn, channel_id)
+        endpoints = [filter_.endpoint_id] if filter_.endpoint_id else await find_endpoints(conn, channel_id)
         ends = [_end(id_, filter_.span.end, before) for id_ in endpoints]
         each = max(limit, scan // max(1, len(endpoints)))
         deleted = await _deleted(conn, channel_id, endpoints) if filter_.states else [False] * len(endpoints)
@@ -106,7 +106,7 @@ def _end(endpoint_id: UUID, end: UUID, before: LogPosition | None) -> UUID:
     return min(end, event_id if endpoint_id >= after or event_id == LAST_ID else UUID(int=event_id.int + 1))
 
 
-async def _endpoints(conn: "Connection[Any]", channel_id: UUID) -> list[UUID]:
+async def find_endpoints(conn: "Connection[Any]", channel_id: UUID) -> list[UUID]:
     """Return the endpoints that may have deliveries, deleted ones included."""
     rows = await conn.fetch(
         """WITH RECURSIVE had AS (

@@ -8,8 +8,9 @@ from uuid import UUID
 import msgspec
 
 from gatepost.model import ids
-from gatepost.model.mcp_policy import UNANSWERED_MAX, Policy
+from gatepost.model.mcp_policy import UNANSWERED_MAX
 from gatepost.model.mcp_verdict import HOUR, SendFacts
+from gatepost.store.mcp.policies import KeyPolicies
 from gatepost.store.pool import Connection, Queryable
 from gatepost.store.statement import statement
 
@@ -24,11 +25,26 @@ class KeyAndPerson(msgspec.Struct, frozen=True):
 
 
 class SendCounts:
-    """The facts of a batch. Each message that is sent or becomes a draft counts for those after it."""
+    """The facts of a batch. Each message that is sent or becomes a draft counts for those after it.
 
-    def __init__(self, sent: dict[UUID, list[datetime]], facts: Mapping[KeyAndPerson, SendFacts]) -> None:
+    It counts for all keys of a lineage: a key, and those that replaced it.
+    """
+
+    def __init__(
+        self,
+        sent: dict[UUID, list[datetime]],
+        facts: Mapping[KeyAndPerson, SendFacts],
+        lineages: Mapping[UUID, UUID],
+    ) -> None:
         self._sent = sent
         self._facts = dict(facts)
+        self._lineages = lineages
+        self._keys: dict[UUID, list[UUID]] = {}
+        self._pairs: dict[tuple[UUID, UUID | str], list[KeyAndPerson]] = {}
+        for key_id in sent:
+            self._keys.setdefault(lineages[key_id], []).append(key_id)
+        for pair in facts:
+            self._pairs.setdefault(self._place(pair), []).append(pair)
 
     def of(self, pair: KeyAndPerson) -> SendFacts:
         """Return the facts of the next message."""
@@ -36,26 +52,29 @@ class SendCounts:
 
     def add(self, pair: KeyAndPerson, at: datetime) -> None:
         """Count a message."""
-        facts = self._facts[pair]
-        self._sent[pair.key_id] = [at, *self._sent[pair.key_id]]
-        self._facts[pair] = msgspec.structs.replace(
-            facts, sent_to_person=[at, *facts.sent_to_person], unanswered=facts.unanswered + 1
-        )
+        for key_id in self._keys[self._lineages[pair.key_id]]:
+            self._sent[key_id] = [at, *self._sent[key_id]]
+        for same in self._pairs[self._place(pair)]:
+            facts = self._facts[same]
+            self._facts[same] = msgspec.structs.replace(
+                facts, sent_to_person=[at, *facts.sent_to_person], unanswered=facts.unanswered + 1
+            )
+
+    def _place(self, pair: KeyAndPerson) -> tuple[UUID, UUID | str]:
+        return self._lineages[pair.key_id], pair.contact_id or pair.phone
 
 
 async def read_counts(
     conn: "Connection[Any]",
     channel_id: UUID,
     pairs: Sequence[KeyAndPerson],
-    policies: Mapping[UUID, Policy],
+    found: KeyPolicies,
     now: datetime,
-    *,
-    stopped: bool,
 ) -> SendCounts:
     """Return the facts of these pairs."""
     sent = {
         key_id: await list_sent(conn, key_id, now, policy.sends_per_hour)
-        for key_id, policy in policies.items()
+        for key_id, policy in found.policies.items()
         if any(pair.key_id == key_id for pair in pairs)
     }
     rows = await conn.fetch(
@@ -69,13 +88,13 @@ async def read_counts(
             contact_ids=[pair.contact_id for pair in pairs],
             phones=[pair.phone for pair in pairs],
             others=[pair.other for pair in pairs],
-            limits=[policies[pair.key_id].sends_per_conversation for pair in pairs],
+            limits=[found.policies[pair.key_id].sends_per_conversation for pair in pairs],
         )
     )
     facts = {
         pairs[row["n"] - 1]: SendFacts(
             now,
-            stopped,
+            found.stopped,
             row["last_in_at"],
             frozenset(ids.format_id("lb", label_id) for label_id in row["labels"]),
             sent_to_person=sorted([*row["sent_to_person"], *row["drafted"]], reverse=True),
@@ -85,7 +104,7 @@ async def read_counts(
         )
         for row in rows
     }
-    return SendCounts(sent, facts)
+    return SendCounts(sent, facts, found.lineages)
 
 
 def same_keys(key: str) -> str:

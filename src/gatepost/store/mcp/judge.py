@@ -80,21 +80,22 @@ class AssistantSends:
         found = await read_policies(conn, channel_id, sorted({call.key_id for call in calls}))
         pairs = _pairs(calls, group)
         unique = list(dict.fromkeys(pairs))
-        counts = await read_counts(conn, channel_id, unique, found.policies, now, stopped=found.stopped)
+        counts = await read_counts(conn, channel_id, unique, found, now)
         room = WAITING_MAX - await count_waiting(conn, channel_id, now)
         first: dict[tuple[UUID, bytes], int] = {}
         for i, (part, pair) in enumerate(zip(self._parts, pairs, strict=True)):
-            key = (part.call.key_id, part.call.fingerprint or b"")
-            if key in answers:
-                self._repeat(group, i, answers[key])
-            elif key in first:
-                self._same[i] = first[key]
+            fingerprint = part.call.fingerprint or b""
+            same = (found.lineages[part.call.key_id], fingerprint)
+            if (part.call.key_id, fingerprint) in answers:
+                self._repeat(group, i, answers[part.call.key_id, fingerprint])
+            elif same in first:
+                self._same[i] = first[same]
                 group.outcomes[i] = LinksUnchecked()  # until `record`
             else:
                 policy = found.policies[part.call.key_id]
                 new = self._judge(group, i, pair, policy, counts, now, room - len(self._drafts))
                 if new and part.call.fingerprint is not None:
-                    first[key] = i
+                    first[same] = i
         group.fresh = [i for i, outcome in enumerate(group.outcomes) if outcome is None]
 
     def _judge(

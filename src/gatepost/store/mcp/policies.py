@@ -35,6 +35,7 @@ class KeyPolicies(msgspec.Struct, frozen=True):
 
     stopped: bool
     policies: dict[UUID, Policy]
+    lineages: dict[UUID, UUID]  # of each key, the same for those that replaced it
 
 
 async def get_policy(db: Queryable, channel_id: UUID, key_id: UUID) -> StoredPolicy:
@@ -96,7 +97,9 @@ async def copy_to_key(conn: "Connection[Any]", channel_id: UUID, old_id: UUID, n
 async def read_policies(conn: Queryable, channel_id: UUID, key_ids: Sequence[UUID]) -> KeyPolicies:
     """Return the policies of these keys, defaults included."""
     rows = await conn.fetch(
-        """SELECT given.key_id, p.policy, stop.stopped FROM unnest($2::uuid[]) AS given (key_id)
+        """SELECT given.key_id, p.policy, stop.stopped, COALESCE(k.lineage, given.key_id) AS lineage
+           FROM unnest($2::uuid[]) AS given (key_id)
+           LEFT JOIN api_keys k ON k.id = given.key_id AND k.channel_id = $1
            LEFT JOIN LATERAL (
                SELECT policy FROM mcp_policies WHERE key_id = given.key_id AND channel_id = $1) p ON true
            CROSS JOIN (
@@ -106,7 +109,8 @@ async def read_policies(conn: Queryable, channel_id: UUID, key_ids: Sequence[UUI
         list(key_ids),
     )
     policies = {row["key_id"]: _policy(row["policy"]) if row["policy"] else DEFAULT_POLICY for row in rows}
-    return KeyPolicies(any(row["stopped"] for row in rows), policies)
+    lineages = {row["key_id"]: row["lineage"] for row in rows}
+    return KeyPolicies(any(row["stopped"] for row in rows), policies, lineages)
 
 
 async def read_label_rules(conn: Queryable, channel_id: UUID) -> set[UUID]:

@@ -15,8 +15,10 @@ from uuid import UUID
 import msgspec
 
 from gatepost.model.dates import LAST_ID, IdRange
+from gatepost.model.delivery import state_now
 from gatepost.model.message import State
 from gatepost.store.contacts.rows import find_contacts
+from gatepost.store.deliveries.log import find_endpoints
 from gatepost.store.pool import Database, Queryable, keys_and_range
 
 
@@ -112,10 +114,10 @@ class Trace(msgspec.Struct, frozen=True):
 
 
 async def read_trace(db: Database, channel_id: UUID, event_ids: list[UUID]) -> Trace:
-    """Return the events of a message with their deliveries and attempts."""
+    """Return the events of a message with their deliveries and attempts, also those of deleted endpoints."""
     async with db.connection() as conn:
-        endpoints = await conn.fetch("SELECT id FROM endpoints WHERE channel_id = $1", channel_id)
-        keys = (channel_id, *keys_and_range(event_ids), [row["id"] for row in endpoints])
+        kept = {row["id"] for row in await conn.fetch("SELECT id FROM endpoints WHERE channel_id = $1", channel_id)}
+        keys = (channel_id, *keys_and_range(event_ids), await find_endpoints(conn, channel_id))
         events = await conn.fetch(
             """SELECT id, body FROM events
                WHERE channel_id = $1 AND id = ANY ($2::uuid[]) AND id BETWEEN $3 AND $4 ORDER BY id""",
@@ -134,7 +136,13 @@ async def read_trace(db: Database, channel_id: UUID, event_ids: list[UUID]) -> T
                ORDER BY at""",
             *keys,
         )
-    return Trace(_structs(TracedEvent, events), _structs(TracedDelivery, deliveries), _structs(TracedAttempt, attempts))
+    traced = [_traced(row, deleted=row["endpoint_id"] not in kept) for row in deliveries]
+    return Trace(_structs(TracedEvent, events), traced, _structs(TracedAttempt, attempts))
+
+
+def _traced(row: Any, *, deleted: bool) -> TracedDelivery:
+    fields = dict(row) | {"state": state_now(row["state"], deleted=deleted)}
+    return TracedDelivery(**fields | ({"next_at": None} if deleted else {}))
 
 
 def _structs(kind: Any, rows: Any) -> list[Any]:

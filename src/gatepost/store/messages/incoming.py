@@ -65,7 +65,7 @@ class IncomingMessage(msgspec.Struct, frozen=True):
     context: Mapping[str, Any] | None = None
     file: IncomingFileRow | None = None
     from_me: bool = False
-    moved: bool = False  # its time was out of range and replaced, so that its id may differ each time
+    moved: bool = False  # its time was out of range and replaced in its id, which may differ each time
 
 
 class _Row(msgspec.Struct, frozen=True):

@@ -19,7 +19,7 @@ import msgspec
 from gatepost.model import ids
 from gatepost.model.event.parts import MESSAGE
 from gatepost.store.channel_head import Lease, owner_transaction
-from gatepost.store.pool import UNFIT_DATA, Connection, Database
+from gatepost.store.pool import UNFIT_DATA, Connection, Database, delete_in_chunks
 from gatepost.store.search.query import channel_prefix
 
 BLOCK = 128  # messages of a block
@@ -269,12 +269,17 @@ async def count_failures(db: Database, lease: Lease, messages: Sequence[UUID]) -
 
 
 async def forget_blocks(db: Database, now: datetime, days: int) -> None:
-    """Delete blocks and failures of messages that are no longer kept."""
+    """Delete blocks and failures of messages that are no longer kept, a chunk at a time: there may be millions."""
     first = ids.floor_id(now - timedelta(days=days))
+    await delete_in_chunks(
+        db,
+        """DELETE FROM search_blocks WHERE ctid = ANY (ARRAY(
+               SELECT old.ctid FROM channels c, LATERAL (
+                   SELECT ctid FROM search_blocks WHERE channel_id = c.id AND last_id < $1
+                   ORDER BY last_id LIMIT $2) old LIMIT $2)) RETURNING 1""",
+        first,
+    )
     async with db.connection() as conn:
-        await conn.execute(
-            "DELETE FROM search_blocks b USING channels c WHERE b.channel_id = c.id AND b.last_id < $1", first
-        )
         await conn.execute(
             "DELETE FROM search_failures f USING channels c WHERE f.channel_id = c.id AND f.message_id < $1", first
         )
