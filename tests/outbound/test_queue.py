@@ -117,6 +117,10 @@ class Traffic(RuleBasedStateMachine):
         self.queue.wake_parked(self.now)
 
     @rule()
+    def forget_idle(self) -> None:
+        self.queue.forget_idle(self.now)
+
+    @rule()
     def free_the_tier(self) -> None:
         for recipient, message in self.queue.waiting_for_tier():
             assert message is self.story[message.phone].first()
@@ -194,7 +198,7 @@ def test_a_reply_overtakes_the_campaign_it_was_queued_behind() -> None:
 
 def test_idle_recipients_are_forgotten_but_not_while_their_pair_limit_counts() -> None:
     queue = SendQueue()
-    for number in range(10_100):
+    for number in range(100):
         message = queued(number + 1, f"55119{number:08d}")
         queue.add(message, 0.0)
         found = queue.peek()
@@ -203,8 +207,13 @@ def test_idle_recipients_are_forgotten_but_not_while_their_pair_limit_counts() -
         queue.take(found[0], BUSY)
         queue.forget(message, 0.0)
         queue.attempt_done(message, 0.0)
-    for number in (20_001, 20_002):
-        queue.add(queued(number, PHONES[0]), 10.0)
+    queue.forget_idle(0.0)
+    assert len(queue._recipients) == 200, "each by number and contact"
+    queue.forget_idle(9.9)
+    assert len(queue._recipients) == 200, "not looked at so soon"
+    queue.forget_idle(10.0)
+    assert len(queue._recipients) == 20
     remembered = queue.recipient_of(queued(0, "5511900000003"))
     assert remembered.pair_due == 50.0
-    assert len(queue._recipients) < 50
+    queue.forget_idle(50.0)
+    assert not queue._recipients

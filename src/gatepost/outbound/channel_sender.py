@@ -173,6 +173,7 @@ class ChannelSender(ChannelTask):
         self._state.limits = await self._promotion.look(self._state.limits, self._clock.now())
         await self._release_from_tier()
         self._expire_due()
+        self._queue.forget_idle(self._clock.monotonic())
         self._save()
 
     async def _resolve_unknown(self) -> None:

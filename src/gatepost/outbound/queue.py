@@ -22,7 +22,7 @@ from gatepost.store.messages.queue import QueuedState
 from gatepost.store.messages.send import QueuedMessage
 
 IDLE, CHAT, BULK, PARKED, TIER, BUSY = "idle", "chat", "bulk", "parked", "tier", "busy"
-_REMEMBERED = 10_000
+_FORGET = 10.0  # seconds between two looks for recipients that nothing needs any more
 _LONG = 4 << 10  # bytes that count as one message more
 Name = str | UUID  # a number, or a contact
 
@@ -89,6 +89,8 @@ class SendQueue:
         self._parked: list[tuple[float, int, QueuedRecipient]] = []
         self._ticket = 0
         self._messages: dict[UUID, QueuedMessage] = {}
+        self._for_tier: list[QueuedRecipient] = []  # also some that wait no longer
+        self._forget_at = 0.0
         self.weights = {False: 0, True: 0}  # of chat and bulk: how many short messages they count as
         self.waiting = dict.fromkeys(waits.CONVERSATION_RULES, 0)  # recipients that wait, by rule
 
@@ -115,8 +117,6 @@ class SendQueue:
 
     def add(self, message: QueuedMessage, now: float) -> None:
         """Adds a message after the others of its recipient."""
-        if len(self._recipients) > 2 * (len(self._messages) + _REMEMBERED):
-            self._forget_idle(now)
         recipient = self._find(message, now)
         self._ticket += 1
         message.turn = self._ticket
@@ -230,6 +230,8 @@ class SendQueue:
         self._ready[recipient.place].popleft()
         recipient.place = place
         recipient.causes.begin(cause)
+        if place == TIER:
+            self._for_tier.append(recipient)
         if place == BUSY and recipient.head is not None:
             recipient.in_flight.append(recipient.head)
 
@@ -241,16 +243,23 @@ class SendQueue:
             self.enqueue(recipient, now)
 
     def waiting_for_tier(self) -> list[tuple[QueuedRecipient, QueuedMessage]]:
-        waiting = {id(r): r for r in self._recipients.values() if r.place == TIER}
-        return [(r, r.head) for r in waiting.values() if r.head is not None]
+        waiting = {id(r): r for r in self._for_tier if r.place == TIER}
+        self._for_tier = list(waiting.values())
+        return [(r, r.head) for r in self._for_tier if r.head is not None]
 
     def waiting_for_pair(self, now: float) -> list[float]:
         """When each recipient that waits for the pair limit may be sent to again."""
         parked = {id(r): r for r in map(self.recipient_of, self.messages()) if r.place == PARKED}
         return [r.pair_due for r in parked.values() if r.head and r.head.not_before <= now < r.pair_due]
 
-    def _forget_idle(self, now: float) -> None:
-        """Forgets recipients without messages, unless the pair limit or a result that is being written needs them."""
+    def forget_idle(self, now: float) -> None:
+        """Forgets recipients without messages, unless the pair limit or a result that is being written needs them.
+
+        Otherwise the memory of a channel grows with the people that it has ever written to.
+        """
+        if now < self._forget_at:
+            return
+        self._forget_at = now + _FORGET
         needed = {id(self.recipient_of(message)) for message in self._messages.values()}
         known = self._recipients.items()
         self._recipients = {n: r for n, r in known if r.place != IDLE or id(r) in needed or r.pair_due > now}
