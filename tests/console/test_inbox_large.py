@@ -1,10 +1,12 @@
 """An inbox with 10,000 conversations, and a thread of 10,000 messages."""
 
+import re
 from typing import Any
 
 from playwright.async_api import Locator
 
 from gatepost.model import ids
+from tests.console.test_failed_loads import fail
 from tests.console.test_inbox_page import message_of, say
 from tests.console.visitor import visiting
 from tests.gateway.checks import until
@@ -12,6 +14,7 @@ from tests.running_gateway import Gateway
 from tests.thorough import choose
 
 COUNT = 10_000
+AROUND = re.compile(r"/api/v1/messages\?.*around=")
 DRAWN = 100  # rows that may be in the page at once
 ROWS, MESSAGES = choose((800, 400), (250, 150))  # that are scrolled through
 _ID = "(lpad(to_hex({at} + {n}), 12, '0') || '7000a000000000000000')::uuid"
@@ -100,6 +103,10 @@ async def test_long_lists(gateway: Gateway) -> None:
         await page.get_by_role("button", name="Go to the newest message").click()
         await newest.wait_for()
 
+        await page.route(AROUND, fail)
+        await newest.get_by_role("button", name="Quoted message").click()
+        await visitor.see("The quoted message cannot be shown: Something went wrong here.")
+        await page.unroute(AROUND)
         await newest.get_by_role(
             "button", name="Quoted message"
         ).click()  # its neighbours are loaded, not all before it

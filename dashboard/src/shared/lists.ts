@@ -1,6 +1,7 @@
 import {
   keepPreviousData,
   type QueryClient,
+  type QueryFilters,
   type Updater,
   type UseMutationResult,
   useInfiniteQuery,
@@ -34,6 +35,17 @@ export function useChannelPages<Item>(kind: string, filter: object, load: Load<I
   return usePages([...channelKey(id, kind), "list", filter], (cursor) => load(api, cursor));
 }
 
+type Growing = {
+  isRefetching: boolean;
+  fetchNextPage: (options: { cancelRefetch: boolean }) => Promise<unknown>;
+};
+
+/** Loads the next page. Pages that are being loaded again because of a change come first: that is not cancelled. */
+export async function loadNext({ isRefetching, fetchNextPage }: Growing): Promise<void> {
+  if (isRefetching) await fetchNextPage({ cancelRefetch: false }); // waits for the request that is on its way
+  await fetchNextPage({ cancelRefetch: false });
+}
+
 /** All rows of a list, for a choice among them. */
 export async function loadAll<Item>(load: (cursor: string | undefined) => Promise<Page<Item>>): Promise<Item[]> {
   const all: Item[] = [];
@@ -49,6 +61,22 @@ export async function loadAll<Item>(load: (cursor: string | undefined) => Promis
 /** The rows of all pages that are loaded. */
 export function rowsOf<Item>(data: { pages: Page<Item>[] } | undefined): Item[] {
   return data?.pages.flatMap((page) => page.items) ?? [];
+}
+
+/** Changes what is loaded. What was out of date stays so: `setQueryData` alone would make it look just loaded. */
+export function patch<Data>(
+  client: QueryClient,
+  filters: QueryFilters,
+  change: (data: Data, queryKey: readonly unknown[]) => Data,
+): void {
+  for (const query of client.getQueryCache().findAll(filters)) {
+    const before = query.state.data as Data | undefined;
+    const after = before === undefined ? undefined : change(before, query.queryKey);
+    if (after === before) continue;
+    const { isInvalidated } = query.state;
+    client.setQueryData(query.queryKey, after);
+    if (isInvalidated) query.invalidate();
+  }
 }
 
 /** Shows the answer to a change. What is on its way may be older than it, and is asked again. */

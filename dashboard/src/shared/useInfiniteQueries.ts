@@ -17,6 +17,13 @@ export type PagesQuery<Page> = InfiniteQueryObserverOptions<
 >;
 type Result<Page> = InfiniteQueryObserverResult<InfiniteData<Page, string | null>, Error>;
 
+/** Repeats what failed of several lists: a page that was asked for, or all that is loaded. */
+export function repeatFailed<Page>(results: Result<Page>[]): void {
+  for (const one of results) {
+    if (one.error) void (one.isFetchNextPageError ? one.fetchNextPage() : one.refetch());
+  }
+}
+
 /** Several lists that are loaded page by page, as `useQueries` does for other queries. */
 export function useInfiniteQueries<Page>(options: PagesQuery<Page>[]): Result<Page>[] {
   const client = useQueryClient();

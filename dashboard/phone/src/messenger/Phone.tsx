@@ -2,7 +2,7 @@ import { useEffect, useMemo } from "preact/hooks";
 import { now } from "../shared/clock";
 import { people, phones, usePerson, useResource } from "../shared/resources";
 import { openChat, route } from "../shared/route";
-import { chatsOf, chatsRead } from "../shared/store";
+import { chatsOf, chatsProblem, chatsRead, loadChats } from "../shared/store";
 import type { Person } from "../shared/types";
 import { ChatList } from "./list/ChatList";
 import { offlineUntil } from "./logic/profile";
@@ -14,6 +14,7 @@ import { Thread } from "./thread/Thread";
 import { UnknownPerson } from "./UnknownPerson";
 import { Avatar } from "./ui/Avatar";
 import { Icon } from "./ui/Icon";
+import { NotRead } from "./ui/NotRead";
 import { type Ring, useRing } from "./useRing";
 
 const NAME = 100; // characters that are shown
@@ -66,9 +67,17 @@ function Screen({ person, number, name, profile, listed }: ScreenProps) {
   const linked = useResource(phones);
   const known = listed || chatsOf(person).length > 0 || linked?.some((one) => one.phone === person);
   const read = people.value.value !== null && linked !== null && chatsRead.value.has(person);
+  const problem = people.problem.value || phones.problem.value || chatsProblem.value[person];
+  if (!known && !read && problem) return <NotRead problem={problem} onAgain={() => readAll(person)} />;
   if (!known && !read) return <div class="screen-wait" />;
   if (!known) return <UnknownPerson person={person} />;
   return number ? <Thread key={number} number={number} /> : <ChatList name={name} profile={profile} />;
+}
+
+function readAll(person: string): void {
+  people.load();
+  phones.load();
+  loadChats(person);
 }
 
 function StatusBar({ name, phone, profile }: { name: string; phone: PhoneState; profile: Person | null }) {

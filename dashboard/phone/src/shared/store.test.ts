@@ -167,3 +167,37 @@ test("an answer that was on its way does not hide what the feed told meanwhile",
   await vi.waitFor(() => expect(thread.messages.value).toEqual([]), 60_000);
   expect(chatOf(ANA, "7")?.typing).toBe(true);
 });
+
+test("an event about a message that is not read yet leaves no gap behind it", async () => {
+  const path = `/control/chats/${ANA}/gap`;
+  const shop = chat("gap", message(60));
+  answers[`${path}?limit=50`] = { chat: shop, messages: [message(59), message(60)], more: true };
+  answers[`${path}?limit=50&before=59`] = { chat: shop, messages: [message(57), message(58)], more: true };
+  const thread = threadOf(ANA, "gap");
+  await vi.waitFor(() => expect(thread.messages.value).toHaveLength(2));
+  receive("message", { chat: shop, message: message(3, { edited: true }) });
+  expect(thread.messages.value?.map(({ seq }) => seq)).toEqual([59, 60]);
+  const reading = thread.loadOlder();
+  receive("message", { chat: shop, message: message(58, { edited: true }) });
+  receive("message", { chat: shop, message: message(4, { edited: true }) });
+  await reading;
+  expect(thread.messages.value?.map(({ seq, edited }) => [seq, edited])).toEqual([
+    [57, false],
+    [58, true],
+    [59, false],
+    [60, false],
+  ]);
+});
+
+test("a number that is gone after a reset shows none of its messages; one that could not be read does", async () => {
+  const path = `/control/chats/${ANA}/reset?limit=50`;
+  answers[path] = { chat: chat("reset", message(1)), messages: [message(1)], more: false };
+  const thread = threadOf(ANA, "reset");
+  await vi.waitFor(() => expect(thread.messages.value).toHaveLength(1));
+  vi.stubGlobal("fetch", async () => new Response("{}", { status: 500 }));
+  await thread.load();
+  expect([thread.messages.value?.length, thread.unknown.value]).toEqual([1, false]);
+  vi.stubGlobal("fetch", async () => new Response("{}", { status: 404 }));
+  await thread.load();
+  expect([thread.messages.value, thread.unknown.value]).toEqual([null, true]);
+});

@@ -1,7 +1,7 @@
 /** The chats that the page shows, kept current by the feed. */
 
 import { batch, computed, effect, type ReadonlySignal, type Signal, signal } from "@preact/signals";
-import { get, messageOf, path } from "./api";
+import { ApiError, get, messageOf, path } from "./api";
 import { follow } from "./feed";
 import { recent, refresh } from "./resources";
 import { renamePerson, route } from "./route";
@@ -36,8 +36,9 @@ export class Thread {
   readonly messages: Signal<Message[] | null> = signal(null); // oldest first; null before the first answer
   readonly more = signal(false); // there are older ones
   readonly problem = signal("");
+  readonly unknown = signal(false); // the sandbox does not know the number
   private epoch = 0;
-  private reading = false;
+  private readings = 0;
   private late: Message[] = []; // events that came while the messages were read
 
   constructor(
@@ -49,15 +50,14 @@ export class Thread {
   async load(): Promise<void> {
     const epoch = ++this.epoch;
     const before = knownChat(this.person, this.number);
-    this.late = [];
-    this.reading = true;
     try {
       const page = await this.page(`?limit=${PAGE}`);
       if (epoch === this.epoch) this.show(page, before);
     } catch (error) {
-      if (epoch === this.epoch) this.problem.value = messageOf(error);
+      if (epoch === this.epoch) this.fail(error);
+    } finally {
+      this.endReading();
     }
-    if (epoch === this.epoch) this.reading = false;
   }
 
   /** Reads the messages before the oldest that is shown. */
@@ -65,33 +65,64 @@ export class Thread {
     const oldest = this.messages.value?.[0];
     if (!oldest || !this.more.value) return;
     const epoch = this.epoch;
-    const page = await this.page(`?limit=${PAGE}&before=${oldest.seq}`);
-    if (epoch !== this.epoch) return;
-    batch(() => {
-      this.messages.value = merge(page.messages, this.messages.value ?? []);
-      this.more.value = page.more;
-    });
+    try {
+      const page = await this.page(`?limit=${PAGE}&before=${oldest.seq}`);
+      if (epoch !== this.epoch) return;
+      batch(() => {
+        this.messages.value = merge(page.messages, [...(this.messages.value ?? []), ...this.lateOf(page)]);
+        this.more.value = page.more;
+      });
+    } finally {
+      this.endReading();
+    }
   }
 
   /** Shows a message that is new or has changed. */
   put(message: Message): void {
-    if (this.reading) this.late.push(message);
-    if (this.messages.value) this.messages.value = merge(this.messages.value, [message]);
+    if (this.readings) this.late.push(message);
+    const shown = this.messages.value;
+    if (shown && isWithin(message, shown, this.more.value)) this.messages.value = merge(shown, [message]);
   }
 
-  private page(query: string): Promise<{ chat: Chat; messages: Message[]; more: boolean }> {
+  private page(query: string): Promise<Page> {
+    this.readings += 1;
     return get(path`chats/${this.person}/${this.number}` + query);
   }
 
-  private show(page: { chat: Chat; messages: Message[]; more: boolean }, before: Chat | undefined): void {
+  private endReading(): void {
+    this.readings -= 1;
+    if (!this.readings) this.late = [];
+  }
+
+  private show(page: Page, before: Chat | undefined): void {
     batch(() => {
       putAnswer(page.chat, before);
-      this.messages.value = merge(page.messages, this.late);
-      this.late = [];
+      this.messages.value = merge(page.messages, this.lateOf(page));
       this.more.value = page.more;
       this.problem.value = "";
+      this.unknown.value = false;
     });
   }
+
+  private fail(error: unknown): void {
+    batch(() => {
+      this.problem.value = messageOf(error);
+      this.unknown.value = error instanceof ApiError && error.status === 404;
+      if (this.unknown.value) this.messages.value = null; // the sandbox was reset
+    });
+  }
+
+  /** Returns the events that came while a page was read, and belong to it or to what is after it. */
+  private lateOf({ messages, more }: Page): Message[] {
+    return this.late.filter((message) => isWithin(message, messages, more));
+  }
+}
+
+type Page = { chat: Chat; messages: Message[]; more: boolean };
+
+/** Whether a message is not before all of these. If there are more, those between it and them are not known yet. */
+function isWithin(message: Message, messages: Message[], more: boolean): boolean {
+  return !more || message.seq >= (messages[0]?.seq ?? 0);
 }
 
 /** Returns the messages of a chat; the first time, they are read. */

@@ -3,25 +3,22 @@ import { useWindowVirtualizer } from "@tanstack/react-virtual";
 import { useEffect, useLayoutEffect, useRef, useState } from "react";
 import { remToPixels } from "../../shared/letters";
 import { LabelBadge } from "../../shared/ui/LabelBadge";
+import { LoadMore } from "../../shared/ui/LoadMore";
 import { PersonAvatar } from "../../shared/ui/PersonAvatar";
 import { Time } from "../../shared/ui/Time";
 import classes from "./ContactList.module.css";
 import { titleOf } from "./form";
-import type { Contact } from "./queries";
+import type { Contact, useContacts } from "./queries";
 
 const ROW = 4; // rem, as in the style sheet
 const SHOWN_LABELS = 3;
 
-type Props = {
-  rows: Contact[];
-  more: boolean;
-  loading: boolean;
-  onMore: () => void;
-  onOpen: (contact: string) => void;
-};
+type Props = { rows: Contact[]; query: ReturnType<typeof useContacts>; onOpen: (contact: string) => void };
 
 /** The contacts, however many: only the rows on the screen are drawn, and the next page is loaded near the end. */
-export function ContactList({ rows, more, loading, onMore, onOpen }: Props) {
+export function ContactList({ rows, query, onOpen }: Props) {
+  const { hasNextPage: more, isFetchingNextPage: loading, isFetchNextPageError: failed, fetchNextPage } = query;
+  const mayLoad = more && !loading && !failed && !query.isRefetching;
   const list = useRef<HTMLUListElement>(null);
   const [top, setTop] = useState(0);
   useLayoutEffect(() => {
@@ -37,8 +34,8 @@ export function ContactList({ rows, more, loading, onMore, onOpen }: Props) {
   const items = virtual.getVirtualItems();
   const last = items.at(-1)?.index ?? 0;
   useEffect(() => {
-    if (more && !loading && last >= rows.length - 10) onMore();
-  }, [more, loading, last, rows.length, onMore]);
+    if (mayLoad && last >= rows.length - 10) void fetchNextPage({ cancelRefetch: false });
+  }, [mayLoad, last, rows.length, fetchNextPage]);
   return (
     <>
       <Box
@@ -65,7 +62,8 @@ export function ContactList({ rows, more, loading, onMore, onOpen }: Props) {
           );
         })}
       </Box>
-      {loading && <Loader type="dots" mx="auto" aria-label="Loading more contacts" />}
+      {loading && !failed && <Loader type="dots" mx="auto" aria-label="Loading more contacts" />}
+      {failed && <LoadMore query={query} />}
     </>
   );
 }

@@ -56,13 +56,7 @@ function Contacts() {
         <Listed query={contacts} loading={<SkeletonRows label="Loading contacts" rows={6} height={60} />}>
           {() =>
             rows.length || contacts.hasNextPage ? (
-              <ContactList
-                rows={rows}
-                more={contacts.hasNextPage}
-                loading={contacts.isFetchingNextPage}
-                onMore={contacts.fetchNextPage}
-                onOpen={open}
-              />
+              <ContactList rows={rows} query={contacts} onOpen={open} />
             ) : (
               <Nothing filtered={isFiltered(search)} mayManage={mayManage} mayWork={mayWork} />
             )

@@ -102,7 +102,7 @@ export function ConversationList({ search, channels, onChange, onView, onOpen, o
         {error && rows.length > 0 && (
           <Center p="sm">
             <Button size="xs" variant="default" onClick={list.retry}>
-              Loading more failed. Try again
+              {list.isMoreFailed ? "Loading more failed. Try again" : "Loading failed. Try again"}
             </Button>
           </Center>
         )}

@@ -2,7 +2,8 @@ import { ActionIcon, Button, Center, Loader, Text, VisuallyHidden } from "@manti
 import { IconArrowDown } from "@tabler/icons-react";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
-import { rowsOf } from "../../shared/lists";
+import { ApiProblem, inWords } from "../../shared/api/problem";
+import { loadNext, rowsOf } from "../../shared/lists";
 import { Failure } from "../../shared/ui/Failure";
 import { showFailure } from "../../shared/ui/notices";
 import { inOneLine } from "./content";
@@ -51,7 +52,7 @@ export function Messages({ conversation, onTrace, onReply, onEdit, onDelete }: P
     paddingStart: 16,
     paddingEnd: 12,
   });
-  const { hasNextPage, isFetchingNextPage, isFetchNextPageError, fetchNextPage } = thread;
+  const { hasNextPage, isFetchingNextPage, isFetchNextPageError } = thread;
   const loaded = rows.length > 0;
   const size = virtual.getTotalSize();
   const stays = useRef(true); // at the newest message, also while rows and pictures get their sizes
@@ -74,12 +75,13 @@ export function Messages({ conversation, onTrace, onReply, onEdit, onDelete }: P
     if (!area) return;
     stays.current = isAtEnd(area) && around === null;
     setAtEnd(stays.current);
-    if (area.scrollTop < NEAR_TOP && hasNextPage && !isFetchingNextPage && !isFetchNextPageError) void fetchNextPage();
+    if (area.scrollTop < NEAR_TOP && hasNextPage && !isFetchingNextPage && !isFetchNextPageError) void loadNext(thread);
     showNewer();
   };
   /** At the end of an older part, it goes on with newer messages, up to the newest. */
   const showNewer = () => {
-    const ready = around && part.data && !part.isFetchingPreviousPage && !target.current;
+    const ready =
+      around && part.data && !part.isFetchingPreviousPage && !part.isFetchPreviousPageError && !target.current;
     if (!ready || !scroller.current || !isAtEnd(scroller.current)) return;
     if (part.hasPreviousPage) void part.fetchPreviousPage();
     else showNewest();
@@ -99,12 +101,14 @@ export function Messages({ conversation, onTrace, onReply, onEdit, onDelete }: P
     if (!messages.some(({ key }) => key.id === id)) setAround(id);
   };
   useEffect(() => {
-    if (!around || !part.isError) return;
-    showFailure(new Error("The quoted message cannot be shown: it is not stored any more."));
+    if (!around || !part.isLoadingError) return;
+    const gone = part.error instanceof ApiProblem && part.error.status === 404;
+    const reason = gone ? "it is not stored any more." : inWords(part.error);
+    showFailure(new Error(`The quoted message cannot be shown: ${reason}`));
     target.current = null;
     setFound(null);
     setAround(null);
-  }, [around, part.isError]);
+  }, [around, part.isLoadingError, part.error]);
   useEffect(() => {
     const index = found && found === target.current ? rows.findIndex(({ key }) => key === found) : -1;
     if (index === -1) return;
@@ -135,7 +139,7 @@ export function Messages({ conversation, onTrace, onReply, onEdit, onDelete }: P
         )}
         {isFetchNextPageError && (
           <Center className={classes.older}>
-            <Button size="xs" variant="default" onClick={() => void fetchNextPage()}>
+            <Button size="xs" variant="default" onClick={() => void loadNext(thread)}>
               Loading older messages failed. Try again
             </Button>
           </Center>
@@ -181,6 +185,13 @@ export function Messages({ conversation, onTrace, onReply, onEdit, onDelete }: P
           })}
         </div>
         {/* biome-ignore-end lint/a11y/useSemanticElements: as above */}
+        {around && part.isFetchPreviousPageError && (
+          <Center p="xs">
+            <Button size="xs" variant="default" onClick={() => void part.fetchPreviousPage()}>
+              Loading newer messages failed. Try again
+            </Button>
+          </Center>
+        )}
       </section>
       {!atEnd && (
         <ActionIcon

@@ -5,6 +5,7 @@ import { perform } from "../../shared/mutations";
 import { randomKey } from "../../shared/randomKey";
 import { useMayManage, useSession } from "../../shared/session/queries";
 import { Loaded } from "../../shared/ui/Loaded";
+import { LoadMore } from "../../shared/ui/LoadMore";
 import { showFailure } from "../../shared/ui/notices";
 import { Problem } from "../../shared/ui/Problem";
 import { Time } from "../../shared/ui/Time";
@@ -49,16 +50,7 @@ export function Notes({ conversation, editable }: { conversation: Conversation; 
           </>
         )}
       </Loaded>
-      {notes.hasNextPage && (
-        <Button
-          size="compact-sm"
-          variant="default"
-          loading={notes.isFetchingNextPage}
-          onClick={() => void notes.fetchNextPage()}
-        >
-          Show older notes
-        </Button>
-      )}
+      <LoadMore query={notes} label="Show older notes" size="compact-sm" />
     </Stack>
   );
 }

@@ -45,7 +45,7 @@ export function SavedViews({ search, onView }: Props) {
 }
 
 function Content({ search, onView }: Props) {
-  const { data: views = [] } = useSavedViews();
+  const { data: views = [], isSuccess, error, refetch } = useSavedViews();
   const change = useChangeViews();
   const [name, setName] = useState("");
   const full = views.length >= MOST_VIEWS && !views.some((one) => one.name.toLowerCase() === name.trim().toLowerCase());
@@ -58,7 +58,15 @@ function Content({ search, onView }: Props) {
     });
   return (
     <Stack gap="sm">
-      {views.length === 0 && (
+      {error && views.length === 0 && (
+        <Problem>
+          Your saved views cannot be shown. {inWords(error)}{" "}
+          <Button size="compact-xs" variant="default" onClick={() => void refetch()}>
+            Try again
+          </Button>
+        </Problem>
+      )}
+      {isSuccess && views.length === 0 && (
         <Text size="sm" c="dimmed">
           No saved view yet. Choose filters, then save them under a name.
         </Text>

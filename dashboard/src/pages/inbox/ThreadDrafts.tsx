@@ -1,4 +1,4 @@
-import { VisuallyHidden } from "@mantine/core";
+import { Button, VisuallyHidden } from "@mantine/core";
 import { useCallback, useEffect, useState } from "react";
 import { Problem } from "../../shared/ui/Problem";
 import { DraftCard } from "./DraftCard";
@@ -8,7 +8,7 @@ import type { Conversation } from "./queries";
 
 /** The drafts that wait in a conversation, below its messages. */
 export function ThreadDrafts({ conversation }: { conversation: Conversation }) {
-  const { data: waiting = [], error } = useWaitingDrafts(conversation.id);
+  const { data: waiting = [], error, refetch } = useWaitingDrafts(conversation.id);
   const [held, setHeld] = useState<Draft | null>(null); // stays while its dialog is open, even if someone else decides
   const [lost, setLost] = useState<string[]>([]); // somebody else has decided while it was shown
   const forget = useCallback((id: string) => setLost((before) => before.filter((one) => one !== id)), []);
@@ -20,7 +20,14 @@ export function ThreadDrafts({ conversation }: { conversation: Conversation }) {
       {(shown.length > 0 || lost.length > 0 || error) && (
         // biome-ignore lint/a11y/noNoninteractiveTabindex: a part that scrolls is reachable by keyboard
         <section className={classes.cards} aria-label="Drafts of this conversation" tabIndex={0}>
-          {error && <Problem>The drafts of this conversation cannot be shown: {error.message}</Problem>}
+          {error && (
+            <Problem>
+              The drafts of this conversation cannot be shown: {error.message}{" "}
+              <Button size="compact-xs" variant="default" onClick={() => void refetch()}>
+                Try again
+              </Button>
+            </Problem>
+          )}
           {shown
             .filter(({ id }) => !lost.includes(id))
             .map((draft) => (

@@ -1,5 +1,6 @@
 import type { QueryClient } from "@tanstack/react-query";
 import { gatewayNow } from "../../shared/gatewayTime";
+import { patch } from "../../shared/lists";
 import { SESSION, type SessionState } from "../../shared/session/state";
 import { type Conversation, type Counts, keys } from "./queries";
 
@@ -41,5 +42,5 @@ export function countsAfter(
 export function countChange(client: QueryClient, channel: string, before: Conversation, after: Conversation): void {
   const session = client.getQueryData<SessionState>(SESSION);
   const user = session?.status === "in" ? session.session.user.id : undefined;
-  client.setQueryData<Counts>(keys.counts(channel), (counts) => counts && countsAfter(counts, before, after, user));
+  patch<Counts>(client, { queryKey: keys.counts(channel) }, (counts) => countsAfter(counts, before, after, user));
 }

@@ -4,7 +4,7 @@ import { ask, askPage } from "../../shared/api/client";
 import { useChannelScope } from "../../shared/channels";
 import { DRAFTS, type Draft, type DraftState, draftsQuery } from "../../shared/drafts";
 import { channelKey, rowsOf, useChannelMutation } from "../../shared/lists";
-import { useInfiniteQueries } from "../../shared/useInfiniteQueries";
+import { repeatFailed, useInfiniteQueries } from "../../shared/useInfiniteQueries";
 import { mergeBy } from "./merge";
 import { putMessage } from "./patches";
 import { askMessage, type SendRequest } from "./queries";
@@ -36,12 +36,11 @@ export function useDraftList(channels: string[], state: DraftState) {
     error: results.find(({ error }) => error)?.error ?? null,
     hasNextPage: next.length > 0,
     isFetchingNextPage: next.some(({ isFetchingNextPage }) => isFetchingNextPage),
-    fetchNextPage: () => {
-      for (const one of next) if (one.data) void one.fetchNextPage({ cancelRefetch: false });
-    },
-    retry: () => {
-      for (const one of results) if (one.error) void (one.data ? one.fetchNextPage() : one.refetch());
-    },
+    isFetchNextPageError: next.some(({ isFetchNextPageError }) => isFetchNextPageError),
+    isRefetching: next.some(({ isRefetching }) => isRefetching),
+    fetchNextPage: (options: { cancelRefetch: boolean }) =>
+      Promise.all(next.map((one) => one.data && one.fetchNextPage(options))),
+    retry: () => repeatFailed(results),
   };
 }
 

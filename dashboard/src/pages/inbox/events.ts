@@ -60,13 +60,24 @@ const HANDLERS: Record<string, (target: Target, data: Data) => void> = {
 
 function addMessage({ client, channel, official }: Target, data: MessageData): void {
   const message = toMessage(data);
+  let overtaken = false;
   const known = changeConversation(client, channel, message.conversation.id, (before) => {
-    if (before.last_message?.key.id === message.key.id || message.direction === "out") return before;
+    const last = before.last_message?.key.id;
+    if (last === message.key.id || message.direction === "out") return before;
+    overtaken = last !== undefined && last > message.key.id;
     return afterIncoming(before, message, official === true);
   });
   putMessage(client, channel, message);
   if (!known) lookUp({ client, channel });
+  if (overtaken) recount({ client, channel }, message.conversation.id);
   if (message.direction === "in") refreshDrafts({ client, channel }, message.conversation.id);
+}
+
+/** Asks again how much is unread: what was loaded after a newer message may have counted this one already. */
+function recount(target: Target, conversation: string): void {
+  askAgain(target.client, { queryKey: keys.conversation(target.channel, conversation) });
+  void target.client.invalidateQueries({ queryKey: keys.lists(target.channel), refetchType: "none" });
+  refreshLists(target);
 }
 
 /** Asks again for drafts to a person who has written: the gateway knows which came first, not the network's clock. */

@@ -289,3 +289,43 @@ test("a long list is asked for at a pace that its length does not raise, and sho
   expect(observer.getCurrentResult().data?.pages.map(({ items }) => items[0]?.unread)).toEqual(Array(20).fill(119));
   stop();
 });
+
+const isOld = (client: QueryClient, key: readonly unknown[]) => client.getQueryState(key)?.isInvalidated;
+
+test("what is out of date stays so when an event changes it", () => {
+  const client = inbox();
+  const counts = keys.counts(CHANNEL);
+  client.setQueryData(counts, COUNTS);
+  const cached = [keys.list(CHANNEL, FILTER), keys.thread(CHANNEL, "cv_1"), counts];
+  for (const key of cached) void client.invalidateQueries({ queryKey: key, refetchType: "none" }); // the page is hidden
+  applyEvent(client, CHANNEL, created("M2"));
+  applyEvent(client, CHANNEL, event("ack_notification", "message", { key: { id: "M1" }, status: "READ" }));
+  expect(thread(client).map(({ key, status }) => [key.id, status])).toEqual([
+    ["M2", "RECEIVED"],
+    ["M1", "READ"],
+  ]);
+  expect(client.getQueryData<Counts>(counts)?.unread).toBe(1);
+  expect(cached.map((key) => isOld(client, key))).toEqual([true, true, true]);
+  expect(isOld(client, keys.conversation(CHANNEL, "cv_1"))).toBe(true); // it is known from the list only
+});
+
+test("a conversation that was open before does not bring back a label that was deleted since", () => {
+  const client = inbox();
+  const [, now] = list(client);
+  const before = { ...now, labels: [{ id: "lb_1", name: "VIP", color: "#fff" }] } as Conversation;
+  client.setQueryData(keys.conversation(CHANNEL, "cv_1"), before);
+  void client.invalidateQueries({ queryKey: keys.conversation(CHANNEL, "cv_1"), refetchType: "none" });
+  applyEvent(client, CHANNEL, created("M2"));
+  expect(list(client)[0]).toMatchObject({ id: "cv_1", labels: [], unread: 1 });
+});
+
+test("messages that were counted before their events came are counted again by the gateway", async () => {
+  vi.useFakeTimers();
+  const client = inbox();
+  const loaded = { ...conversation("cv_1", message("M3", "")), unread: 2 }; // M2 and M3
+  client.setQueryData(keys.list(CHANNEL, FILTER), { pages: [{ items: [loaded], next: null }], pageParams: [null] });
+  for (const id of ["M2", "M3"]) applyEvent(client, CHANNEL, created(id));
+  await vi.advanceTimersByTimeAsync(100);
+  expect(isOld(client, keys.list(CHANNEL, FILTER))).toBe(true);
+  expect(isOld(client, keys.conversation(CHANNEL, "cv_1"))).toBe(true);
+});

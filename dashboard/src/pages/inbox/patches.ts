@@ -1,4 +1,5 @@
 import type { QueryClient } from "@tanstack/react-query";
+import { patch, rowsOf } from "../../shared/lists";
 import { countChange } from "./counts";
 import { type Conversation, type ConversationPages, keys, type Message, type MessagePages } from "./queries";
 import type { ListFilter } from "./search";
@@ -36,13 +37,14 @@ export function placeInList(
 
 /** Shows a conversation as it is now, in its thread and in every list. */
 export function putConversation(client: QueryClient, channel: string, conversation: Conversation): void {
-  const before = findConversation(client, channel, conversation.id);
-  if (before) countChange(client, channel, before, conversation);
-  client.setQueryData(keys.conversation(channel, conversation.id), conversation);
-  for (const [key, data] of client.getQueriesData<ConversationPages>({ queryKey: keys.lists(channel) })) {
-    const filter = key[3] as ListFilter;
-    if (data) client.setQueryData<ConversationPages>(key, placeInList(data, conversation, filter));
-  }
+  const known = findConversation(client, channel, conversation.id);
+  if (known) countChange(client, channel, known.conversation, conversation);
+  const queryKey = keys.conversation(channel, conversation.id);
+  client.setQueryData(queryKey, conversation);
+  if (known?.isOld) void client.invalidateQueries({ queryKey, exact: true, refetchType: "none" });
+  patch<ConversationPages>(client, { queryKey: keys.lists(channel) }, (data, key) =>
+    placeInList(data, conversation, key[3] as ListFilter),
+  );
 }
 
 /** Changes a conversation where it is known. Returns whether it was. */
@@ -54,7 +56,7 @@ export function changeConversation(
 ): boolean {
   const known = findConversation(client, channel, id);
   if (!known) return false;
-  putConversation(client, channel, change(known));
+  putConversation(client, channel, change(known.conversation));
   return true;
 }
 
@@ -69,11 +71,18 @@ export function takeOver(
   changeConversation(client, channel, answer.id, (before) => ({ ...before, ...changed }));
 }
 
-function findConversation(client: QueryClient, channel: string, id: string): Conversation | undefined {
-  const open = client.getQueryData<Conversation>(keys.conversation(channel, id));
-  if (open) return open;
-  const lists = client.getQueriesData<ConversationPages>({ queryKey: keys.lists(channel) });
-  return lists.flatMap(([, data]) => data?.pages.flatMap((page) => page.items) ?? []).find((one) => one.id === id);
+type Known = { conversation: Conversation; isOld: boolean };
+
+/** What is known of a conversation, rather where it is up to date: one that was open before may not be. */
+function findConversation(client: QueryClient, channel: string, id: string): Known | undefined {
+  const open = client.getQueryState<Conversation>(keys.conversation(channel, id));
+  if (open?.data && !open.isInvalidated) return { conversation: open.data, isOld: false };
+  const known: Known[] = open?.data ? [{ conversation: open.data, isOld: true }] : [];
+  for (const { state } of client.getQueryCache().findAll({ queryKey: keys.lists(channel) })) {
+    const conversation = rowsOf(state.data as ConversationPages | undefined).find((row) => row.id === id);
+    if (conversation) known.push({ conversation, isOld: state.isInvalidated });
+  }
+  return known.find(({ isOld }) => !isOld) ?? known[0];
 }
 
 /**
@@ -93,20 +102,18 @@ export function placeInThread(data: MessagePages, message: Message): MessagePage
 }
 
 export function changeInThread(data: MessagePages, id: string, change: (before: Message) => Message): MessagePages {
+  const has = ({ items }: MessagePages["pages"][number]) => items.some(({ key }) => key.id === id);
+  if (!data.pages.some(has)) return data;
   const pages = data.pages.map((page) =>
-    page.items.some(({ key }) => key.id === id)
-      ? { ...page, items: page.items.map((one) => (one.key.id === id ? change(one) : one)) }
-      : page,
+    has(page) ? { ...page, items: page.items.map((one) => (one.key.id === id ? change(one) : one)) } : page,
   );
   return { ...data, pages };
 }
 
 /** Shows a message in its thread, if that is loaded, and as the last one of its conversation. */
 export function putMessage(client: QueryClient, channel: string, message: Message): void {
-  client.setQueryData<MessagePages>(
-    keys.thread(channel, message.conversation.id),
-    (data) => data && placeInThread(data, message),
-  );
+  const queryKey = keys.thread(channel, message.conversation.id);
+  patch<MessagePages>(client, { queryKey, exact: true }, (data) => placeInThread(data, message));
   changeConversation(client, channel, message.conversation.id, (before) => {
     const last = before.last_message;
     return !last || last.key.id < message.key.id ? { ...before, last_message: message } : before;
@@ -120,15 +127,14 @@ export function changeMessage(
   id: string,
   change: (before: Message) => Message,
 ): void {
-  client.setQueriesData<MessagePages>(
-    { queryKey: keys.threads(channel) },
-    (data) => data && changeInThread(data, id, change),
-  );
+  patch<MessagePages>(client, { queryKey: keys.threads(channel) }, (data) => changeInThread(data, id, change));
+  const isLast = (one: Conversation) => one.last_message?.key.id === id;
   const last = (one: Conversation): Conversation =>
-    one.last_message?.key.id === id ? { ...one, last_message: change(one.last_message) } : one;
-  client.setQueriesData<ConversationPages>(
-    { queryKey: keys.lists(channel) },
-    (data) => data && { ...data, pages: data.pages.map((page) => ({ ...page, items: page.items.map(last) })) },
+    isLast(one) && one.last_message ? { ...one, last_message: change(one.last_message) } : one;
+  patch<ConversationPages>(client, { queryKey: keys.lists(channel) }, (data) =>
+    rowsOf(data).some(isLast)
+      ? { ...data, pages: data.pages.map((page) => ({ ...page, items: page.items.map(last) })) }
+      : data,
   );
-  client.setQueriesData<Conversation>({ queryKey: keys.conversations(channel) }, (one) => one && last(one));
+  patch(client, { queryKey: keys.conversations(channel) }, last);
 }

@@ -14,7 +14,7 @@ import { useChannelScope } from "../../shared/channels";
 import { useLabelsOf } from "../../shared/labels";
 import { channelKey, loadAll, rowsOf } from "../../shared/lists";
 import { useSession } from "../../shared/session/queries";
-import { type PagesQuery, useInfiniteQueries } from "../../shared/useInfiniteQueries";
+import { type PagesQuery, repeatFailed, useInfiniteQueries } from "../../shared/useInfiniteQueries";
 import { mergeLists } from "./merge";
 import { changeMessage, putMessage, takeOver } from "./patches";
 import { type InboxSearch, type ListFilter, toFilter } from "./search";
@@ -89,13 +89,14 @@ export function useInboxList(search: InboxSearch, channels: string[]) {
     hasMore: waiting.length > 0,
     isLoadingMore: waiting.some(({ result }) => result?.isFetchingNextPage),
     error: [...failed, ...results].find(({ error }) => error)?.error ?? null,
+    isMoreFailed: results.some(({ isFetchNextPageError }) => isFetchNextPageError),
     loadMore: () => {
       for (const { result } of waiting)
         if (result?.data && !result.isFetchingNextPage) void result.fetchNextPage({ cancelRefetch: false });
     },
     retry: () => {
       for (const { refetch } of failed) void refetch();
-      for (const result of results) if (result.error) void (result.data ? result.fetchNextPage() : result.refetch());
+      repeatFailed(results);
     },
   };
 }

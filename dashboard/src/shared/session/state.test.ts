@@ -55,3 +55,14 @@ test("a change is seen to have begun before the next click can come", async () =
   for (let tick = 0; tick < 5; tick++) await Promise.resolve(); // no time passes, and no task of the browser ends
   expect(seen).toContain(true);
 });
+
+test("what was refused is asked again when the same person has signed in in another tab", () => {
+  const client = signedIn();
+  expire(client);
+  expect(reported(client, session("usr_1"))).toMatchObject({ status: "in" });
+  expect(client.getQueryState(["channel", "ch_1", "webhooks"])?.isInvalidated).toBe(true);
+  client.setQueryData(SESSION, reported(client, session("usr_1")));
+  client.setQueryData(["channel", "ch_1", "webhooks"], ["loaded"]);
+  reported(client, session("usr_1")); // as every minute
+  expect(client.getQueryState(["channel", "ch_1", "webhooks"])?.isInvalidated).toBe(false);
+});

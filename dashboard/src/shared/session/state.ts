@@ -62,11 +62,15 @@ export function enter(client: QueryClient, session: Session): void {
   void client.invalidateQueries({ predicate: isData });
 }
 
-/** The state for the session that the gateway reports. Another tab may have signed in another person by then. */
+/**
+ * The state for the session that the gateway reports. By then, another tab may have signed in another person, or the
+ * same one again: what was asked in between was refused, and is asked again.
+ */
 export function reported(client: QueryClient, session: Session): SessionState {
   noteGatewayTime(session.now);
-  const before = readSession(client);
-  if (before && before.user.id !== session.user.id) forget(client);
+  const before = client.getQueryData<SessionState>(SESSION);
+  if (before && before.status !== "out" && before.session.user.id !== session.user.id) forget(client);
+  else if (before?.status === "expired") void client.invalidateQueries({ predicate: isData });
   return { status: "in", session };
 }
 

@@ -1,7 +1,7 @@
 import { now } from "../../shared/clock";
 import { numbers, phones, useResource } from "../../shared/resources";
 import { openChat } from "../../shared/route";
-import { chatsOf, chatsProblem, chatsRead } from "../../shared/store";
+import { chatsOf, chatsProblem, chatsRead, loadChats } from "../../shared/store";
 import type { Chat, Person } from "../../shared/types";
 import { newCount } from "../logic/missed";
 import { ticks } from "../logic/threadRows";
@@ -11,6 +11,7 @@ import { usePhone } from "../phone";
 import { Avatar } from "../ui/Avatar";
 import { TickMarks } from "../ui/Icon";
 import { IconButton } from "../ui/IconButton";
+import { NotRead } from "../ui/NotRead";
 import { NewChatSheet } from "./NewChatSheet";
 import { NoNumbers } from "./NoNumbers";
 import { PersonMenu } from "./PersonMenu";
@@ -39,7 +40,7 @@ export function ChatList({ name, profile }: { name: string; profile: Person | nu
         <PersonMenu name={name} profile={profile} />
       </header>
       <div class="chat-rows">
-        {problem ? <p class="problem">{problem}</p> : null}
+        {problem ? <NotRead problem={problem} onAgain={() => loadChats(phone.person)} /> : null}
         {chats.length ? (
           <ul>
             {chats.map((chat) => (

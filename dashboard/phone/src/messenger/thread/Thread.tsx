@@ -13,6 +13,7 @@ import { ChatContext, type OpenChat, usePhone } from "../phone";
 import { Avatar } from "../ui/Avatar";
 import { IconButton } from "../ui/IconButton";
 import { Menu, type MenuItem } from "../ui/Menu";
+import { NotRead } from "../ui/NotRead";
 import { MessageList } from "./MessageList";
 import { UnknownNumber } from "./UnknownNumber";
 import { useReading } from "./useReading";
@@ -29,8 +30,10 @@ export function Thread({ number }: { number: string }) {
     <ChatContext.Provider value={open}>
       <section class="thread" aria-label={`Chat with ${chat?.number.name ?? number}`}>
         <ThreadHeader chat={chat} open={open} />
-        {thread.problem.value && !messages ? (
+        {thread.unknown.value ? (
           <UnknownNumber number={number} problem={thread.problem.value} onCreated={() => thread.load()} />
+        ) : thread.problem.value && !messages ? (
+          <NotRead problem={thread.problem.value} onAgain={() => thread.load()} />
         ) : messages ? (
           <MessageList key={number} messages={messages} thread={thread} chat={chat} />
         ) : (
