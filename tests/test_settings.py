@@ -81,6 +81,16 @@ def test_the_environment_takes_values_as_toml_or_as_plain_text() -> None:
     assert settings.plans["starter"].messages_per_month == 5
 
 
+@for_each(
+    ("limit", "value"),
+    [("messages_per_month", -1), ("storage_bytes", -1), ("channels", -1), ("messages_per_month", 2**63)],
+)
+def test_a_plan_has_limits_that_can_be_counted(limit: str, value: int) -> None:
+    with pytest.raises(BadSettings, match=rf"plans.*{limit}"):
+        load(environ={}, overrides={"plans.starter": {"title": "Starter", limit: value}})
+    load(environ={}, overrides={"plans.starter": {"title": "Starter", limit: 0}})
+
+
 def test_a_plan_of_ones_own(tmp_path: Path) -> None:
     settings = load(write(tmp_path, "[plans.tiny]\ntitle = 'Tiny'\nmessages_per_month = 1"), {})
     assert settings.plans["tiny"].messages_per_month == 1
@@ -183,6 +193,23 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
         ("cloud.base_url", "http://127.0.0.1:8081", "graph.facebook.com"),
         ("qr.link_url", "ws://127.0.0.1:8081/qr/link", "http://127.0.0.1:8081/qr/link"),
         ("tracing.endpoint", "http://127.0.0.1:4318", "127.0.0.1:4318"),
+        ("server.public_url", "http://[::1]:8080", "https://"),
+        ("server.public_url", "https://gateway.example.com/", "https:///"),
+        ("cloud.base_url", "https://graph.example.com", "https://:443"),
+        ("qr.link_url", "wss://links", "wss:// links"),
+        ("tracing.endpoint", "", "http://"),
+        ("database.connections", 10_000, 10_001),
+        ("server.body_limit", 10**12, 10**20),
+        ("sending.read_ahead", 10**12, 10**20),
+        ("api.wrong_keys", 0, 2**31),
+        ("pace.tier", 2**31 - 1, 2**31),
+        ("pace.ladder", [0], [10**30]),
+        ("pace.qr_new_per_day", 0, -1),
+        ("webhooks.allow", ["127.0.0.0/8", "::1", "localhost", "hooks.internal:9000", "[::1]:9000"], [""]),
+        ("webhooks.allow", ["10.0.0.0/8"], ["10.0.0.1/8"]),
+        ("webhooks.allow", ["127.0.0.1:9000"], ["http://127.0.0.1:9000"]),
+        ("webhooks.allow", [], ["*.internal"]),
+        ("webhooks.allow", [], ["one two"]),
     ],
 )
 def test_ranges(name: str, under: object, over: object) -> None:

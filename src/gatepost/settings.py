@@ -4,6 +4,7 @@ They are read once at start and passed on by `app.py`; no module imports a setti
 """
 
 import os
+import re
 import tomllib
 from collections.abc import Mapping
 from importlib import resources
@@ -19,13 +20,16 @@ from gatepost.model.databases import MAIN, database_url_fault
 
 PREFIX = "GATEPOST_"
 MOST_PROCESSES = 64
+_HOST = re.compile(r"[^/?#\s:@]|\[[0-9a-fA-F:.]+\]")  # at least the beginning of one
+_ALLOWED = re.compile(r"(\[[0-9a-fA-F:.]+\]|[^\s/:*?#@\[\]]+)(:[0-9]{1,5})?")
 _HTTP, _WEBSOCKET = ("http://", "https://"), ("ws://", "wss://")
 _OPENTELEMETRY = {"endpoint": "OTEL_EXPORTER_OTLP_ENDPOINT", "headers": "OTEL_EXPORTER_OTLP_HEADERS"}  # of [tracing]
 
 
 Positive = Annotated[float, msgspec.Meta(gt=0, le=1e9)]
 NotNegative = Annotated[float, msgspec.Meta(ge=0, le=1e9)]
-Count = Annotated[int, msgspec.Meta(ge=1)]
+Count = Annotated[int, msgspec.Meta(ge=1, le=10**12)]
+Limit = Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]  # 0: none
 Days = Annotated[int, msgspec.Meta(ge=1, le=36_500)]  # a time that lies further back may not exist
 DaysOrNone = Annotated[int, msgspec.Meta(ge=0, le=36_500)]
 Port = Annotated[int, msgspec.Meta(ge=0, le=65_535)]
@@ -64,7 +68,7 @@ class ServerSettings(_Section, frozen=True):
 
 class DatabaseSettings(_Section, frozen=True):
     url: str
-    connections: Annotated[int, msgspec.Meta(ge=4)]
+    connections: Annotated[int, msgspec.Meta(ge=4, le=10_000)]
 
 
 class SecuritySettings(_Section, frozen=True):
@@ -83,7 +87,7 @@ class ApiSettings(_Section, frozen=True):
     streams: Count
     costly_per_key: Count
     costly: Count
-    wrong_keys: Annotated[int, msgspec.Meta(ge=0)]
+    wrong_keys: Limit
     heartbeat: Annotated[float, msgspec.Meta(gt=0, le=60)]
     cors_origins: tuple[Origin, ...]
 
@@ -102,15 +106,15 @@ class PaceSettings(_Section, frozen=True):
     throughput: Positive
     pair_seconds: NotNegative
     pair_burst: Count
-    tier: Annotated[int, msgspec.Meta(ge=0)]
-    ladder: tuple[Annotated[int, msgspec.Meta(ge=0)], ...]
+    tier: Limit
+    ladder: tuple[Limit, ...]
     rise_hours: NotNegative
     qr_throughput: Positive
     qr_pair_seconds: NotNegative
     qr_pair_burst: Count
     qr_first_day: Count
     qr_growth: Annotated[float, msgspec.Meta(ge=1, le=100)]
-    qr_new_per_day: Annotated[int, msgspec.Meta(ge=0)]
+    qr_new_per_day: Limit
 
 
 class LeaseSettings(_Section, frozen=True):
@@ -269,6 +273,7 @@ def load(
     if MAIN in settings.cells:
         raise BadSettings("Bad setting: cells.main is the database of database.url; give other cells other names")
     _check_addresses(settings)
+    _check_allowed(settings.webhooks.allow)
     _check_databases(settings)
     _check_server(settings.server)
     _check_tracing(settings.tracing)
@@ -286,13 +291,28 @@ def _all_sandbox(settings: Settings) -> bool:
 def _check_addresses(settings: Settings) -> None:
     """Reject addresses that could never be reached, such as a host name without a scheme."""
     for name, url, schemes in (
-        ("server.public_url", settings.server.public_url or "http://", _HTTP),
+        ("server.public_url", settings.server.public_url or "http://none", _HTTP),
         ("cloud.base_url", settings.cloud.base_url, _HTTP),
-        ("qr.link_url", settings.qr.link_url or "ws://", _WEBSOCKET),
-        ("tracing.endpoint", settings.tracing.endpoint or "http://", _HTTP),
+        ("qr.link_url", settings.qr.link_url or "ws://none", _WEBSOCKET),
+        ("tracing.endpoint", settings.tracing.endpoint or "http://none", _HTTP),
     ):
         if not url.startswith(schemes):
             raise BadSettings(f"Bad setting: {name} must begin with {' or '.join(schemes)}")
+        if not _HOST.match(url.partition("://")[2]):
+            raise BadSettings(f"Bad setting: {name} must have a host name after {' or '.join(schemes)}")
+
+
+def _check_allowed(allow: tuple[str, ...]) -> None:
+    """Reject entries that would allow nothing, such as a URL."""
+    for entry in allow:
+        try:
+            ip_network(entry)
+        except ValueError as error:
+            if "/" not in entry and _ALLOWED.fullmatch(entry):
+                continue
+            why = f" ({error})" if "host bits" in str(error) else ""
+            expected = "a range of addresses such as 10.0.0.0/8, a host name or host:port"
+            raise BadSettings(f"Bad setting: webhooks.allow: '{entry}' is not {expected}{why}") from None
 
 
 def _check_databases(settings: Settings) -> None:

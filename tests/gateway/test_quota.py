@@ -108,3 +108,18 @@ async def test_a_larger_plan_helps_at_once(parted_database_url: str) -> None:
         await accounts.change_plan(gateway.db, account_id, "starter", plans=gateway.settings.plans)
         assert (await gateway.call("POST", SEND, TEXT, key=key)).status == 200
         assert await _used(gateway, account_id) == 6
+
+
+async def test_a_plan_that_is_not_in_the_settings_is_named(parted_database_url: str) -> None:
+    async with running_gateway(parted_database_url, **SMALL) as gateway:
+        account_id = await gateway.new_account("small")
+        await gateway.db.execute("UPDATE accounts SET plan = 'gold' WHERE id = $1", account_id)
+        channel = await gateway.new_channel(account_id, "15551000009", "200000000000009")
+        key = await gateway.new_key(channel.id)
+        for method, path, body in (("POST", SEND, TEXT), ("GET", "/api/v1/usage", None)):
+            answer = await gateway.call(method, path, body, key=key)
+            check_refused(answer, 500, "internal_error")
+            assert 'The plan "gold" of this account is not in the settings' in answer.json()["message"]
+        await accounts.change_plan(gateway.db, account_id, "small", plans=gateway.settings.plans)
+        answer = await gateway.call("POST", SEND, TEXT, key=await gateway.new_key(channel.id))
+        assert answer.status == 200, answer.body

@@ -15,7 +15,7 @@ from gatepost.api.query import From, Paged, To, Zone
 from gatepost.api.responses import Page
 from gatepost.api.route import get
 from gatepost.model import ids, times
-from gatepost.model.account import API_ACCESS
+from gatepost.model.account import API_ACCESS, plan_of
 from gatepost.model.dates import read_span
 from gatepost.model.errors import invalid_field
 from gatepost.store.account_log import LogFilter, list_entries
@@ -43,7 +43,7 @@ async def show_account(gateway: Context, user: CurrentUser) -> OwnAccount:
 
 
 async def _own_account(gateway: ApiContext, account: Account) -> OwnAccount:
-    now, plan = gateway.clock.now(), gateway.plans[account.plan]
+    now, plan = gateway.clock.now(), plan_of(gateway.plans, account.plan)
     used = await used_in_month(gateway.db, account.id, times.month_of(now))
     return OwnAccount(
         id=ids.format_id("acc", account.id),

@@ -17,6 +17,7 @@ from gatepost.api.contract.usage import PlanUsage, StorageUsage
 from gatepost.api.query import Query
 from gatepost.api.route import get
 from gatepost.model import times
+from gatepost.model.account import plan_of
 from gatepost.model.dates import Days, read_days
 from gatepost.networks.kinds import NETWORK_KINDS
 from gatepost.services.usage import UsageFigures, read_figures
@@ -60,7 +61,7 @@ async def show_account_usage(query: UsageQuery, gateway: Context, user: CurrentU
 
 
 async def _report(gateway: ApiContext, account: Account, rows: Sequence[ChannelConfig], days: Days) -> UsageReport:
-    now, plan = gateway.clock.now(), gateway.plans[account.plan]
+    now, plan = gateway.clock.now(), plan_of(gateway.plans, account.plan)
     figures = await read_figures(gateway.db, [row.id for row in rows], days)
     used = await used_in_month(gateway.db, account.id, times.month_of(now))
     return UsageReport(

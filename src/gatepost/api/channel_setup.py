@@ -19,6 +19,7 @@ from gatepost.api.credential_test import AppSecret, PhoneNumberId, Token, WabaId
 from gatepost.api.idempotency import CreateOnce
 from gatepost.api.responses import Created
 from gatepost.api.route import post
+from gatepost.model.account import plan_of
 from gatepost.model.errors import invalid_field
 from gatepost.model.session import SignedInUser
 from gatepost.networks.kinds import NETWORK_KINDS
@@ -82,7 +83,12 @@ async def _create(
     )
     how = {"actor": user.actor, "now": gateway.clock.now(), "once": once}
     return await admin.create_channel(
-        gateway.db, gateway.vault, account.id, request, channels_max=gateway.plans[account.plan].channels, **how
+        gateway.db,
+        gateway.vault,
+        account.id,
+        request,
+        channels_max=plan_of(gateway.plans, account.plan).channels,
+        **how,
     )
 
 

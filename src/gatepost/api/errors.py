@@ -18,6 +18,7 @@ from gatepost.model.errors import (
     HeadersTooLarge,
     Invalid,
     LimitReached,
+    Misconfigured,
     MissingScope,
     NetworkAway,
     NetworkRefused,
@@ -74,6 +75,9 @@ def error_answer(error: Exception, request_id: str, path: str, near: str | None 
     if isinstance(error, WrongMethod):
         wrong = GatepostError(f"This address does not take that method.{meant}", "method_not_allowed")
         return _answer(405, wrong, request_id, {"allow": error.allow})
+    if isinstance(error, Misconfigured):
+        log.error("request failed", path=safe_path(path), request_id=request_id, reason=error.message)
+        return _answer(500, error, request_id)
     log.error("request failed", path=safe_path(path), request_id=request_id, exc_info=error)
     sorry = GatepostError("Something went wrong on our side. Nothing is known to have changed.", "internal_error")
     return _answer(500, sorry, request_id)

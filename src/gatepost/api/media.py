@@ -19,7 +19,7 @@ from gatepost.api.responses import Encoded
 from gatepost.api.route import delete, get, post
 from gatepost.api.stream_response import StreamResponse
 from gatepost.api.upload import Upload, open_upload
-from gatepost.model.account import Caller
+from gatepost.model.account import Caller, plan_of
 from gatepost.model.errors import OutOfRange
 from gatepost.model.file import check_file_type, clean_filename
 from gatepost.networks.kinds import NETWORK_KINDS
@@ -99,7 +99,7 @@ def _new_file(
         key,
         answer,
         account_id=caller.account_id,
-        storage=gateway.plans[caller.plan].storage_bytes,
+        storage=plan_of(gateway.plans, caller.plan).storage_bytes,
         least=upload.least,
         announced=upload.announced,
     )

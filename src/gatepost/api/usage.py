@@ -9,7 +9,7 @@ from gatepost.api.context import ApiContext, Context, CurrentCaller
 from gatepost.api.contract.usage import ApiRate, DayUsage, PlanUsage, StorageUsage, TrialPeriod, Usage
 from gatepost.api.route import get
 from gatepost.model import times
-from gatepost.model.account import API_ACCESS
+from gatepost.model.account import API_ACCESS, plan_of
 from gatepost.services.usage import daily_usage
 from gatepost.store.accounts import Account
 from gatepost.store.channels import ChannelConfig
@@ -26,7 +26,7 @@ async def show_usage(gateway: Context, caller: CurrentCaller) -> Usage:
 
 
 async def _usage(gateway: ApiContext, account: Account, channel: ChannelConfig, now: datetime) -> Usage:
-    plan = gateway.plans[account.plan]
+    plan = plan_of(gateway.plans, account.plan)
     used = await used_in_month(gateway.db, account.id, times.month_of(now))
     limits, headroom, _ = await read_headroom(gateway, channel)
     days, counts = await daily_usage(gateway.db, channel.id, now)

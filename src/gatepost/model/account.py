@@ -5,16 +5,16 @@ import re
 import secrets
 import string
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import cached_property
-from typing import Literal
+from typing import Annotated, Literal
 from uuid import UUID
 
 import msgspec
 
 from gatepost.model import ids
-from gatepost.model.errors import MissingScope, NoAccess, NotAuthenticated
+from gatepost.model.errors import Misconfigured, MissingScope, NoAccess, NotAuthenticated
 from gatepost.model.event import ChannelRef
 from gatepost.model.sender import sender_text
 
@@ -28,13 +28,26 @@ _DIGITS = string.digits + string.ascii_uppercase + string.ascii_lowercase
 _KEY = re.compile(rf"{KEY_PREFIX}([\w-]{{43}})([0-9A-Za-z]{{{_CHECK}}}|)", re.ASCII)
 
 
+Quota = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]  # as the database counts
+
+
 class Plan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A plan with its quotas; None is unlimited."""
 
     title: str
-    messages_per_month: int | None = None
-    storage_bytes: int | None = None
-    channels: int | None = None
+    messages_per_month: Quota | None = None
+    storage_bytes: Quota | None = None
+    channels: Quota | None = None
+
+
+def plan_of(plans: Mapping[str, Plan], name: str) -> Plan:
+    """Return the plan of an account. The settings may not have it any more, or not on this node."""
+    if name not in plans:
+        raise Misconfigured(
+            f'The plan "{name}" of this account is not in the settings of this gateway. The operator has to add it to '
+            "them, or to choose another plan for the account."
+        )
+    return plans[name]
 
 
 class Principal(msgspec.Struct, frozen=True, dict=True):

@@ -20,7 +20,8 @@ GatepostError
 ├── HeadersTooLarge   headers_too_large
 ├── Unavailable       overloaded, database_unavailable, storage_unavailable
 ├── NetworkRefused    network_refused
-└── NetworkAway       network_unavailable
+├── NetworkAway       network_unavailable
+└── Misconfigured     internal_error
 """
 
 import msgspec
@@ -153,6 +154,10 @@ class NetworkRefused(GatepostError):
 class NetworkAway(GatepostError):
     default_code = "network_unavailable"
     retryable = True
+
+
+class Misconfigured(GatepostError):
+    """Only the operator can help: a setting does not fit the data."""
 
 
 def invalid_field(field: str, message: str, code: str = "invalid_field") -> Invalid:

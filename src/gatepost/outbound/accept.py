@@ -14,7 +14,7 @@ import msgspec
 
 from gatepost.clock import Clock
 from gatepost.model import ids
-from gatepost.model.account import Caller, Plan
+from gatepost.model.account import Caller, Plan, plan_of
 from gatepost.model.draft import DRAFT_LIFE, DraftApproval
 from gatepost.model.errors import GatepostError
 from gatepost.model.mcp_call import CallResult, McpCall
@@ -247,7 +247,7 @@ class Acceptor:
             message=message,
             channel=caller.ref,
             account_id=caller.account_id,
-            monthly_limit=self._plans[caller.plan].messages_per_month,
+            monthly_limit=plan_of(self._plans, caller.plan).messages_per_month,
             key=key,
             answer=partial(send_answer, caller.kind),
             sent_by=caller.principal.sender_text,
