@@ -21,7 +21,7 @@ from gatepost.inbound.media_fetch import MediaFetchContext, MediaFetchTask
 from gatepost.inbound.receive import UpdateReceiver
 from gatepost.metrics import CurrentFigures, ProcessMetrics
 from gatepost.model.file import FetchedFile, FetchFailure
-from gatepost.model.number_status import TROUBLE
+from gatepost.model.number_status import NEW_TROUBLE, TROUBLE
 from gatepost.model.signing import decode_secret
 from gatepost.network_factory import NetworkFactory
 from gatepost.networks.base import Network, Receipt
@@ -30,7 +30,7 @@ from gatepost.outbound.attachments import AttachmentUploader
 from gatepost.outbound.backoff import Backoff
 from gatepost.outbound.channel_sender import ChannelSender
 from gatepost.outbound.number_limits import NumberLimits
-from gatepost.outbound.send_decision import SendRules
+from gatepost.outbound.send_decision import BackoffScope, SendRules
 from gatepost.outbound.send_recorder import SendRecorder
 from gatepost.outbound.sender_state import SenderState
 from gatepost.outbound.senders_now import SendersNow
@@ -267,7 +267,8 @@ class ChannelWorker:
         if (config.secrets, config.network) != self._access:
             self._access = config.secrets, config.network
             self.sender.retry_now()
-        await self.sender.note_trouble(config.state.get(TROUBLE))
+        for scope, name in ((BackoffScope.BROKEN, TROUBLE), (BackoffScope.NEW, NEW_TROUBLE)):
+            await self.sender.note_trouble(config.state.get(name), scope)
         if self.keeper:
             self.sender.lock_new(self.keeper.locked_until)
         self._media.adjust(network)

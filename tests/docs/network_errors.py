@@ -18,6 +18,7 @@ When the network rejects a message, `error.code`, `error.title` and `error.detai
 
 A message that the network accepted and that failed later is not retried, whatever its code: its advice says what to do.
 If the code is a `break`, the number pauses for 15 minutes; then one message is sent to check whether it works again.
+If it is a `hold_new`, the same holds for messages that open a conversation; replies are still sent.
 
 A code that is not listed is final with HTTP 4xx. It is retried with 5xx or 429, or if the network marks the error as
 `is_transient`.

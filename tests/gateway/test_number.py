@@ -149,6 +149,24 @@ async def test_messages_that_fail_for_the_numbers_sake_stop_the_others(gateway: 
     assert {await gateway.status(id_) for id_ in waiting} == {"PENDING"}
 
 
+async def test_messages_that_fail_because_of_spam_reports_hold_new_conversations(gateway: Gateway) -> None:
+    await known(gateway, {})
+    fault = {"fault": "fail", "code": 131048, "phone_number_id": NUMBER, "times": 1}
+    await gateway.sandbox("POST", "/control/faults", fault)
+    await gateway.until_status(await gateway.send(phone="5511999990002", body="Too many"), "FAILED")
+
+    async def held() -> Any:
+        return (await shown(gateway))["waiting"]
+
+    async def limited() -> Any:
+        return (await shown(gateway))["connection"]["state"] == "limited"
+
+    await until(limited)
+    waiting = await gateway.send(phone="5511999990010", body="Has to wait")
+    assert (await until(held))["rule"] == "new_conversations"
+    assert await gateway.status(waiting) == "PENDING"
+
+
 async def test_a_failure_of_one_message_stops_nobody(gateway: Gateway) -> None:
     await known(gateway, {})
     fault = {"fault": "fail", "code": 131026, "phone_number_id": NUMBER, "times": 1}

@@ -186,7 +186,7 @@ async def test_tier_throughput_and_quality_are_noted(stage: Stage) -> None:
 
 
 async def test_a_problem_of_the_number_is_stored_for_the_sender(stage: Stage) -> None:
-    at, later = stage.clock.now(), stage.clock.now() + timedelta(seconds=5)
+    at, later = stage.clock.now() - timedelta(seconds=5), stage.clock.now()
     unpaid = NetworkError(131042, "Unpaid", advice="Pay.")
     await receive(
         stage, StatusUpdate("wamid.1", "failed", at, error=NetworkError(131026, "t"), reaction=ErrorReaction.FINAL)
@@ -198,8 +198,28 @@ async def test_a_problem_of_the_number_is_stored_for_the_sender(stage: Stage) ->
     ]
     await receive(stage, *failed)
     assert (await channel(stage))[0]["trouble"] == {"because": "Pay.", "at": times.format_time(later)}
+    stage.clock.advance(60)
     await receive(stage, NumberUpdate("error", details={"advice": "Unlock."}, reaction=ErrorReaction.BREAK))
-    assert (await channel(stage))[0]["trouble"] == {"because": "Unlock.", "at": times.format_time(at)}
+    assert (await channel(stage))[0]["trouble"] == {"because": "Unlock.", "at": times.format_time(stage.clock.now())}
+
+
+async def test_a_limit_of_new_conversations_is_stored_for_the_sender(stage: Stage) -> None:
+    spam, unpaid = NetworkError(131048, "Spam", advice="Write less."), NetworkError(131042, "Unpaid", advice="Pay.")
+    at = stage.clock.now()
+    await receive(
+        stage,
+        StatusUpdate("wamid.1", "failed", at, error=spam, reaction=ErrorReaction.HOLD_NEW),
+        StatusUpdate("wamid.2", "failed", at, error=unpaid, reaction=ErrorReaction.BREAK),
+    )
+    state = (await channel(stage))[0]
+    assert state["trouble_with_new"] == {"because": "Write less.", "at": times.format_time(at)}
+    assert state["trouble"] == {"because": "Pay.", "at": times.format_time(at)}
+
+
+async def test_a_problem_is_not_of_a_time_that_has_not_come(stage: Stage) -> None:
+    unpaid, ahead = NetworkError(131042, "Unpaid", advice="Pay."), stage.clock.now() + timedelta(hours=2)
+    await receive(stage, StatusUpdate("wamid.1", "failed", ahead, error=unpaid, reaction=ErrorReaction.BREAK))
+    assert (await channel(stage))[0]["trouble"]["at"] == times.format_time(stage.clock.now())
 
 
 async def test_a_ban_and_its_end_are_reported_once_each(stage: Stage) -> None:

@@ -382,6 +382,29 @@ async def test_a_number_whose_messages_fail_later_rests_and_tries_with_one(stage
     assert [state for _, state, _ in stage.states] == ["limited", "connected"]
 
 
+async def test_conversations_that_fail_later_hold_new_ones_and_replies_go_on(stage: Stage) -> None:
+    await stage.take_over()
+    await stage.receive_text(PHONES[9])
+    await stage.accept_many(PHONES[:3])
+    await stage.drive(1)
+    trouble = {"because": "Too many reports.", "at": times.format_time(stage.clock.now())}
+    await stage.sender.note_trouble(trouble, BackoffScope.NEW)
+    ids = await stage.accept_many(PHONES[3:8])
+    reply = await stage.accept(PHONES[9], "a reply")
+    await stage.drive(SUSPECT_SECONDS - 2, stride=10)
+    assert (await stage.status(reply), len(stage.network.calls)) == ("SENT", 4)
+    waiting = (await stage.pace())["waiting"]
+    assert (waiting["rule"], waiting["because"]) == ("new_conversations", "Too many reports.")
+    await stage.drive(12, stride=1)
+    assert len(stage.network.calls) == 5, "one finds out"
+    await stage.sender.note_trouble({**trouble, "at": times.format_time(stage.clock.now())}, BackoffScope.NEW)
+    await stage.drive(SUSPECT_SECONDS - 2, stride=10)
+    assert len(stage.network.calls) == 5, "it failed like the others"
+    await stage.drive(60, stride=1)
+    assert {await stage.status(id_) for id_ in ids} == {"SENT"}
+    assert [state for _, state, _ in stage.states] == ["limited", "connected"]
+
+
 @pytest.mark.parametrize(
     ("seconds", "calls"), [(SUSPECT_SECONDS - 1, 0), (SUSPECT_SECONDS, 1), (SUSPECT_SECONDS + 1, 1)]
 )

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from gatepost.model import times
-from gatepost.model.number_status import TROUBLE, connection_of
+from gatepost.model.number_status import NEW_TROUBLE, TROUBLE, connection_of
 from gatepost.model.person import Person
 from gatepost.networks.base import (
     ContactUpdate,
@@ -24,6 +24,7 @@ _COMPLETE = (
     "user_preferences",
     "error",
 )  # complete updates; after any other one the number is read again
+_TROUBLES = {ErrorReaction.BREAK: TROUBLE, ErrorReaction.HOLD_NEW: NEW_TROUBLE}
 _MARKETING = "marketing_messages"
 _OPTED_OUT = {"stop": True, "resume": False, "signup": False}
 
@@ -37,11 +38,7 @@ def translate_update(updates: Sequence[Update], now: datetime) -> NetworkReports
         templates=[u for u in updates if isinstance(u, TemplateUpdate)],
         stale_templates=any(u.changed for u in updates if isinstance(u, TemplateUpdate)),
         numbers=[_number(u, now) for u in updates if isinstance(u, NumberUpdate) and u.event != "user_preferences"]
-        + [
-            _trouble(u, now)
-            for u in updates
-            if isinstance(u, StatusUpdate | NumberUpdate) and u.reaction is ErrorReaction.BREAK
-        ][-1:],
+        + _troubles(updates, now),
         stale_number=any(u.event not in _COMPLETE for u in updates if isinstance(u, NumberUpdate)),
     )
 
@@ -77,13 +74,19 @@ def _number(update: NumberUpdate, now: datetime) -> NumberReport:
     return NumberReport(with_time(_given(facts), now), _given(limits), connection, reason)
 
 
-def _trouble(update: StatusUpdate | NumberUpdate, now: datetime) -> NumberReport:
-    """Report a problem of the number itself: the network reported it, or it made an accepted message fail."""
+def _troubles(updates: Sequence[Update], now: datetime) -> list[NumberReport]:
+    """Report problems of the number itself: the network reported them, or they made accepted messages fail."""
+    found = [u for u in updates if isinstance(u, StatusUpdate | NumberUpdate) and u.reaction in _TROUBLES]
+    last = {u.reaction: u for u in found}
+    return [_trouble(update, _TROUBLES[reaction], now) for reaction, update in last.items() if reaction is not None]
+
+
+def _trouble(update: StatusUpdate | NumberUpdate, name: str, now: datetime) -> NumberReport:
     if isinstance(update, StatusUpdate):
-        because, at = update.error.advice if update.error else None, update.at
+        because, at = update.error.advice if update.error else None, min(update.at, now)
     else:
         because, at = update.details.get("advice"), now
-    return NumberReport({TROUBLE: {"because": because or "The number has a problem", "at": times.format_time(at)}})
+    return NumberReport({name: {"because": because or "The number has a problem", "at": times.format_time(at)}})
 
 
 def _given(values: dict[str, Any]) -> dict[str, Any]:

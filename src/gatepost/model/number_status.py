@@ -6,6 +6,7 @@ import msgspec
 
 CONNECTED = ("connected", "limited")  # the states of a connection that messages can be sent over
 TROUBLE = "trouble"  # in a channel's state: {"because", "at"} of the last message that failed because of the number
+NEW_TROUBLE = "trouble_with_new"  # the same, of the last one that failed because no conversation may be opened
 TOKEN_REJECTED = "token_rejected_at"  # noqa: S105 - in a channel's state: when the network rejected its token
 TOKEN_ACCEPTED = "The network accepts the access token."  # noqa: S105 - a reason, not a token
 

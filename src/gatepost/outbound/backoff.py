@@ -31,7 +31,7 @@ class Backoff:
         self._until = dict.fromkeys(_WAITS, 0.0)
         self._because = dict.fromkeys(_WAITS, "")
         self._refusals = dict.fromkeys(_WAITS, 0)
-        self._suspected = False
+        self._suspected: set[BackoffScope] = set()
 
     def start(self, scope: BackoffScope, because: str, now: float, at_least: float = 0.0) -> bool:
         """Starts a back-off, unless one of this scope is active; True if the reason is new."""
@@ -43,11 +43,11 @@ class Backoff:
         self._refusals[scope] += 1
         return is_new
 
-    def suspect(self, because: str, now: float, seconds: float) -> bool:
-        """The number is broken although messages are accepted: they fail later. True if that is new."""
-        is_new = self.start(BackoffScope.BROKEN, because, now, seconds)
-        self._until[BackoffScope.BROKEN] = max(self._until[BackoffScope.BROKEN], now + seconds)
-        self._suspected = True
+    def suspect(self, because: str, now: float, seconds: float, scope: BackoffScope = BackoffScope.BROKEN) -> bool:
+        """The number is in trouble although messages are accepted: they fail later. True if that is new."""
+        is_new = self.start(scope, because, now, seconds)
+        self._until[scope] = max(self._until[scope], now + seconds)
+        self._suspected.add(scope)
         return is_new
 
     def lock_new(self, until: float, because: str) -> None:
@@ -58,6 +58,7 @@ class Backoff:
     def unlock_new(self) -> None:
         """The network itself says that conversations may be opened again."""
         self._until[BackoffScope.NEW], self._refusals[BackoffScope.NEW] = 0.0, 0
+        self._suspected.discard(BackoffScope.NEW)
 
     def resume(self) -> None:
         """Ends the back-off of the whole channel: the network allows it to send faster than before."""
@@ -72,12 +73,14 @@ class Backoff:
 
         Only a message that opened a conversation proves that they may be opened again.
         """
-        if self._suspected and now >= self._until[BackoffScope.BROKEN]:
-            self._suspected, self._until[BackoffScope.BROKEN] = False, now + _PROOF
+        proven = [s for s in _WAITS if now >= self._until[s] and (opened or s is not BackoffScope.NEW)]
         before = self.in_trouble or (self._limited and opened)
         self._limited = self._limited and not opened
-        for scope in _WAITS:
-            if now >= self._until[scope] and (opened or scope is not BackoffScope.NEW):
+        for scope in proven:
+            if scope in self._suspected:
+                self._suspected.remove(scope)
+                self._until[scope] = now + _PROOF
+            else:
                 self._refusals[scope] = 0
         return before and not self.in_trouble
 

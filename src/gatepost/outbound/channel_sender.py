@@ -29,7 +29,7 @@ from gatepost.outbound.number_limits import NumberLimits, SenderLoad, TierPromot
 from gatepost.outbound.queue import BUSY, PARKED, TIER, QueuedRecipient
 from gatepost.outbound.queue_reader import QueueReader
 from gatepost.outbound.send_attempt import SendAttempt
-from gatepost.outbound.send_decision import FinalResult
+from gatepost.outbound.send_decision import BackoffScope, FinalResult
 from gatepost.outbound.sender_state import TICK, SenderState
 from gatepost.outbound.senders_now import SenderFigures
 from gatepost.outbound.wait_history import WaitCause, WaitCauses, waits_of
@@ -57,7 +57,7 @@ class ChannelSender(ChannelTask):
         self._attempt = SendAttempt(state)
         self._promotion = TierPromotion(self._db, self._channel, self._lease)
         self._in_flight: set[asyncio.Task[None]] = set()
-        self._trouble_at: datetime | None = None
+        self._trouble_at: dict[BackoffScope, datetime] = {}
         self._tick_at = 0.0
         self._saved: tuple[UUID, str] | None = None
         self._saving: asyncio.Task[None] | None = None
@@ -104,14 +104,14 @@ class ChannelSender(ChannelTask):
             self._backoff.unlock_new()
         self._locked = until is not None
 
-    async def note_trouble(self, trouble: dict[str, str] | None) -> None:
+    async def note_trouble(self, trouble: dict[str, str] | None, scope: BackoffScope = BackoffScope.BROKEN) -> None:
         """Starts a back-off if messages failed after they were accepted, because the number itself is in trouble."""
-        at = datetime.fromisoformat(trouble["at"]) if trouble else None
-        if trouble is None or at is None or (self._trouble_at and at <= self._trouble_at):
+        at, last = datetime.fromisoformat(trouble["at"]) if trouble else None, self._trouble_at.get(scope)
+        if trouble is None or at is None or (last and at <= last):
             return
-        self._trouble_at = at
+        self._trouble_at[scope] = at
         left = SUSPECT_SECONDS - (self._clock.now() - at).total_seconds()
-        if left > 0 and self._backoff.suspect(trouble["because"], self._clock.monotonic(), left):
+        if left > 0 and self._backoff.suspect(trouble["because"], self._clock.monotonic(), left, scope):
             await self._state.report_connection("limited", trouble["because"], False)
 
     async def run(self) -> None:
