@@ -4,6 +4,8 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any, cast
 
+import pytest
+
 from gatepost.model import ids
 from gatepost.model.number_status import NumberHealth
 from gatepost.networks.base import BusinessAccount
@@ -165,6 +167,37 @@ async def test_messages_that_fail_because_of_spam_reports_hold_new_conversations
     waiting = await gateway.send(phone="5511999990010", body="Has to wait")
     assert (await until(held))["rule"] == "new_conversations"
     assert await gateway.status(waiting) == "PENDING"
+
+
+@pytest.mark.parametrize("reported", [True, False])
+async def test_a_restricted_number_answers_people_and_opens_no_conversations(gateway: Gateway, reported: bool) -> None:
+    await known(gateway, {})
+    person = {"from": "5511999990005", "type": "text", "text": {"body": "Hello?"}}
+    if reported:
+        await gateway.sandbox("POST", f"{CONTROL}/status", {"status": "RESTRICTED"})
+
+        async def limited() -> Any:
+            return any("may not open conversations" in str(reason) for _, reason in await seen(gateway))
+
+        await until(limited)
+    else:
+        await gateway.sandbox("PATCH", CONTROL, {"status": "RESTRICTED"})
+    waiting = await gateway.send(phone="5511999990010", body="Has to wait")
+
+    async def held() -> Any:
+        return (await shown(gateway))["waiting"]
+
+    assert (await until(held))["rule"] == "new_conversations"
+    await gateway.sandbox("POST", f"{CONTROL}/incoming", person)
+
+    async def written() -> Any:
+        return (await gateway.call("GET", "/api/v1/messages?phone=5511999990005")).json()["data"]
+
+    await until(written)
+    await gateway.until_status(await gateway.send(phone="5511999990005", body="A reply"), "READ")
+    assert await gateway.status(waiting) == "PENDING"
+    refused = await gateway.sandbox("GET", f"/control/ledger?kind=refused&phone_number_id={NUMBER}")
+    assert len(refused["entries"]) == (0 if reported else 1)
 
 
 async def test_a_failure_of_one_message_stops_nobody(gateway: Gateway) -> None:

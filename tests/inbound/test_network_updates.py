@@ -216,6 +216,15 @@ async def test_a_limit_of_new_conversations_is_stored_for_the_sender(stage: Stag
     assert state["trouble"] == {"because": "Pay.", "at": times.format_time(at)}
 
 
+async def test_a_restriction_that_has_ended_is_no_problem(stage: Stage) -> None:
+    now = stage.clock.now()
+    restricted = NumberUpdate("ACCOUNT_RESTRICTION", details={"advice": "Wait."}, reaction=ErrorReaction.HOLD_NEW)
+    await receive(stage, msgspec.structs.replace(restricted, until=now))
+    assert "trouble_with_new" not in (await channel(stage))[0]
+    await receive(stage, msgspec.structs.replace(restricted, until=now + timedelta(seconds=1)))
+    assert (await channel(stage))[0]["trouble_with_new"] == {"because": "Wait.", "at": times.format_time(now)}
+
+
 async def test_a_problem_is_not_of_a_time_that_has_not_come(stage: Stage) -> None:
     unpaid, ahead = NetworkError(131042, "Unpaid", advice="Pay."), stage.clock.now() + timedelta(hours=2)
     await receive(stage, StatusUpdate("wamid.1", "failed", ahead, error=unpaid, reaction=ErrorReaction.BREAK))

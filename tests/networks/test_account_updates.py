@@ -148,6 +148,31 @@ def test_an_account_may_be_banned(state: Any, banned: bool | None) -> None:
     assert seen("account_update", sent) == [NumberUpdate("DISABLED_UPDATE", banned=banned, details=details)]
 
 
+BUSINESS, CUSTOMER = "RESTRICTED_BIZ_INITIATED_MESSAGING", "RESTRICTED_CUSTOMER_INITIATED_MESSAGING"
+
+
+@for_each(
+    ("restrictions", "reaction"),
+    [
+        ([{"restriction_type": BUSINESS, "expiration": 1794736800}], ErrorReaction.HOLD_NEW),
+        ([{"restriction_type": BUSINESS}], ErrorReaction.HOLD_NEW),
+        ([{"restriction_type": BUSINESS}, {"restriction_type": CUSTOMER}], ErrorReaction.BREAK),
+        ([{"restriction_type": CUSTOMER, "expiration": "odd"}], ErrorReaction.BREAK),
+        ([{"restriction_type": "RESTRICTED_ADD_PHONE_NUMBER_ACTION"}, "odd", {"restriction_type": 5}], None),
+        ("odd", None),
+        (None, None),
+    ],
+)
+def test_a_restricted_account(restrictions: Any, reaction: ErrorReaction | None) -> None:
+    sent = {"event": "ACCOUNT_RESTRICTION", "restriction_info": restrictions}
+    [update] = seen("account_update", sent)
+    assert isinstance(update, NumberUpdate)
+    assert (update.event, update.reaction) == ("ACCOUNT_RESTRICTION", reaction)
+    assert ("advice" in update.details) == (reaction is not None)
+    if restrictions == [{"restriction_type": BUSINESS, "expiration": 1794736800}]:
+        assert "until 2026-11-15 10:00 UTC" in update.details["advice"]
+
+
 @for_each(
     ("field", "sent", "event"),
     [

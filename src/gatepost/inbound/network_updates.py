@@ -77,8 +77,13 @@ def _number(update: NumberUpdate, now: datetime) -> NumberReport:
 def _troubles(updates: Sequence[Update], now: datetime) -> list[NumberReport]:
     """Report problems of the number itself: the network reported them, or they made accepted messages fail."""
     found = [u for u in updates if isinstance(u, StatusUpdate | NumberUpdate) and u.reaction in _TROUBLES]
-    last = {u.reaction: u for u in found}
+    last = {u.reaction: u for u in found if not _is_over(u, now)}
     return [_trouble(update, _TROUBLES[reaction], now) for reaction, update in last.items() if reaction is not None]
+
+
+def _is_over(update: StatusUpdate | NumberUpdate, now: datetime) -> bool:
+    """Whether a restriction has ended: its report may arrive days later."""
+    return isinstance(update, NumberUpdate) and update.until is not None and update.until <= now
 
 
 def _trouble(update: StatusUpdate | NumberUpdate, name: str, now: datetime) -> NumberReport:

@@ -14,7 +14,7 @@ from gatepost.inbound.network_updates import translate_update
 from gatepost.model import ids
 from gatepost.model.event import ChannelRef
 from gatepost.model.message import State
-from gatepost.networks.base import Incoming, NetworkError, RemoteMedia, StatusUpdate, Update
+from gatepost.networks.base import Incoming, NetworkError, NumberUpdate, RemoteMedia, StatusUpdate, Update
 from gatepost.store.batch import Batch, NoteCommit, note_nothing
 from gatepost.store.messages.incoming import IncomingFileRow, IncomingMessage
 from gatepost.store.messages.receive import ReportBatch, StatusReport, receive_together, receive_updates
@@ -131,6 +131,9 @@ class UpdateReceiver:
         found = [update for update in updates if isinstance(update, StatusUpdate)]
         for status in found:
             _log_status(channel, status)
+        for update in updates:
+            if isinstance(update, NumberUpdate) and update.event != "user_preferences":
+                log.warning("the network reports about the number", channel=channel.id, report=update.event)
         statuses = len(found)
         messages = sum(isinstance(update, Incoming) for update in updates)
         for kind, count in (("status", statuses), ("message", messages), ("other", len(updates) - statuses - messages)):

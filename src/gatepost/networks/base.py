@@ -165,7 +165,8 @@ class NumberUpdate(msgspec.Struct, frozen=True):
     status: str | None = None
     banned: bool | None = None
     details: dict[str, Any] = {}
-    reaction: ErrorReaction | None = None  # of an error
+    reaction: ErrorReaction | None = None  # of an error, or a restriction
+    until: datetime | None = None  # the end of the restriction
 
 
 class ConnectionUpdate(msgspec.Struct, frozen=True):

@@ -7,9 +7,12 @@ field of the callback ─► reader(field, value) ─► updates
 
 import re
 from collections.abc import Callable
+from datetime import datetime
 from typing import Any
 
-from gatepost.networks.base import NumberUpdate, TemplateUpdate, Update
+import msgspec
+
+from gatepost.networks.base import ErrorReaction, NumberUpdate, TemplateUpdate, Update
 from gatepost.networks.cloud import errors
 from gatepost.networks.cloud.json_values import (
     as_dict,
@@ -18,6 +21,7 @@ from gatepost.networks.cloud.json_values import (
     as_number,
     as_phone,
     as_str,
+    as_time,
     limit_depth,
     without_none,
 )
@@ -28,6 +32,13 @@ _TIER = re.compile(r"(?:TIER_)?([0-9]{1,9})(K|M)?")
 _TIMES = {None: 1, "K": 1000, "M": 1_000_000}
 _WORD_MAX = 128
 _BANNED = {"DISABLE": True, "REINSTATE": False}
+_NO_OPENING = "RESTRICTED_BIZ_INITIATED_MESSAGING"
+_NO_REPLIES = "RESTRICTED_CUSTOMER_INITIATED_MESSAGING"
+_RESTRICTIONS = {
+    _NO_OPENING: (ErrorReaction.HOLD_NEW, "it may not open conversations"),
+    _NO_REPLIES: (ErrorReaction.BREAK, "it may not send messages"),
+}
+_APPEAL = "Open the account's quality page at the network, and appeal if it is a mistake."
 _STATUS_AFTER = {"FLAGGED": "FLAGGED", "UNFLAGGED": "CONNECTED"}
 # The status of a template after an event. None: it must be read again.
 _TEMPLATE_STATUS = {"REINSTATED": "APPROVED", "UNARCHIVED": None}
@@ -134,7 +145,29 @@ def _limit(value: Value) -> int | None:
 
 def _account(field: str, value: Value) -> list[Update]:
     banned = _BANNED.get(_word(as_dict(value.get("ban_info")).get("waba_ban_state")) or "")
-    return [NumberUpdate(_word(value.get("event")) or field, banned=banned, details=_details(field, value))]
+    update = NumberUpdate(_word(value.get("event")) or field, banned=banned, details=_details(field, value))
+    return [_restricted(update, value)]
+
+
+def _restricted(update: NumberUpdate, value: Value) -> NumberUpdate:
+    """Return the update with what the account may not send, if it is restricted."""
+    info = [as_dict(one) for one in as_list(value.get("restriction_info"))]
+    found = {kind: one for one in info if (kind := _word(one.get("restriction_type"))) in _RESTRICTIONS}
+    if not found:
+        return update
+    kind = _NO_REPLIES if _NO_REPLIES in found else _NO_OPENING
+    reaction, what = _RESTRICTIONS[kind]
+    until = _time(found[kind].get("expiration"))
+    ends = f" until {until:%Y-%m-%d %H:%M} UTC" if until else ""
+    advice = f"The network has restricted the business account: {what}{ends}. {_APPEAL}"
+    return msgspec.structs.replace(update, details=update.details | {"advice": advice}, reaction=reaction, until=until)
+
+
+def _time(value: Any) -> datetime | None:
+    try:
+        return as_time(value)
+    except ValueError:
+        return None
 
 
 def _report_only(field: str, value: Value) -> list[Update]:
