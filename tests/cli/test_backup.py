@@ -356,3 +356,19 @@ async def test_a_killed_backup_has_no_name_and_a_killed_restore_changes_nothing(
     await kill(*await start_blocked("contacts", database_url, "restore", str(backed_up), *places))
     names = (await asyncio.to_thread(run, "account", "list", "--json")).json()
     assert {one["name"] for one in names} == {"Shop", "Later"}
+
+
+@pytest.mark.parametrize("name", [signal.SIGTERM, signal.SIGHUP])
+async def test_a_backup_that_is_told_to_stop_leaves_no_file(
+    backed_up: Path, database_url: str, tmp_path: Path, name: signal.Signals
+) -> None:
+    """As Ctrl-C does: by `timeout`, by systemd, or because its terminal was closed."""
+    file = tmp_path / "second.tar"
+    conn, child = await start_blocked("messages, contacts", database_url, "backup", str(file), "--data", str(tmp_path))
+    assert file.with_name("second.tar.partial").exists()
+    child.send_signal(name)
+    child.send_signal(name)  # somebody impatient
+    said, _ = await asyncio.to_thread(child.communicate, timeout=PATIENCE)
+    await conn.close()
+    assert (child.returncode, said) == (128 + name, b"")
+    assert list(tmp_path.glob("second*")) == []

@@ -1,4 +1,4 @@
-"""A gateway that is told to stop, while it runs and while it starts."""
+"""A gateway that is told to stop, while it runs and while it starts; and a command that started the database."""
 
 import asyncio
 import os
@@ -84,3 +84,21 @@ async def test_nohup_is_respected() -> None:
         for name in (signal.SIGINT, signal.SIGTERM):
             asyncio.get_running_loop().remove_signal_handler(name)
         signal.signal(signal.SIGHUP, before)
+
+
+@pytest.mark.parametrize("name", [signal.SIGTERM, signal.SIGHUP])
+async def test_a_signal_to_a_command_stops_the_database_that_it_started(data: Path, name: signal.Signals) -> None:
+    program = await asyncio.create_subprocess_exec(
+        sys.executable,
+        *("-m", "gatepost.cli", "migrate", "--data", str(data)),
+        stdout=asyncio.subprocess.DEVNULL,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    async with patience(lambda: f"it did not get as far: {program.returncode}"):
+        while running_dsn(data) is None:
+            await asyncio.sleep(0.01)
+    program.send_signal(name)
+    _, errors = await asyncio.wait_for(program.communicate(), PATIENCE)
+    assert (program.returncode, errors) == (128 + name, b"")
+    assert running_dsn(data) is None
+    assert not [process for folder in data.iterdir() for process in leftovers(folder)]

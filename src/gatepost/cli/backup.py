@@ -1,6 +1,5 @@
 """`gatepost backup`: the database, the files and, on request, the secret key in one file."""
 
-import asyncio
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
@@ -16,6 +15,7 @@ from gatepost.cli.cell_databases import check_cell, only_cell
 from gatepost.cli.command import check_database, command, new_group
 from gatepost.cli.output import CommandResult
 from gatepost.cli.progress_bar import progress_bar
+from gatepost.cli.run_command import run_command
 from gatepost.database_lifecycle import reached
 from gatepost.model import times
 from gatepost.model.databases import MAIN
@@ -63,7 +63,7 @@ def backup(
         check=make_check(Vault(key)) if key else None,
         passphrase=read_passphrase(passphrase_file),
     )
-    manifest = asyncio.run(_back_up(settings, wanted, cell))
+    manifest = run_command(_back_up(settings, wanted, cell))
     if cell in (None, MAIN):
         note_backup(settings.data_folder, manifest, wanted.path)
     return CommandResult(_describe(manifest, wanted.path), note=_note(settings, manifest))

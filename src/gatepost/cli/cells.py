@@ -18,6 +18,7 @@ from gatepost.cli.cell_databases import FAILURES, CellDatabases, describe
 from gatepost.cli.command import CommandSession, command, new_group, same_gateway
 from gatepost.cli.output import CommandResult
 from gatepost.cli.progress_bar import progress_bar
+from gatepost.cli.run_command import run_command
 from gatepost.database_lifecycle import opened_migrated
 from gatepost.model import ids
 from gatepost.model.databases import MAIN
@@ -49,7 +50,7 @@ async def list_(session: CommandSession) -> CommandResult:
 @command(group, "add")
 def add(settings: Settings, name: Name) -> CommandResult:
     """Make an empty database a cell: migrate it, and write the name of the cell into it."""
-    added = asyncio.run(_add(settings, name))
+    added = run_command(_add(settings, name))
     note = f"Next: restart every node of the gateway with these settings, then: gatepost account create --cell {name}"
     return CommandResult(added, note=note)
 

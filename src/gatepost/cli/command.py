@@ -5,7 +5,6 @@ options ─► settings ─► database (`opened`) ─► the command's own few 
                                                       └ an error ─► one line on stderr, exit code 1
 """
 
-import asyncio
 import inspect
 import shlex
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
@@ -29,6 +28,7 @@ from gatepost.cli.cell_databases import CellDatabases, opened_databases
 from gatepost.cli.gateway_clock import gateway_clock
 from gatepost.cli.options import F, Given, Lookup, lookups_of, new_group, parameters_of, with_options
 from gatepost.cli.output import CommandResult, LinePrinter, print_result
+from gatepost.cli.run_command import run_command
 from gatepost.clock import Clock, DatabaseClock
 from gatepost.clock_sync import follow_database
 from gatepost.model.databases import MAIN
@@ -151,14 +151,14 @@ def command(group: typer.Typer, name: str, *, creates: bool = False) -> Callable
             settings = load_settings(**places)
             if inspect.isasyncgenfunction(action):
                 _check_gateway(settings)
-                asyncio.run(_stream(action, lookups, settings, arguments, LinePrinter(as_json=as_json)))
+                run_command(_stream(action, lookups, settings, arguments, LinePrinter(as_json=as_json)))
                 return
             if not inspect.iscoroutinefunction(action):
                 result = action(settings, **arguments)
             else:
                 if not creates:
                     check_database(settings)
-                result = asyncio.run(_in_session(action, lookups, settings, arguments))
+                result = run_command(_in_session(action, lookups, settings, arguments))
             print_result(result, as_json=as_json)
 
         group.command(name)(with_options(action, parameters_of(action), run, PLACES))

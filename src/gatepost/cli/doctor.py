@@ -30,6 +30,7 @@ from gatepost.cli.doctor_upkeep import (
 from gatepost.cli.gateway_clock import gateway_clock
 from gatepost.cli.http_call import HttpError, call
 from gatepost.cli.output import CommandResult
+from gatepost.cli.run_command import run_command
 from gatepost.clock import SystemClock
 from gatepost.model import ids, times
 from gatepost.model.account import API_ACCESS
@@ -59,7 +60,7 @@ _PRIVATE = ("secret.key", "quickstart.json")
 @command(group, "doctor")
 def doctor(settings: Settings) -> CommandResult:
     """Find what is wrong with this gateway, and say how to fix it. The exit code is 1 if something has to be fixed."""
-    results = asyncio.run(_check(settings))
+    results = run_command(_check(settings))
     problems = sum(result.state == "problem" for result in results)
     note = f"{problems} to fix." if problems else "Nothing has to be fixed."
     return CommandResult(results, ("state", "check", "found", "fix"), note=note, failed=problems > 0)

@@ -1,6 +1,5 @@
 """`gatepost move-database`: from the embedded PostgreSQL to another server, by one command."""
 
-import asyncio
 from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Annotated
@@ -14,6 +13,7 @@ from gatepost.cli.backup import media_of
 from gatepost.cli.command import check_database, command, new_group
 from gatepost.cli.output import CommandResult
 from gatepost.cli.progress_bar import progress_bar
+from gatepost.cli.run_command import run_command
 from gatepost.database_lifecycle import reserved
 from gatepost.model.databases import database_url_fault
 from gatepost.model.errors import Conflict, GatepostError, invalid_field
@@ -36,11 +36,11 @@ def move(
         raise invalid_field("to", fault)
     check_database(settings)
     shown = without_password(to)
-    moved = asyncio.run(_move(settings, to, shown if settings.database.url else None, replace=replace))
+    moved = run_command(_move(settings, to, shown if settings.database.url else None, replace=replace))
     if not settings.database.url:
         write_moved(settings.data_folder, shown, datetime.now(UTC))
     with suppress(GatepostError, OSError):  # the files belong to the new database now
-        asyncio.run(media_of(settings, None).delete([OWNER]))
+        run_command(media_of(settings, None).delete([OWNER]))
     return CommandResult(DatabaseMove(shown, moved.tables, moved.rows, moved.migration), note=_note(settings, shown))
 
 

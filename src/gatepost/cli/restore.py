@@ -15,6 +15,7 @@ from gatepost.cli.cell_databases import accounts_elsewhere, only_cell
 from gatepost.cli.command import command, new_group, same_gateway
 from gatepost.cli.output import CommandResult
 from gatepost.cli.progress_bar import progress_bar
+from gatepost.cli.run_command import run_command
 from gatepost.cli.stop_gateway import stop_gateway
 from gatepost.database_lifecycle import reserved
 from gatepost.model import times
@@ -63,9 +64,9 @@ def restore(
         without_key=without_key,
         waiting=WAITING[waiting],
         cell=cell,
-        elsewhere=asyncio.run(accounts_elsewhere(whole, cell)),
+        elsewhere=run_command(accounts_elsewhere(whole, cell)),
     )
-    manifest, loaded = asyncio.run(_restore(settings, file, wanted, stop=stop, media=not without_media))
+    manifest, loaded = run_command(_restore(settings, file, wanted, stop=stop, media=not without_media))
     return CommandResult(_describe(file, manifest, loaded), note=_note(manifest, loaded, wanted))
 
 

@@ -1,6 +1,5 @@
 """`gatepost secret-key`: the key that encrypts stored secrets."""
 
-import asyncio
 from contextlib import AsyncExitStack
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from gatepost.cli.command import CommandSession, check_database, command, new_gr
 from gatepost.cli.options import Yes
 from gatepost.cli.output import CommandResult, confirm
 from gatepost.cli.progress_bar import progress_bar
+from gatepost.cli.run_command import run_command
 from gatepost.database_lifecycle import opened_at, reached, reserved
 from gatepost.model import ids
 from gatepost.model.databases import MAIN
@@ -43,7 +43,7 @@ def rotate(settings: Settings) -> CommandResult:
     if settings.security.secret_key and len(keys) == KEY_BYTES:
         raise Conflict(_ONE_KEY)
     check_database(settings)
-    done, previous = asyncio.run(_rotate(settings, keys))
+    done, previous = run_command(_rotate(settings, keys))
     return CommandResult(
         RotatedKey(done.encrypted, done.unreadable, str(previous) if previous else None),
         note=_after_rotation(previous, done),
