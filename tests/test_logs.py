@@ -1,5 +1,6 @@
 """The log of an error shows where it happened, and never the values of variables. A log that fails does no harm."""
 
+import json
 import subprocess
 import sys
 
@@ -75,3 +76,26 @@ def test_work_goes_on_though_the_log_cannot_be_written() -> None:
             [sys.executable, "-c", _FULL], stdout=subprocess.PIPE, stderr=full, text=True, check=False, timeout=PATIENCE
         )
     assert done.stdout == "went on\n"
+
+
+_LIBRARY = """
+import logging
+from gatepost.logs import configure_logs
+
+configure_logs("info", "json")
+configure_logs("info", "json", 2)
+logging.getLogger("library").info("not worth a line")
+try:
+    raise ValueError("broken")
+except ValueError:
+    logging.getLogger("library").exception("It failed:\\n%s", "twice")
+"""
+
+
+def test_what_a_library_logs_is_one_line_of_json() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", _LIBRARY], capture_output=True, text=True, check=True, timeout=PATIENCE
+    )
+    [line] = [json.loads(line) for line in done.stderr.splitlines()]
+    assert (line["event"], line["logger"], line["level"]) == ("It failed:\ntwice", "library", "error")
+    assert line["exception"].endswith("ValueError: broken")

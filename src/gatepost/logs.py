@@ -9,6 +9,7 @@ from typing import Any, TextIO, cast
 
 import structlog
 
+_CUT_OFF = "ASGI callable returned without completing response."
 _CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 
 
@@ -58,6 +59,20 @@ def configure_logs(level: str, format_: str, process: int | None = None) -> None
         logger_factory=structlog.WriteLoggerFactory(cast(TextIO, LossyStandardError())),
         cache_logger_on_first_use=True,
     )
+    root = logging.getLogger()
+    if not any(isinstance(one, LibraryLog) for one in root.handlers):
+        root.addHandler(LibraryLog())
+
+
+class LibraryLog(logging.Handler):
+    """Passes on what libraries log, such as the HTTP server and asyncio, so that each line has the same format."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Log a record as one of ours, unless the reason was logged before (`api/dispatcher.py`)."""
+        message = record.getMessage().strip()
+        if message != _CUT_OFF:
+            log = structlog.get_logger(record.name)
+            log.log(record.levelno, message, logger=record.name, exc_info=record.exc_info)
 
 
 def _add_number(number: int, _: Any, __: str, line: structlog.typing.EventDict) -> structlog.typing.EventDict:

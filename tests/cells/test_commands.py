@@ -1,6 +1,10 @@
 """The commands of a gateway with several cells: each finds the cell of its record."""
 
 import json
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -14,6 +18,7 @@ from tests.cells.conftest import NOWHERE, resume, stop
 from tests.cli.conftest import Ran, Run, invoke
 from tests.conftest import PostgresServer, run_apart
 from tests.for_each import for_each
+from tests.patience import PATIENCE
 
 
 @pytest.fixture
@@ -209,6 +214,47 @@ def test_an_account_is_moved(run: Run, urls: dict[str, str]) -> None:
     assert "is in the cell east" in run("cell", "move", account, "--to", "east", "--json").error()["message"]
     assert run("cell", "move", account, "--to", "main", "--json").json()["cell"] == "main"
     assert run_apart(count(urls["main"], "messages")) == 4
+
+
+@pytest.mark.parametrize("what", ["messages", "contacts"])
+def test_an_export_is_not_cut_off_by_a_move(run: Run, urls: dict[str, str], settings_file: Path, what: str) -> None:
+    """The rows in the old cell are deleted: the rest of the file would be missing, without an error."""
+    account = run("account", "create", "Shop", "--cell", "west", "--json").json()["id"]
+    channel = run("channel", "create", account, "--kind", "qr", "--phone", "15550001111", "--json").json()["id"]
+    run("send", channel, "5511999998888", "Hello", "--json").json()
+    run_apart(fill(urls["west"], channel))
+    file = settings_file.parent / "all.ndjson"
+    command = [sys.executable, "-m", "gatepost.cli", "export", what, channel, str(file), "--config", str(settings_file)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as exporting:
+        try:
+            while not (draft := file.with_name("all.ndjson.partial")).exists() or not draft.stat().st_size:
+                assert exporting.poll() is None, exporting.communicate()
+                time.sleep(0.001)
+            exporting.send_signal(signal.SIGSTOP)
+            assert run("cell", "move", account, "--to", "east", "--json").json()["cell"] == "east"
+            exporting.send_signal(signal.SIGCONT)
+            said, _ = exporting.communicate(timeout=PATIENCE)
+        finally:
+            exporting.kill()
+    assert (exporting.returncode, "moved to another cell" in said) == (1, True), said
+    assert list(file.parent.glob("all*")) == []
+    assert run("export", what, channel, str(file), "--json").json()["lines"] == 20_001
+
+
+async def fill(url: str, channel: str) -> None:
+    """Write many messages and contacts into a channel."""
+    db = await Database.connect(url, connections=1)
+    async with db.connection() as conn:
+        await conn.execute(
+            """INSERT INTO messages SELECT (jsonb_populate_record(m, jsonb_build_object('id', substr(m.id::text, 1, 24)
+                   || lpad(to_hex(i), 12, '0')))).* FROM messages m, generate_series(1, 20000) i""",
+        )
+        await conn.execute(
+            """INSERT INTO contacts (channel_id, id, phone, created_at, updated_at)
+               SELECT $1, gen_random_uuid(), '5511' || i, now(), now() FROM generate_series(1, 20000) i""",
+            channel.removeprefix("ch_"),
+        )
+    await db.close()
 
 
 def test_a_restore_leaves_out_accounts_that_were_moved_since(

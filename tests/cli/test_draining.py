@@ -1,6 +1,7 @@
 """A gateway that is told to stop, while it runs and while it starts; and a command that started the database."""
 
 import asyncio
+import json
 import os
 import re
 import signal
@@ -15,7 +16,9 @@ from gatepost.stop_signals import stop_on_signals
 from gatepost.store.embedded import running_dsn
 from gatepost.store.embedded.data_folder import holder_of
 from gatepost.store.embedded.postmaster import leftovers
+from gatepost.store.pool import Database
 from tests.cli.conftest import Run
+from tests.gateway.test_export import fill
 from tests.patience import PATIENCE, patience
 
 
@@ -48,6 +51,45 @@ async def test_open_streams_do_not_hold_up_the_end(run: Run, channel: str, datab
         if program.returncode is None:
             program.kill()
             await program.wait()
+
+
+async def test_an_export_that_is_cut_off_is_one_line_of_the_log(
+    run: Run, channel: str, database_url: str, tmp_path: Path
+) -> None:
+    key = await asyncio.to_thread(lambda: run("key", "create", channel, "test", "--json").json()["key"])
+    await asyncio.to_thread(run, "send", channel, "5511999998888", "Hello")
+    db = await Database.connect(database_url, connections=1)
+    await fill(db, channel, 20_000)
+    await db.close()
+    places = ("--database-url", database_url, "--data", str(tmp_path), "--port", "0", "--role", "api")
+    with (tmp_path / "log").open("wb") as log:
+        program = await asyncio.create_subprocess_exec(
+            sys.executable,
+            *("-m", "gatepost.cli", "serve", *places),
+            stderr=log,
+            env={**os.environ, "GATEPOST_SERVER__DRAIN_SECONDS": "1"},
+        )
+    try:
+        async with patience((tmp_path / "log").read_text):
+            while not (found := re.search(r'"http://127\.0\.0\.1:([0-9]+)"', (tmp_path / "log").read_text())):
+                await asyncio.sleep(0.02)
+        reader, writer = await asyncio.open_connection("127.0.0.1", int(found.group(1)), limit=1024)
+        head = f"GET /api/v1/messages/export HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {key}\r\n\r\n"
+        writer.write(head.encode())
+        assert (await asyncio.wait_for(reader.readline(), PATIENCE)).startswith(b"HTTP/1.1 200")
+        program.send_signal(signal.SIGTERM)
+        assert await asyncio.wait_for(program.wait(), PATIENCE) == 0
+        rest = await asyncio.wait_for(reader.read(), PATIENCE)
+        assert not rest.endswith(b"0\r\n\r\n")  # the client sees that it is incomplete
+        writer.close()
+    finally:
+        if program.returncode is None:
+            program.kill()
+            await program.wait()
+    lines = [json.loads(line) for line in (tmp_path / "log").read_text().splitlines()]
+    [cut] = [line for line in lines if line["event"] == "answer cut off"]
+    assert (cut["path"], cut["reason"]) == ("/api/v1/messages/export", "The gateway is stopping.")
+    assert not [line for line in lines if "exception" in line]
 
 
 @pytest.mark.parametrize("processes", [1, 2])

@@ -129,10 +129,11 @@ class Dispatcher:
 
         try:
             await serve_mcp(self._gateway, scope, receive, tagged)
-        except Exception as error:
-            answer = error_answer(error, request_id, scope["path"])
-            note_refusal(self._gateway, scope, answer, request_id)
-            if not begun:
+        except (Exception, asyncio.CancelledError) as error:
+            answer = self._failed(error, request_id, scope)
+            if begun:
+                _log_cut_off(error, request_id, MCP)
+            else:
                 self._gateway.figures.metrics.answered(answer.status)
                 await send_answer(send, as_json_rpc(answer), request_id, self._more(scope))
 
@@ -151,12 +152,12 @@ class Dispatcher:
 
         try:
             await self._app(scope, checked_body(scope, receive), tagged)
-        except asyncio.CancelledError:
-            if begun:
-                raise
-            await send_answer(send, error_answer(stopping(), request_id, scope["path"]), request_id, self._more(scope))
-        except Exception as error:
-            _log_cut_off(error, request_id, safe_path(scope["path"]))
+        except (Exception, asyncio.CancelledError) as error:
+            if begun or isinstance(error, Exception):
+                _log_cut_off(error, request_id, safe_path(scope["path"]))
+            else:
+                answer = self._failed(error, request_id, scope)
+                await send_answer(send, answer, request_id, self._more(scope))
         finally:
             costly = scope["state"].get("costly")
             if costly is not None:
@@ -168,9 +169,11 @@ class Dispatcher:
         return (*deprecated, *self._origins.headers(scope)) if self._origins else deprecated
 
 
-def _log_cut_off(error: Exception, request_id: str, path: str) -> None:
-    """Log an error that ended a response after its start. The client sees that the response is incomplete."""
-    if isinstance(error, GatepostError):
+def _log_cut_off(error: BaseException, request_id: str, path: str) -> None:
+    """Log what ended a response after its start. The client sees that the response is incomplete."""
+    if isinstance(error, asyncio.CancelledError):
+        log.warning("answer cut off", path=path, request_id=request_id, reason="The gateway is stopping.")
+    elif isinstance(error, GatepostError):
         log.warning("answer cut off", path=path, request_id=request_id, reason=error.message)
     else:
         log.error("answer cut off", path=path, request_id=request_id, exc_info=error)

@@ -16,11 +16,13 @@ from gatepost.cli.arguments import TimeZone, given
 from gatepost.cli.command import CommandSession, command, new_group
 from gatepost.cli.output import CommandResult
 from gatepost.cli.records import ChannelArgument
-from gatepost.model.errors import invalid_field
+from gatepost.model.errors import Conflict, invalid_field
 from gatepost.services.contact_import import export_csv, export_fields, export_ndjson
 from gatepost.services.export import Render, as_csv, open_export
 from gatepost.services.history_query import read_history_query, resolve
+from gatepost.store.accounts import get_account
 from gatepost.store.backup.archive import written_file
+from gatepost.store.channels import ChannelConfig, get_config
 from gatepost.store.contacts.read import ContactFilter
 
 group = new_group()
@@ -57,6 +59,7 @@ async def export(
         chunks = await _messages(session, channel.id, kind, filters)
     with written_file(output.absolute()) as file:
         size, lines = await _write(file, chunks, _csv_rows if kind == "csv" else _json_lines)
+        await _check_whole(session, what, channel)
     header = kind == "csv"
     return CommandResult(ExportedFile(str(output), kind, lines - header, size))  # type: ignore[arg-type]
 
@@ -75,6 +78,14 @@ async def _contacts(session: CommandSession, channel_id: UUID, kind: str) -> Asy
     if kind == "ndjson":
         return export_ndjson(session.db, channel_id, ContactFilter(), Contact.of)
     return export_csv(session.db, channel_id, ContactFilter(), await export_fields(session.db, channel_id))
+
+
+async def _check_whole(session: CommandSession, what: str, channel: ChannelConfig) -> None:
+    """Raise Conflict if rows may have been deleted meanwhile: the file would end early, and look complete."""
+    if await get_account(session.db, channel.account_id) is None:
+        raise Conflict("The account was moved to another cell meanwhile, and the export is incomplete. Run it again.")
+    if what == "contacts" and await get_config(session.db, channel.id) is None:
+        raise Conflict("The channel was deleted meanwhile, with its contacts. The export is incomplete.")
 
 
 def _csv_rows(chunk: bytes) -> int:
