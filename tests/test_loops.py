@@ -84,6 +84,7 @@ LOOPS = {  # loops without an end of their own, and what ends them
     "networks.qr.driver.Driver.connection": "a connection",
     "networks.qr.driver.Driver._watch": "the end of the connection",
     "networks.qr.link.Link.get_media": "the last piece",
+    "database_lifecycle._begin_use": "a timeout",
     "database_lifecycle._running_or_locked": "a timeout",
     "outbound.cancel.cancel_selection": "the last piece, or a timeout",
     "outbound.throttle.Throttle._wait_for_slot": "its turn",

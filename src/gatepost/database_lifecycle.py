@@ -15,8 +15,17 @@ from gatepost.clock import Clock, DatabaseClock, FollowingClock, SystemClock
 from gatepost.networks.sandbox_clock import SandboxClockFeed
 from gatepost.settings import Settings
 from gatepost.start_errors import CannotStart
-from gatepost.store.embedded import DataFolderInUse, EmbeddedPostgres, FolderLock, lock_data_folder, reach_running
-from gatepost.store.embedded.data_folder import check_not_moved
+from gatepost.store.embedded import (
+    DataFolderInUse,
+    EmbeddedPostgres,
+    FolderLock,
+    is_locked,
+    lock_data_folder,
+    reach_running,
+    running_dsn,
+)
+from gatepost.store.embedded.command_use import CommandUse
+from gatepost.store.embedded.data_folder import check_not_moved, in_use_message, make_data_folder
 from gatepost.store.migrate import migrate
 from gatepost.store.pool import Database
 from gatepost.store.pooling import check_sessions
@@ -58,13 +67,19 @@ async def reached(settings: Settings) -> AsyncIterator[str]:
         await check_sessions(settings.database.url)
         yield settings.database.url
         return
-    found = await _running_or_locked(settings)
-    if isinstance(found, str):
-        yield found
-        return
-    with found:
-        async with _embedded(settings) as own:
-            yield own
+    use = await _begin_use(settings)
+    try:
+        found = await _running_or_locked(settings)
+        if isinstance(found, str):
+            yield found
+        else:
+            with found:
+                async with _embedded(settings, use=use) as own:
+                    yield own
+    finally:
+        use.release()
+        await _stop_left(settings, use)
+        use.close()
 
 
 @asynccontextmanager
@@ -74,8 +89,39 @@ async def reserved(settings: Settings) -> AsyncIterator[str]:
         yield settings.database.url
         return
     with lock_data_folder(settings.data_folder):
+        use = CommandUse(settings.data_folder)
+        alone = use.take()
+        use.close()
+        if not alone:
+            raise DataFolderInUse(in_use_message(settings.data_folder, ""))
         async with _embedded(settings) as own:
             yield own
+
+
+async def _begin_use(settings: Settings) -> CommandUse:
+    """Begin to use the embedded server. Another command may be stopping it."""
+    make_data_folder(settings.data_folder)
+    use, give_up = CommandUse(settings.data_folder), time.monotonic() + _PATIENCE
+    while True:
+        if use.begin() or time.monotonic() > give_up:
+            return use
+        await asyncio.sleep(_POLL)
+
+
+async def _stop_left(settings: Settings, use: CommandUse) -> None:
+    """Stop a server that another command has left, unless a gateway or a command uses it."""
+    data = settings.data_folder
+    while use.left and running_dsn(data) is not None and use.take():
+        try:
+            with lock_data_folder(data):
+                async with _embedded(settings):
+                    pass
+                use.note(left=False)
+                return
+        except DataFolderInUse:
+            use.release()
+            if is_locked(data):
+                return  # by a gateway, or by the command that is just leaving it and looks after it then
 
 
 async def _running_or_locked(settings: Settings) -> str | FolderLock:
@@ -135,13 +181,22 @@ async def opened_migrated(dsn: str, settings: Settings, connections: int | None 
 
 
 @asynccontextmanager
-async def _embedded(settings: Settings, on_restart: Callable[[], None] = lambda: None) -> AsyncIterator[str]:
+async def _embedded(
+    settings: Settings, on_restart: Callable[[], None] = lambda: None, use: CommandUse | None = None
+) -> AsyncIterator[str]:
+    """Yield the address of the embedded server, which is stopped at the end, unless other commands use it."""
     check_not_moved(settings.data_folder)
     server = EmbeddedPostgres(settings.data_folder, on_restart=on_restart, logical=bool(settings.cells))
     try:
         yield await server.start()
     finally:
-        await server.stop()
+        if use is None or use.take():
+            await server.stop()
+            if use is not None:
+                use.note(left=False)
+        else:
+            use.note(left=True)
+            await server.leave()
 
 
 @asynccontextmanager

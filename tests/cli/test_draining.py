@@ -7,8 +7,11 @@ import re
 import signal
 import socket
 import sys
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
+import asyncpg
 import pytest
 
 from gatepost.cli.serve import check_port
@@ -17,7 +20,7 @@ from gatepost.store.embedded import running_dsn
 from gatepost.store.embedded.data_folder import holder_of
 from gatepost.store.embedded.postmaster import leftovers
 from gatepost.store.pool import Database
-from tests.cli.conftest import Run
+from tests.cli.conftest import Run, invoke
 from tests.gateway.test_export import fill
 from tests.patience import PATIENCE, patience
 
@@ -144,3 +147,48 @@ async def test_a_signal_to_a_command_stops_the_database_that_it_started(data: Pa
     assert (program.returncode, errors) == (128 + name, b"")
     assert running_dsn(data) is None
     assert not [process for folder in data.iterdir() for process in leftovers(folder)]
+
+
+async def test_commands_at_the_same_time_share_the_database_and_the_last_one_stops_it(data: Path) -> None:
+    """Before, the first one stopped it, whatever the others were doing."""
+
+    def run(*arguments: str) -> Any:
+        return invoke(*arguments, "--data", str(data), "--json").json()
+
+    await asyncio.to_thread(run, "migrate")
+    account = (await asyncio.to_thread(run, "account", "create", "Shop"))["id"]
+    number = ("--kind", "qr", "--phone", "15550001111")
+    channel = (await asyncio.to_thread(run, "channel", "create", account, *number))["id"]
+    first, second = [await send_and_wait(data, channel, body) for body in ("first", "second")]
+    first.send_signal(signal.SIGTERM)
+    assert await asyncio.wait_for(first.wait(), PATIENCE) == 0
+    assert [one["name"] for one in await asyncio.to_thread(run, "account", "list")] == ["Shop"]
+    rotated = await asyncio.to_thread(invoke, "secret-key", "rotate", "--data", str(data))
+    assert "is in use by another Gatepost" in rotated.err
+    second.send_signal(signal.SIGTERM)
+    assert await asyncio.wait_for(second.wait(), PATIENCE) == 0
+    assert running_dsn(data) is None
+    assert holder_of(data) is None
+
+
+async def send_and_wait(data: Path, channel: str, body: str) -> asyncio.subprocess.Process:
+    """Start a command that waits for a message that no gateway sends."""
+    program = await asyncio.create_subprocess_exec(
+        sys.executable,
+        *("-m", "gatepost.cli", "send", channel, "5511999998888", body, "--wait", "10m", "--data", str(data)),
+        stdout=asyncio.subprocess.DEVNULL,
+    )
+    async with patience(lambda: f"it did not get as far: {program.returncode}"):
+        while not (dsn := running_dsn(data)) or not await is_stored(dsn, body):
+            await asyncio.sleep(0.02)
+    return program
+
+
+async def is_stored(dsn: str, body: str) -> bool:
+    with suppress(OSError, asyncpg.PostgresError):  # the server is starting
+        conn = await asyncpg.connect(dsn)
+        try:
+            return bool(await conn.fetchval("SELECT EXISTS (SELECT FROM messages WHERE content ~ $1)", body))
+        finally:
+            await conn.close()
+    return False

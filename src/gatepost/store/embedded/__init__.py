@@ -1,6 +1,7 @@
 """The embedded PostgreSQL server, and its management.
 
 DATA/gateway.lock     one gateway per folder (lock)
+DATA/commands.lock    commands that use its server meanwhile; without a gateway, the last one stops it (command_use)
 DATA/postgres/        the cluster: mode 0700, owned by the user that runs the server (place, account, programs)
     postgresql.conf   rewritten at each start; custom.conf is the operator's (conf)
     run/.s.PGSQL.5432 the only way to connect: no TCP (sockets)

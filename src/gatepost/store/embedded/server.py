@@ -119,6 +119,10 @@ class EmbeddedPostgres:
             remove_short_sockets(place, self._sockets)
         self._child = self._sockets = None
 
+    async def leave(self) -> None:
+        """Leave the server running, for others."""
+        await self._end_loops()
+
     async def _end_loops(self) -> None:
         """Stop the background loops. The supervision would restart a server that is being stopped."""
         loops, self._loops = self._loops, []
