@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -17,6 +18,7 @@ from gatepost.model.event.contacts import ContactCreated, ContactDeleted, Contac
 from gatepost.model.number_forms import forms_of
 from gatepost.model.person import is_phone
 from gatepost.store.channel_head import EventBuffer, channel_transaction, renew_reads
+from gatepost.store.contacts.large_merge import merge_in_parts
 from gatepost.store.contacts.read import ContactRow, find_people, get_contact
 from gatepost.store.contacts.rows import add_number_forms, merge_contact_rows, save_preference_times
 from gatepost.store.drafts import refuse_drafts_of
@@ -131,13 +133,19 @@ async def merge_contacts(
     db: Database, channel: ChannelRef, channel_id: UUID, stays_id: UUID, goes_id: UUID, now: datetime
 ) -> ContactRow | None:
     """Merge two contacts and emit an event. Return None if one of them does not exist."""
+    return await merge_in_parts(db, channel_id, partial(_merge_both, db, channel, channel_id, stays_id, goes_id, now))
+
+
+async def _merge_both(
+    db: Database, channel: ChannelRef, channel_id: UUID, stays_id: UUID, goes_id: UUID, now: datetime, *, whole: bool
+) -> ContactRow | None:
     async with channel_transaction(db, channel, channel_id, now) as change:
         conn, event_buffer = change.conn, change.event_buffer
         stays = await get_contact(conn, channel_id, stays_id)
         goes = await get_contact(conn, channel_id, goes_id)
         if stays is None or goes is None:
             return None
-        await merge_contact_rows(conn, channel_id, stays_id, goes_id, goes.phone)
+        await merge_contact_rows(conn, channel_id, stays_id, goes_id, goes.phone, whole=whole)
         if is_phone(goes.phone) and not is_phone(stays.phone):
             await _take_number(conn, channel_id, stays, goes.phone)
         after = await get_contact(conn, channel_id, stays_id)

@@ -56,7 +56,8 @@ class ChangedContact(msgspec.Struct, frozen=True):
 class ContactResolver:
     """The contacts of one batch by all their addresses."""
 
-    def __init__(self, transaction: ChannelTransaction) -> None:
+    def __init__(self, transaction: ChannelTransaction, *, whole: bool = False) -> None:
+        self._whole = whole  # merge contacts however many messages they have
         self._conn = transaction.conn
         self._channel_id = transaction.channel_id
         self._now = transaction.now
@@ -216,7 +217,7 @@ class ContactResolver:
         return stays
 
     async def _take_in(self, stays: KnownContact, goes: KnownContact) -> KnownContact:
-        await merge_contact_rows(self._conn, self._channel_id, stays.id, goes.id, goes.phone)
+        await merge_contact_rows(self._conn, self._channel_id, stays.id, goes.id, goes.phone, whole=self._whole)
         names = {field: getattr(stays, field) or getattr(goes, field) for field in ("name", "username", "given_name")}
         whole = msgspec.structs.replace(stays, **names)
         for address, contact in self._by_address.items():

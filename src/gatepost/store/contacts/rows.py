@@ -10,6 +10,7 @@ import msgspec
 from gatepost.model import ids
 from gatepost.model.number_forms import forms_of, other_form
 from gatepost.store.channel_head import renew_reads
+from gatepost.store.contacts.large_merge import check_size, move_messages
 from gatepost.store.mcp.conversations import merge_assistant_rows
 from gatepost.store.pool import Connection, Queryable
 from gatepost.store.statement import statement
@@ -147,11 +148,17 @@ _INSERT = """WITH given AS MATERIALIZED (
    SELECT id FROM people"""
 
 
-async def merge_contact_rows(conn: "Connection[Any]", channel_id: UUID, stays: UUID, goes: UUID, address: str) -> None:
+async def merge_contact_rows(
+    conn: "Connection[Any]", channel_id: UUID, stays: UUID, goes: UUID, address: str, *, whole: bool = False
+) -> None:
     """Merge two contacts; `address` is the second one's. The caller holds the channel's head.
+
+    Unless `whole`, raise LargeMerge if the second one has too many messages.
 
     Messages come before conversations, in the order of `mark_sending`, which does not lock the channel.
     """
+    if not whole:
+        await check_size(conn, channel_id, stays, goes)
     await _merge_messages(conn, channel_id, stays, goes)
     await _merge_conversations(conn, channel_id, stays, goes)
     await _merge_belongings(conn, channel_id, stays, goes)
@@ -162,22 +169,15 @@ async def merge_contact_rows(conn: "Connection[Any]", channel_id: UUID, stays: U
 
 
 async def _merge_messages(conn: "Connection[Any]", channel_id: UUID, stays: UUID, goes: UUID) -> None:
-    """Move messages, and the contact's id in their reactions."""
-    marks = (ids.format_id("ct", stays), ids.format_id("ct", goes))
-    await conn.execute(
-        """UPDATE messages SET contact_id = $2, reactions = replace(reactions, $5, $4)
-           WHERE channel_id = $1 AND contact_id = $3""",
-        channel_id,
-        stays,
-        goes,
-        *marks,
-    )
+    """Move messages, and replace the contact's id in reactions."""
+    await move_messages(conn, channel_id, stays, goes)
     await conn.execute(
         """UPDATE messages SET reactions = replace(reactions, $4, $3)
            WHERE channel_id = $1 AND contact_id = $2 AND strpos(reactions, $4) > 0""",
         channel_id,
         stays,
-        *marks,
+        ids.format_id("ct", stays),
+        ids.format_id("ct", goes),
     )
 
 

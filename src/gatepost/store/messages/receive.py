@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -13,6 +14,7 @@ from gatepost.model.event import ChannelRef
 from gatepost.model.message import State
 from gatepost.store.channel_head import HeadLocked, channel_transaction
 from gatepost.store.contacts.identify import ContactResolver
+from gatepost.store.contacts.large_merge import LargeMerge, merge_in_parts
 from gatepost.store.conversations.changes import ConversationActivity, emit_reopened, record_activity
 from gatepost.store.messages.amend import CHANGES, find_targets
 from gatepost.store.messages.incoming import IncomingMessage, IncomingWriter
@@ -59,7 +61,7 @@ async def receive_updates(
         batch = {channel_id: ChannelProgress(channel, reports.statuses)}
         if await write_progress(db, batch, now, wait=True):
             return
-    await receive_any_updates(db, channel, channel_id, reports, now)
+    await merge_in_parts(db, channel_id, partial(receive_any_updates, db, channel, channel_id, reports, now))
 
 
 async def receive_together(
@@ -67,7 +69,7 @@ async def receive_together(
 ) -> set[UUID]:
     """Receive batches of several channels in one commit, without waiting for a lock. Return the channels received.
 
-    Those that are not plain are received only alone.
+    Those that are not plain are received only alone, and a large merge only by `receive_updates`.
     """
     plain = {id_: (channel, reports) for id_, (channel, reports) in batches.items() if reports.plain}
     progress = {id_: ChannelProgress(channel, reports.statuses) for id_, (channel, reports) in plain.items()}
@@ -75,21 +77,29 @@ async def receive_together(
     if written or len(batches) > 1:
         return written
     ((channel_id, (channel, reports)),) = batches.items()
-    with suppress(HeadLocked):
+    with suppress(HeadLocked, LargeMerge):
         await receive_any_updates(db, channel, channel_id, reports, now, wait=False)
         written.add(channel_id)
     return written
 
 
 async def receive_any_updates(
-    db: Database, channel: ChannelRef, channel_id: UUID, reports: ReportBatch, now: datetime, *, wait: bool = True
+    db: Database,
+    channel: ChannelRef,
+    channel_id: UUID,
+    reports: ReportBatch,
+    now: datetime,
+    *,
+    wait: bool = True,
+    whole: bool = False,
 ) -> None:
     """Receive a batch of all kinds of reports; without `wait`, raise HeadLocked if another transaction has the channel.
 
+    Unless `whole`, raise LargeMerge if it merges contacts with very many messages.
     Messages are changed before conversations, in the order of `mark_sending`, which does not lock the channel.
     """
     async with channel_transaction(db, channel, channel_id, now, sending=False, wait=wait) as transaction:
-        conn, people = transaction.conn, ContactResolver(transaction)
+        conn, people = transaction.conn, ContactResolver(transaction, whole=whole)
         fresh = await _unknown_messages(conn, channel_id, reports.messages, now)
         if fresh or reports.network:
             await people.resolve([(m.at, m.person) for m in fresh] + reports.network.people())

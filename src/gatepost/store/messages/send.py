@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -13,8 +14,9 @@ from gatepost.model.message import State
 from gatepost.store.channel_head import HeadLocked, Lease, channel_transaction
 from gatepost.store.channels import close_unopened
 from gatepost.store.contacts.identify import ContactResolver
+from gatepost.store.contacts.large_merge import LargeMerge, merge_in_parts
 from gatepost.store.messages.progress import ChannelProgress, is_progress, write_progress
-from gatepost.store.messages.status import ParkedStatus, StatusChange, take_parked, write_changes
+from gatepost.store.messages.status import ParkedStatus, StatusChange, save_waits, take_parked, write_changes
 from gatepost.store.pool import Connection, Database, keys_and_range
 
 _DAY = timedelta(hours=24)
@@ -230,7 +232,8 @@ async def mark_results(
         written = await write_progress(db, batch, now, wait=True)
         if written:
             return written[lease.channel_id]
-    return await mark_any_results(db, lease, channel, results, now)
+    mark = partial(mark_any_results, db, lease, channel, results, now)
+    return await merge_in_parts(db, lease.channel_id, mark)
 
 
 async def mark_results_together(
@@ -238,7 +241,7 @@ async def mark_results_together(
 ) -> dict[Lease, list[State]]:
     """Save the results of several channels in one commit, without waiting for a lock. Return the channels saved.
 
-    Results that are not plain are saved only alone.
+    Results that are not plain are saved only alone, and those with a large merge only by `mark_results`.
     """
     leases: dict[UUID, Lease] = {}
     for lease, (_, results) in batches.items():
@@ -250,20 +253,30 @@ async def mark_results_together(
     if saved or len(batches) > 1:
         return saved
     ((lease, (channel, results)),) = batches.items()
-    with suppress(HeadLocked):
+    with suppress(HeadLocked, LargeMerge):
         saved[lease] = await mark_any_results(db, lease, channel, results, now, wait=False)
     return saved
 
 
 async def mark_any_results(
-    db: Database, lease: Lease, channel: ChannelRef, results: Sequence[SendResult], now: datetime, *, wait: bool = True
+    db: Database,
+    lease: Lease,
+    channel: ChannelRef,
+    results: Sequence[SendResult],
+    now: datetime,
+    *,
+    wait: bool = True,
+    whole: bool = False,
 ) -> list[State]:
-    """Save results of all kinds; without `wait`, raise HeadLocked if another transaction has the channel."""
+    """Save results of all kinds; without `wait`, raise HeadLocked if another transaction has the channel.
+
+    Unless `whole`, raise LargeMerge if it merges contacts with very many messages.
+    """
     options = {"sending": False, "tasks": False, "wait": wait}
     async with channel_transaction(db, channel, lease.channel_id, now, epoch=lease.epoch, **options) as transaction:
         conn = transaction.conn
         current = await _current(conn, lease.channel_id, results)
-        if await _save_aliases(ContactResolver(transaction), results, current):
+        if await _save_aliases(ContactResolver(transaction, whole=whole), results, current):
             current = await _current(conn, lease.channel_id, results)  # contacts may have been merged
         known = [r.network_id for r in results if r.network_id]
         some_parked = any(row["some_parked"] for row in current.values())
@@ -272,27 +285,12 @@ async def mark_any_results(
         await write_changes(transaction, changes, by_owner=True)
         ended = [(r.send_at, r.message_id) for r in results if r.send_at and r.state is not State.QUEUED]
         await unschedule(conn, lease.channel_id, ended)
-        await _save_waits(conn, lease.channel_id, [(r.message_id, r.waits) for r in results if r.waits])
+        await save_waits(conn, lease.channel_id, [(r.message_id, r.waits) for r in results if r.waits])
         unopened = {current[r.message_id]["contact_id"] for r in results if r.unopened}
         if unopened:
             await close_unopened(conn, lease.channel_id, sorted(unopened))
     after = {change.id: change.state for change in changes}
     return [after.get(r.message_id, State(current[r.message_id]["state"])) for r in results]
-
-
-async def _save_waits(conn: "Connection[Any]", channel_id: UUID, noted: Sequence[tuple[UUID, str]]) -> None:
-    """Save for the trace what delayed messages that ended without being sent."""
-    if noted:
-        noted = sorted(noted)
-        await conn.execute(
-            """UPDATE messages m SET waits = m.waits || i.waits FROM unnest($2::uuid[], $3::text[]) AS i (id, waits)
-               WHERE m.channel_id = $1 AND m.id = i.id AND m.id = ANY ($2) AND m.id BETWEEN $4 AND $5""",
-            channel_id,
-            [id_ for id_, _ in noted],
-            [waits for _, waits in noted],
-            noted[0][0],
-            noted[-1][0],
-        )
 
 
 async def _current(conn: "Connection[Any]", channel_id: UUID, results: Sequence[SendResult]) -> dict[UUID, Any]:

@@ -220,3 +220,18 @@ def _columns(changes: Sequence[StatusChange], now: datetime) -> dict[str, Any]:
 
 def _json(value: dict[str, Any] | None) -> str | None:
     return json_text(value) if value is not None else None
+
+
+async def save_waits(conn: "Connection[Any]", channel_id: UUID, noted: Sequence[tuple[UUID, str]]) -> None:
+    """Save for the trace what delayed messages that ended without being sent."""
+    if noted:
+        noted = sorted(noted)
+        await conn.execute(
+            """UPDATE messages m SET waits = m.waits || i.waits FROM unnest($2::uuid[], $3::text[]) AS i (id, waits)
+               WHERE m.channel_id = $1 AND m.id = i.id AND m.id = ANY ($2) AND m.id BETWEEN $4 AND $5""",
+            channel_id,
+            [id_ for id_, _ in noted],
+            [waits for _, waits in noted],
+            noted[0][0],
+            noted[-1][0],
+        )
