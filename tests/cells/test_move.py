@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from datetime import timedelta
 from functools import partial
 from typing import Any
 from uuid import UUID
@@ -13,9 +14,11 @@ import pytest
 from gatepost.access.refusal_recorder import Refusal, RefusalRecorder
 from gatepost.admin import account_move, endpoints
 from gatepost.admin.account_move import AccountMove, MovePlace
+from gatepost.model import ids
 from gatepost.model.account import key_hash
 from gatepost.model.errors import Conflict
 from gatepost.services.media import forget_old_media
+from gatepost.store.drafts import DraftDecision, NewDraft, decide_drafts, expire_drafts, insert_drafts
 from gatepost.store.media.objects import ObjectStorage, media_place
 from gatepost.store.moves import arrival, departure, tables
 from gatepost.store.moves.change_stream import (
@@ -28,6 +31,7 @@ from gatepost.store.moves.change_stream import (
     gather,
 )
 from gatepost.store.pool import Database
+from gatepost.store.usage import count_messages
 from tests.cells.conftest import Cells, channel_id, running_cells
 from tests.conftest import PostgresServer, Receiver
 from tests.faults.ledger import RunRecords, compare
@@ -408,6 +412,31 @@ async def test_both_cells_may_have_refused_the_same_request(quick_cells: Cells) 
     await run_again(mover(cells, "west", "east").run)
     rows = await cells.of["east"].db.fetch("SELECT message FROM refused_requests")
     assert [row["message"] for row in rows] == ["of east"]
+
+
+async def test_the_old_cell_does_not_replace_what_the_new_one_has_counted_and_decided(quick_cells: Cells) -> None:
+    """The move is interrupted after the arrival, and the old cell's housekeeping works on until it is finished."""
+    cells, west, east = quick_cells, quick_cells.of["west"], quick_cells.of["east"]
+    channel, now = channel_id(west), west.clock.now()
+    draft = NewDraft(ids.new_id(now), None, PEOPLE[0], "{}", "key", None, None, None, now, now, ids.ZERO)
+    async with west.db.transaction() as conn:
+        await insert_drafts(conn, channel, [draft])
+    await west.send(phone=PEOPLE[0], body="1")
+    assert await _until_killed(Point(departure, "remove_account", after=False), mover(cells, "west", "east"))
+    async with east.db.transaction() as conn:
+        await decide_drafts(conn, channel, [DraftDecision(draft.id, "approved", "user")], now)
+    location = {"phone": PEOPLE[0], "type": "location", "location": {"latitude": 1.0, "longitude": 2.0}}
+    async with patience(lambda: "the new cell does not accept a message"):
+        while (await west.call("POST", "/api/v1/message/send", location)).status != 200:
+            await asyncio.sleep(0.02)
+    await count_messages(east.db, channel)
+    await count_messages(west.db, channel)
+    await expire_drafts(west.db, now + timedelta(days=1))
+    await run_again(mover(cells, "west", "east").run)
+    await count_messages(east.db, channel)
+    counted = await east.db.fetch("SELECT type, count FROM daily_counts WHERE channel_id = $1 ORDER BY type", channel)
+    assert [tuple(row) for row in counted] == [("location", 1), ("text", 1)]
+    assert await east.db.fetchval("SELECT state FROM drafts WHERE channel_id = $1", channel) == "approved"
 
 
 async def test_housekeeping_keeps_the_files_of_an_account_that_moves(quick_cells: Cells) -> None:

@@ -32,7 +32,8 @@ class DayCount(msgspec.Struct, frozen=True):
 async def count_messages(db: Database, channel_id: UUID, limit: int = CHUNK) -> int:
     """Count the next events, up to that many, and return how many there were.
 
-    If another process counts this channel at the moment, do nothing.
+    If another process counts this channel at the moment, or if it has no head, do nothing: without one, its account is
+    in another cell, which counts.
     """
     async with db.transaction() as conn:
         cursor = await _take_cursor(conn, channel_id)
@@ -73,7 +74,10 @@ _COUNT = """WITH fresh AS MATERIALIZED (
 
 
 async def _take_cursor(conn: "Connection[Any]", channel_id: UUID) -> UUID | None:
-    """Lock and return the cursor of a channel; None if another process holds it."""
+    """Lock and return the cursor of a channel; None if another process holds it, or if the channel has no head."""
+    head = "SELECT 1 FROM channel_heads WHERE channel_id = $1 FOR KEY SHARE"
+    if await conn.fetchval(head, channel_id) is None:
+        return None
     await conn.execute(
         "INSERT INTO daily_cursors (channel_id, event_id) VALUES ($1, $2) ON CONFLICT DO NOTHING", channel_id, ids.ZERO
     )
