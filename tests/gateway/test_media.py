@@ -112,6 +112,16 @@ async def test_a_deleted_file_is_gone(gateway: Gateway) -> None:
     assert (kept(gateway), await rows(gateway)) == ([], 0)
 
 
+async def test_a_file_is_deleted_while_the_storage_fails(gateway: Gateway) -> None:
+    """Its bytes are deleted later, as those of an upload that was interrupted."""
+    data = await stored(gateway)
+    (path,) = kept(gateway)
+    path.unlink()
+    path.mkdir()  # a folder where a file should be
+    assert (await gateway.call("DELETE", f"{MEDIA}/{data['id']}")).status == 200
+    check_refused(await gateway.call("GET", f"{MEDIA}/{data['id']}"), 404, "not_found")
+
+
 async def test_a_strangers_file_is_not_there(gateway: Gateway) -> None:
     data, stranger = await stored(gateway), await gateway.new_stranger()
     for method, path in (("GET", ""), ("GET", "/content"), ("DELETE", "")):

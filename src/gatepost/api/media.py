@@ -130,13 +130,7 @@ async def get_content(media_id: str, request: Request, gateway: Context, caller:
     return StreamResponse(chunks, status_code=206 if span.partial else 200, headers=_headers(media, span, size))
 
 
-@delete(
-    _PATH + "/{media_id}",
-    scope="send",
-    summary="Delete a file",
-    message="File deleted",
-    errors=("storage_unavailable",),
-)
+@delete(_PATH + "/{media_id}", scope="send", summary="Delete a file", message="File deleted")
 async def delete_media(media_id: str, gateway: Context, caller: CurrentCaller) -> None:
     """Deletes a file. Queued messages with this file will fail."""
     await gateway.media.delete(caller.channel_id, media_id)

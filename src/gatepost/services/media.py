@@ -102,7 +102,7 @@ class MediaService:
         return AcceptResult(answer)
 
     async def _drop(self, media: MediaRow) -> None:
-        """Delete the bytes of a file that certainly has no row. In other cases the sweep of orphans deletes them."""
+        """Delete the bytes of a file that certainly has no row. If that fails, the sweep of orphans deletes them."""
         with contextlib.suppress(GatepostError):
             await self._objects.delete([media.key])
 
@@ -118,7 +118,7 @@ class MediaService:
         """Delete a file. The row is deleted first: the sweep finds bytes without a row, but not a row without bytes."""
         media = await self.access(channel_id, text)
         await store.delete_media(self._db, channel_id, media.id)
-        await self._objects.delete([media.key])
+        await self._drop(media)
 
 
 class _Tally:
