@@ -364,6 +364,38 @@ async def test_requests_at_the_moment_of_the_switch(cells: Cells, monkeypatch: p
     await run_again(mover(cells, "west", "east").run)
 
 
+async def test_an_assistant_at_the_moment_of_the_switch(cells: Cells, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The old cell may remember its key, but has no policies any more: the call is to be repeated."""
+    west, write_heads = cells.of["west"], arrival.write_heads
+    key = await west.new_key(channel_id(west), scopes=("mcp", "read"))
+
+    async def call(tool: str) -> dict[str, Any]:
+        """Return the error of a call, or its answer."""
+        body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": tool, "arguments": {}}}
+        accept = {"accept": "application/json, text/event-stream"}
+        answer = await west.call("POST", "/mcp", body, key=key, headers=accept)
+        found = answer.json()["error"]["data"] if answer.status == 503 else answer.json()["result"]["structuredContent"]
+        shown: dict[str, Any] = found.get("error", found)
+        return shown
+
+    async def write_after_request(*arguments: Any) -> None:
+        assert (await west.call("GET", "/api/v1/labels", key=key)).status == 200
+        await write_heads(*arguments)
+
+    monkeypatch.setattr(arrival, "write_heads", write_after_request)
+    assert "conversations" in await call("find_conversations")
+    await west.db.execute("UPDATE accounts SET mcp_stopped_at = now() WHERE id = $1", west.account_id)
+    assert await _until_killed(Point(account_move, "notify_now", after=False), mover(cells, "west", "east"))
+    for tool in ("find_conversations", "get_channel"):
+        error = await call(tool)
+        assert (error.get("code"), error.get("retryable")) == ("database_unavailable", True), (tool, error)
+    await run_again(mover(cells, "west", "east").run)
+    async with patience(lambda: "the old cell remembers the key"):
+        while (error := await call("find_conversations")).get("retryable"):
+            await asyncio.sleep(0.1)
+    assert error["rule"] == "stopped"
+
+
 async def test_a_key_that_is_revoked_after_an_interruption_stays_revoked(quick_cells: Cells) -> None:
     """After the arrival, nobody changes the account in the old cell, which still has it."""
     cells, west = quick_cells, quick_cells.of["west"]
@@ -424,7 +456,7 @@ async def test_the_old_cell_does_not_replace_what_the_new_one_has_counted_and_de
     await west.send(phone=PEOPLE[0], body="1")
     assert await _until_killed(Point(departure, "remove_account", after=False), mover(cells, "west", "east"))
     async with east.db.transaction() as conn:
-        await decide_drafts(conn, channel, [DraftDecision(draft.id, "approved", "user")], now)
+        await decide_drafts(conn, channel, [DraftDecision(draft.id, "sent", "user")], now)
     location = {"phone": PEOPLE[0], "type": "location", "location": {"latitude": 1.0, "longitude": 2.0}}
     async with patience(lambda: "the new cell does not accept a message"):
         while (await west.call("POST", "/api/v1/message/send", location)).status != 200:
@@ -436,7 +468,7 @@ async def test_the_old_cell_does_not_replace_what_the_new_one_has_counted_and_de
     await count_messages(east.db, channel)
     counted = await east.db.fetch("SELECT type, count FROM daily_counts WHERE channel_id = $1 ORDER BY type", channel)
     assert [tuple(row) for row in counted] == [("location", 1), ("text", 1)]
-    assert await east.db.fetchval("SELECT state FROM drafts WHERE channel_id = $1", channel) == "approved"
+    assert await east.db.fetchval("SELECT state FROM drafts WHERE channel_id = $1", channel) == "sent"
 
 
 async def test_housekeeping_keeps_the_files_of_an_account_that_moves(quick_cells: Cells) -> None:

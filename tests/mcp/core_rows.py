@@ -85,12 +85,23 @@ async def run_all(explained: Explained) -> dict[str, Plan]:
         named.update({f"{name} {i}" if i else name: plan for i, plan in enumerate(plans)})
         plans.clear()
 
+    await _add_channel(db)
     plans.clear()
     await _judge(db, note)
     await _log(db, note)
     await _drafts(db, note)
     await _rest(db, note)
     return named
+
+
+async def _add_channel(db: Database) -> None:
+    await db.execute("INSERT INTO accounts VALUES ($1, '', '', false, $2, $2)", CHANNEL, NOW)
+    await db.execute(
+        """INSERT INTO channels (id, account_id, kind, phone, name, network, limits, connection, created_at)
+           VALUES ($1, $1, '', '', '', '{}', '{}', '', $2)""",
+        CHANNEL,
+        NOW,
+    )
 
 
 async def _judge(db: Database, note: Note) -> None:

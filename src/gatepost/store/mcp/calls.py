@@ -9,6 +9,7 @@ import msgspec
 
 from gatepost.model.dates import IdRange
 from gatepost.model.mcp_call import CallOutcome, CallResult, McpCall, Transport
+from gatepost.store.channel_head import no_head
 from gatepost.store.mcp.facts import same_keys
 from gatepost.store.notifications import ACCOUNT_CHANGES, AccountChange
 from gatepost.store.pool import Connection, Database, delete_in_chunks
@@ -90,8 +91,11 @@ class _NewRow(CallRow, frozen=True):
 async def insert_calls(
     conn: "Connection[Any]", channel_id: UUID, records: Sequence[CallRecord], *, notify: bool = True
 ) -> None:
-    """Record calls and what they revealed, in the transaction that they describe. With `notify`, tell open pages."""
-    await conn.execute(
+    """Record calls and what they revealed, in the transaction that they describe. With `notify`, tell open pages.
+
+    Raise if the channel is not here any more: neither are the policies of its keys, so that the call was not judged.
+    """
+    here = await conn.fetchval(
         *statement(
             _INSERT,
             channel_id=channel_id,
@@ -100,11 +104,15 @@ async def insert_calls(
             notice=_notice(channel_id) if notify else None,
         )
     )
+    if not here:
+        raise await no_head(conn, channel_id)
 
 
 # One text is cheaper for the driver than an array for each column.
-_INSERT = """WITH given AS (
-        SELECT * FROM json_to_recordset(:calls::json)
+_INSERT = """WITH here AS MATERIALIZED (
+        SELECT 1 FROM channels WHERE id = :channel_id FOR KEY SHARE
+    ), given AS (
+        SELECT c.* FROM here, json_to_recordset(:calls::json)
           AS c (id uuid, key_id uuid, at timestamptz, client text, transport text, tool text, arguments text,
                 outcome text, rule text, code text, contact_id uuid, ids text[], fingerprint text, answer text,
                 revealed uuid[])
@@ -118,7 +126,8 @@ _INSERT = """WITH given AS (
                decode(fingerprint, 'base64'), answer
         FROM given
     )
-    SELECT pg_notify(:notification, :notice) WHERE :notice::text IS NOT NULL"""
+    SELECT EXISTS (SELECT FROM here),
+           CASE WHEN :notice::text IS NOT NULL THEN pg_notify(:notification, :notice)::text END"""
 
 
 async def notify_calls(db: Database, channels: Sequence[UUID]) -> None:
