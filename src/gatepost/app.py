@@ -143,6 +143,7 @@ class Gatepost:
             timedelta(hours=settings.mcp.draft_hours),
             self._metrics.committed,
             self._tracer,
+            settings.media.days,
         )
         self._callback_channels = GroupedLookup(partial(get_configs, self._receive_db))
         self._receiver = UpdateReceiver(

@@ -6,6 +6,7 @@ import gc
 import hashlib
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -16,6 +17,7 @@ from pyreqwest.client import ClientBuilder
 
 from gatepost.model import ids
 from gatepost.model.limits import FILES
+from gatepost.model.times import format_time
 from tests.gateway.checks import check_refused, until
 from tests.movable_clock import MovableClock
 from tests.running_gateway import Answer, Gateway, running_gateway
@@ -120,6 +122,20 @@ async def test_a_file_is_deleted_while_the_storage_fails(gateway: Gateway) -> No
     path.mkdir()  # a folder where a file should be
     assert (await gateway.call("DELETE", f"{MEDIA}/{data['id']}")).status == 200
     check_refused(await gateway.call("GET", f"{MEDIA}/{data['id']}"), 404, "not_found")
+
+
+async def test_a_message_is_not_scheduled_for_a_time_after_its_file_expires(gateway: Gateway) -> None:
+    data, now = await stored(gateway), gateway.clock.now()
+    async with gateway.db.connection() as conn:
+        await conn.execute("UPDATE media SET created_at = $1", now - timedelta(days=gateway.settings.media.days - 10))
+    image = {"phone": "5511999990001", "type": "image", "media": {"id": data["id"]}}
+    for days, status in ((9, 200), (11, 422)):
+        answer = await gateway.call(
+            "POST", "/api/v1/message/send", {**image, "send_at": format_time(now + timedelta(days=days))}
+        )
+        assert answer.status == status, answer.body
+    check_refused(answer, 422, "invalid_field", "media.id")
+    assert "upload the file again" in answer.body.decode()
 
 
 async def test_a_strangers_file_is_not_there(gateway: Gateway) -> None:

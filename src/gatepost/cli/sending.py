@@ -89,7 +89,7 @@ async def acceptor_of(session: CommandSession) -> Acceptor:
     async def check(link: str) -> None:
         check_link(guard, link)
 
-    return Acceptor(session.db, session.clock, session.settings.plans, 1, check)
+    return Acceptor(session.db, session.clock, session.settings.plans, 1, check, file_days=session.settings.media.days)
 
 
 async def _accept(session: CommandSession, channel_id: UUID, request: SendRequest) -> UUID:

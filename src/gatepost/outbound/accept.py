@@ -98,6 +98,7 @@ class Acceptor:
         draft_life: timedelta = DRAFT_LIFE,
         note_commit: NoteCommit = note_nothing,
         tracer: Tracer | None = None,
+        file_days: int = 0,
     ) -> None:
         self._db = db
         self._check_link = check_link
@@ -107,6 +108,7 @@ class Acceptor:
         self.draft_life = draft_life
         self._note_commit = note_commit
         self._tracer = tracer
+        self._file_days = file_days
         shared: Any = {
             "limit": queue,
             "weigh": _weigh,
@@ -254,6 +256,7 @@ class Acceptor:
             window=can.window and caller.window and message.freeform,
             any_document=can.any_document,
             hidden_people=can.hidden_people,
+            file_days=self._file_days,
         )
 
     async def drain(self) -> None:

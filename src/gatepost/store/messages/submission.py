@@ -3,13 +3,13 @@ needs it.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
 import msgspec
 
-from gatepost.model import ids
+from gatepost.model import ids, times
 from gatepost.model.contact import opted_out
 from gatepost.model.errors import GatepostError, invalid_field
 from gatepost.model.event import ChannelRef
@@ -39,6 +39,7 @@ class Submission(msgspec.Struct, frozen=True):
     window: bool = False  # whether free text needs an open customer-service window
     any_document: bool = False  # whether a document may have any MIME type
     hidden_people: str | None = None  # as in `Capabilities`
+    file_days: int = 0  # for which files are kept; 0: until they are deleted
 
     @property
     def needs_checks(self) -> bool:
@@ -120,9 +121,18 @@ def _check_file(submission: Submission, media_id: str, row: Any) -> None:
         raise invalid_field(field, f"{media_id} is not a file of this channel; upload it with POST /api/v1/media")
     if row["state"] != "ready":
         raise invalid_field(field, f"{media_id} is not here yet: its state is {row['state']}")
+    _check_expiry(submission, media_id, row["created_at"], field)
     type_ = _file_type(submission.message)
     if type_ is not None:
         check_media(type_, row["mime_type"], row["size"] or 0, any_document=submission.any_document, field=field)
+
+
+def _check_expiry(submission: Submission, media_id: str, created_at: datetime, field: str) -> None:
+    """Reject a file that is deleted before the message is sent."""
+    send_at, days = submission.message.send_at, submission.file_days
+    if send_at is not None and days and send_at >= created_at + timedelta(days=days):
+        until = times.format_time(created_at + timedelta(days=days))
+        raise invalid_field(field, f"{media_id} is kept until {until}, not until `send_at`; upload the file again")
 
 
 def _file_type(message: CheckedMessage) -> str | None:
@@ -149,7 +159,8 @@ async def _known_files(conn: "Connection[Any]", channel_id: UUID, named: set[str
     wanted = [id_ for text in named if (id_ := ids.parse_id("med", text))]
     rows = await conn.fetch(
         """SELECT m.* FROM unnest($2::uuid[]) AS wanted (id) CROSS JOIN LATERAL (
-               SELECT id, state, mime_type, size FROM media WHERE channel_id = $1 AND id = wanted.id LIMIT 1) m""",
+               SELECT id, state, mime_type, size, created_at FROM media
+               WHERE channel_id = $1 AND id = wanted.id LIMIT 1) m""",
         channel_id,
         sorted(wanted),
     )
