@@ -17,6 +17,7 @@ from gatepost.admin.account_move import AccountMove, MovePlace
 from gatepost.model import ids
 from gatepost.model.account import key_hash
 from gatepost.model.errors import Conflict
+from gatepost.model.times import format_time
 from gatepost.services.media import forget_old_media
 from gatepost.store.drafts import DraftDecision, NewDraft, decide_drafts, expire_drafts, insert_drafts
 from gatepost.store.media.objects import ObjectStorage, media_place
@@ -30,6 +31,7 @@ from gatepost.store.moves.change_stream import (
     Transaction,
     gather,
 )
+from gatepost.store.partitions import drop_old_partitions
 from gatepost.store.pool import Database
 from gatepost.store.usage import count_messages
 from tests.cells.conftest import Cells, channel_id, running_cells
@@ -469,6 +471,18 @@ async def test_the_old_cell_does_not_replace_what_the_new_one_has_counted_and_de
     counted = await east.db.fetch("SELECT type, count FROM daily_counts WHERE channel_id = $1 ORDER BY type", channel)
     assert [tuple(row) for row in counted] == [("location", 1), ("text", 1)]
     assert await east.db.fetchval("SELECT state FROM drafts WHERE channel_id = $1", channel) == "sent"
+
+
+async def test_housekeeping_keeps_the_scheduled_messages_of_an_account_that_moves(quick_cells: Cells) -> None:
+    """They may wait for longer than messages are kept, and come before their channels."""
+    cells, west, east = quick_cells, quick_cells.of["west"], quick_cells.of["east"]
+    now = west.clock.now()
+    sent = await west.send(phone=PEOPLE[0], body="1", send_at=format_time(now + timedelta(days=25)))
+    assert await _until_killed(Point(departure, "fence", after=False), mover(cells, "west", "east"))
+    await drop_old_partitions(east.db, now + timedelta(days=20), messages_days=3, events_days=365)
+    await run_again(mover(cells, "west", "east").run)
+    answer = await west.call("GET", f"/api/v1/messages/{sent}")
+    assert (answer.status, answer.json()["data"]["status"]) == (200, "SCHEDULED")
 
 
 async def test_housekeeping_keeps_the_files_of_an_account_that_moves(quick_cells: Cells) -> None:

@@ -163,10 +163,14 @@ async def _too_old(conn: "Connection[Any]", now: datetime, messages_days: int, e
 
 
 async def _has_waiting(conn: "Connection[Any]", name: str) -> bool:
-    """Whether a partition has messages to be sent. Those of deleted channels are not sent any more."""
+    """Whether a partition has messages to be sent. Those of deleted channels are not sent any more.
+
+    The channels of an account that moves here from another cell come after its messages.
+    """
     waiting: bool = await conn.fetchval(
-        f"""SELECT EXISTS (SELECT 1 FROM {name} m JOIN channels c ON c.id = m.channel_id
-                           WHERE NOT m.incoming AND m.state IN (0, 1))"""
+        f"""SELECT EXISTS (SELECT 1 FROM {name} m WHERE NOT m.incoming AND m.state IN (0, 1)
+                AND (EXISTS (SELECT 1 FROM channels c WHERE c.id = m.channel_id)
+                     OR EXISTS (SELECT 1 FROM account_moves a WHERE m.channel_id = ANY (a.channels))))"""
     )
     return waiting
 
