@@ -18,7 +18,7 @@ from gatepost.model import ids
 from gatepost.model.account import key_hash
 from gatepost.model.errors import Conflict
 from gatepost.model.times import format_time
-from gatepost.services.media import forget_old_media
+from gatepost.services.media import MediaService, NewFile, forget_old_media
 from gatepost.store.drafts import DraftDecision, NewDraft, decide_drafts, expire_drafts, insert_drafts
 from gatepost.store.media.objects import ObjectStorage, media_place
 from gatepost.store.moves import arrival, departure, tables
@@ -483,6 +483,29 @@ async def test_housekeeping_keeps_the_scheduled_messages_of_an_account_that_move
     await run_again(mover(cells, "west", "east").run)
     answer = await west.call("GET", f"/api/v1/messages/{sent}")
     assert (answer.status, answer.json()["data"]["status"]) == (200, "SCHEDULED")
+
+
+async def test_a_file_that_is_uploaded_at_the_moment_of_the_switch(
+    quick_cells: Cells, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is there when the account has arrived: a message with it would fail otherwise."""
+    cells, west, lock = quick_cells, quick_cells.of["west"], departure.lock_decisive
+    upload = MediaService(west.db, place(cells, "west").objects, west.clock, most=100, timeout=10).upload
+    stored: list[Any] = []
+
+    async def content() -> AsyncIterator[bytes]:
+        yield b"Hello"
+
+    async def upload_and_lock(*arguments: Any) -> None:
+        new = NewFile(channel_id(west), "text/plain", 100, answer=lambda row: ids.format_id("med", row.id).encode())
+        stored.append((await upload(new, content())).answer.decode())
+        await lock(*arguments)
+
+    monkeypatch.setattr(departure, "lock_decisive", upload_and_lock)
+    assert await _until_killed(Point(account_move, "notify_now", after=False), mover(cells, "west", "east"))
+    answer = await west.call("GET", f"/api/v1/media/{stored[0]}/content")
+    assert (answer.status, answer.body) == (200, b"Hello")
+    await run_again(mover(cells, "west", "east").run)
 
 
 async def test_housekeeping_keeps_the_files_of_an_account_that_moves(quick_cells: Cells) -> None:

@@ -212,6 +212,11 @@ class AccountMove:
             self._progress("Files", number, len(missing))
         return len(missing)
 
+    async def _follow_with_files(self, move: OutgoingMove) -> None:
+        """Apply all changes there are, and copy the files of new rows."""
+        await self._follow(move)
+        await self._copy_files(move)
+
     async def _stream(self, move: OutgoingMove) -> None:
         """Follow the changes until few are left; then take the channels, and fence them."""
         if not await departure.has_stream(self._old, move):
@@ -263,13 +268,14 @@ class AccountMove:
         """Let the account arrive in the new cell, and delete it from the old one. If that fails, it stays."""
         try:
             state = await arrival.find_incoming(self._new, self._account_id)
-            if state is None or state.state != "arrived":
-                await self._follow(move)
-                await self._copy_files(move)
+            arrived = state is not None and state.state == "arrived"
+            if not arrived:
+                await self._follow_with_files(move)
             async with self._old.transaction():
                 await departure.lock_decisive(self._old, move)
                 devices = [] if self._shared_devices else await departure.devices_of(self._old, move)
-                if state is None or state.state != "arrived":
+                if not arrived:
+                    await self._follow_with_files(move)  # uploads need the lock: these are the last ones
                     await self._write_arrival(move, devices)
                 await forget_devices_of(self._old, devices)
                 await departure.remove_account(self._old, move)
@@ -327,8 +333,7 @@ class AccountMove:
             while time.monotonic() < until or not await self._all_ended(before, until):
                 await self._follow(move)
                 await asyncio.sleep(_POLL)
-            await self._follow(move)
-            await self._copy_files(move)
+            await self._follow_with_files(move)
         await departure.end_stream(self._old, move)
         await delete_rows(self._old, self._account_id, move.channels)
         await departure.forget_move(self._new, self._account_id)

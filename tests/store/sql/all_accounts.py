@@ -34,6 +34,7 @@ ALL_ACCOUNTS = {
     "devices._hand_over: *": "roles of the server",
     "devices._make_role: *": "roles of the server",
     "devices._noted: channel_links": "housekeeping: devices of deleted channels",
+    "drafts.expire_drafts: channel_heads": "the sweep for drafts that expire",
     "drafts.expire_drafts: drafts": "the sweep for drafts that expire",
     "drafts.forget_drafts: drafts": "retention",
     "endpoints.find_endpoint: endpoints": "an id that the operator gives to a command",
