@@ -103,6 +103,10 @@ def test_the_public_address_is_what_the_outside_uses(url: str, shown: str) -> No
     assert settings.public_url == shown
 
 
+def test_the_address_of_an_ipv6_host_is_in_brackets() -> None:
+    assert load(environ={}, overrides={"server.host": "::1", "server.port": 9}).public_url == "http://[::1]:9"
+
+
 # -- mistakes ---------------------------------------------------------------------------------------------------------
 
 
@@ -193,6 +197,7 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
         ("cloud.base_url", "http://127.0.0.1:8081", "graph.facebook.com"),
         ("qr.link_url", "ws://127.0.0.1:8081/qr/link", "http://127.0.0.1:8081/qr/link"),
         ("tracing.endpoint", "http://127.0.0.1:4318", "127.0.0.1:4318"),
+        ("server.host", "0.0.0.0", ""),
         ("server.public_url", "http://[::1]:8080", "https://"),
         ("server.public_url", "https://gateway.example.com/", "https:///"),
         ("cloud.base_url", "https://graph.example.com", "https://:443"),

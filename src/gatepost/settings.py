@@ -43,7 +43,7 @@ class _Section(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ServerSettings(_Section, frozen=True):
-    host: str
+    host: Annotated[str, msgspec.Meta(min_length=1)]  # an empty one would be all addresses of the machine
     port: Port
     processes: Annotated[int, msgspec.Meta(ge=0, le=MOST_PROCESSES)]
     public_url: str
@@ -231,7 +231,8 @@ class Settings(_Section, frozen=True):
 
     @property
     def public_url(self) -> str:
-        return self.server.public_url.rstrip("/") or f"http://{self.server.host}:{self.server.port}"
+        host = f"[{self.server.host}]" if ":" in self.server.host else self.server.host
+        return self.server.public_url.rstrip("/") or f"http://{host}:{self.server.port}"
 
 
 class BadSettings(Exception):
