@@ -6,6 +6,7 @@ import { LabelBadge } from "../../shared/ui/LabelBadge";
 import { LoadMore } from "../../shared/ui/LoadMore";
 import { PersonAvatar } from "../../shared/ui/PersonAvatar";
 import { Time } from "../../shared/ui/Time";
+import { visibleName } from "../../shared/visibleName";
 import classes from "./ContactList.module.css";
 import { titleOf } from "./form";
 import type { Contact, useContacts } from "./queries";
@@ -78,7 +79,7 @@ function Row({ contact, onOpen }: { contact: Contact; onOpen: () => void }) {
           {title}
         </Text>
         <Text size="xs" c="dimmed" truncate>
-          {contact.name && contact.phone ? `+${contact.phone}` : (contact.username ?? " ")}
+          {visibleName(contact.name) && contact.phone ? `+${contact.phone}` : (contact.username ?? " ")}
         </Text>
       </Box>
       <Group gap={6} wrap="nowrap" className={classes.labels}>

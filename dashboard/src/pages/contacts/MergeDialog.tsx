@@ -7,6 +7,7 @@ import { Dialog } from "../../shared/ui/Dialog";
 import { showDone } from "../../shared/ui/notices";
 import { useClose } from "../../shared/ui/opening";
 import { Problem } from "../../shared/ui/Problem";
+import { visibleName } from "../../shared/visibleName";
 import { titleOf } from "./form";
 import { type Contact, useFoundContacts, useMergeContact } from "./queries";
 
@@ -74,5 +75,5 @@ function Merge({ contact, onClose }: { contact: Contact; onClose: () => void }) 
 }
 
 function lineOf(contact: Contact): string {
-  return contact.name && contact.phone ? `${contact.name} (+${contact.phone})` : titleOf(contact);
+  return visibleName(contact.name) && contact.phone ? `${contact.name} (+${contact.phone})` : titleOf(contact);
 }

@@ -1,3 +1,4 @@
+import { visibleName } from "../../shared/visibleName";
 import type { Contact } from "./queries";
 
 /** What the form of a contact holds. Custom fields have a number of their own, so that their names can be edited. */
@@ -59,5 +60,5 @@ export function changeBody(before: ContactForm, form: ContactForm) {
 
 /** What a contact is called: by name, number or user name. */
 export function titleOf(contact: { name?: string | null; phone: string | null; username?: string | null }): string {
-  return contact.name || (contact.phone ? `+${contact.phone}` : contact.username || "Unknown person");
+  return visibleName(contact.name) || (contact.phone ? `+${contact.phone}` : contact.username || "Unknown person");
 }

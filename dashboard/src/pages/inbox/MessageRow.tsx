@@ -16,6 +16,7 @@ import { randomKey } from "../../shared/randomKey";
 import { useSession } from "../../shared/session/queries";
 import { inFull } from "../../shared/times";
 import { showDone, showFailure } from "../../shared/ui/notices";
+import { visibleName } from "../../shared/visibleName";
 import { type Body, inOneLine, readBody } from "./content";
 import { MessageBody } from "./MessageBody";
 import { type Message, useCancelMessage, useChannelInfo, useSend } from "./queries";
@@ -69,7 +70,8 @@ export const MessageRow = memo(function MessageRow(props: Props) {
         <div className={classes.bubble} data-bare={isBare(body) || undefined}>
           {context.author && (
             <Text size="xs" fw={600} c="dimmed">
-              {context.author.name || (context.author.phone ? `+${context.author.phone}` : "A member of the group")}
+              {visibleName(context.author.name) ||
+                (context.author.phone ? `+${context.author.phone}` : "A member of the group")}
             </Text>
           )}
           {context.forwarded && (

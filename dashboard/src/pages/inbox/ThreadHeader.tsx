@@ -6,6 +6,7 @@ import { useNames } from "../../shared/people";
 import { useMayWork } from "../../shared/session/queries";
 import { showDone, showFailure } from "../../shared/ui/notices";
 import { PersonAvatar } from "../../shared/ui/PersonAvatar";
+import { visibleName } from "../../shared/visibleName";
 import { type Conversation, useChangeConversation } from "./queries";
 import { CLOSE_BUTTON } from "./Shortcuts";
 import classes from "./Thread.module.css";
@@ -36,9 +37,9 @@ export function ThreadHeader({ conversation, details, onDetails, onBack }: Props
           {personName(conversation)}
         </Title>
         <Text size="xs" c="dimmed" truncate>
-          {contact.name && contact.phone && `+${contact.phone}`}
+          {visibleName(contact.name) && contact.phone && `+${contact.phone}`}
           {conversation.assignee &&
-            `${contact.name && contact.phone ? " · " : ""}Assigned to ${names(conversation.assignee)}`}
+            `${visibleName(contact.name) && contact.phone ? " · " : ""}Assigned to ${names(conversation.assignee)}`}
         </Text>
       </div>
       <CloseOrOpen conversation={conversation} />

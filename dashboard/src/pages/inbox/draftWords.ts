@@ -1,6 +1,7 @@
 import { isProblem } from "../../shared/api/problem";
 import { inFull } from "../../shared/times";
 import type { Look } from "../../shared/ui/StatusBadge";
+import { visibleName } from "../../shared/visibleName";
 import type { Draft, DraftState } from "./draftQueries";
 
 export const DRAFT_STATES: DraftState[] = ["waiting", "sent", "refused", "expired"];
@@ -30,7 +31,7 @@ type Recipient = Pick<Draft, "contact" | "phone">;
 /** The person that a draft is for. */
 export function recipientName({ contact, phone }: Recipient): string {
   const number = contact?.phone ?? phone;
-  return contact?.name || (number ? `+${number}` : "Hidden number");
+  return visibleName(contact?.name) || (number ? `+${number}` : "Hidden number");
 }
 
 /** The state now: a draft expires without a message about it. */

@@ -1,9 +1,10 @@
 import { gatewayNow } from "../../shared/gatewayTime";
+import { visibleName } from "../../shared/visibleName";
 import type { Conversation, Message } from "./queries";
 
 /** What a person is called: the name, else the number, else the id on the network. */
 export function personName({ contact }: Pick<Conversation, "contact">): string {
-  return contact.name || (contact.phone ? `+${contact.phone}` : "Hidden number");
+  return visibleName(contact.name) || (contact.phone ? `+${contact.phone}` : "Hidden number");
 }
 
 /** Whether a message belongs to a group or a broadcast, which a linked phone may keep, too. */

@@ -12,6 +12,7 @@ import { showDone, showFailure } from "../../shared/ui/notices";
 import { OpenConversation } from "../../shared/ui/OpenConversation";
 import { SidePanel } from "../../shared/ui/SidePanel";
 import { StatusBadge } from "../../shared/ui/StatusBadge";
+import { visibleName } from "../../shared/visibleName";
 import { personOf } from "./OrderTable";
 import { type Order, type OrderItem, useChangeOrder, useOrder } from "./queries";
 import { lineTotal, nextStatuses, type Status, statusLook } from "./words";
@@ -44,7 +45,7 @@ function Shown({ order }: { order: Order }) {
           <Text fw={650} size="lg" style={{ overflowWrap: "anywhere" }}>
             {personOf(order)}
           </Text>
-          {order.contact.name && order.contact.phone && <Text c="dimmed">+{order.contact.phone}</Text>}
+          {visibleName(order.contact.name) && order.contact.phone && <Text c="dimmed">+{order.contact.phone}</Text>}
         </Box>
         <StatusBadge look={statusLook(order.status)} size="lg" />
       </Group>

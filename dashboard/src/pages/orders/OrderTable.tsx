@@ -3,6 +3,7 @@ import { money } from "../../shared/money";
 import { type Column, DataTable } from "../../shared/ui/DataTable";
 import { StatusBadge } from "../../shared/ui/StatusBadge";
 import { Time } from "../../shared/ui/Time";
+import { visibleName } from "../../shared/visibleName";
 import type { Order } from "./queries";
 import { countItems, statusLook } from "./words";
 
@@ -27,5 +28,5 @@ export function OrderTable(props: { rows: Order[]; onOpen: (order: string) => vo
 }
 
 export function personOf({ contact }: Pick<Order, "contact">): string {
-  return contact.name || (contact.phone ? `+${contact.phone}` : "Unknown person");
+  return visibleName(contact.name) || (contact.phone ? `+${contact.phone}` : "Unknown person");
 }
