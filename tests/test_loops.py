@@ -36,6 +36,7 @@ TASKS = {  # started by hand, and why that is enough
     "outbound.attachments.AttachmentUploader._name": "one file; its caller gets its error",
     "outbound.channel_sender.ChannelSender._spawn": "one message",
     "outbound.channel_sender.ChannelSender._save": "one statement; after an error it is tried again",
+    "outbound.send_recorder.SendRecorder.finish_late": "one result; tried for ten minutes, an error is logged",
     "channel_turns.ChannelTurns.run": "the end of one channel",
     "owned_channel.OwnedChannel.end_deliveries": "the end of a deliverer; an error is logged",
     "owner.Owner._in_begin": "the start of one channel; an error is logged",

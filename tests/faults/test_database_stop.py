@@ -53,6 +53,34 @@ async def test_the_gateway_says_so_and_comes_back_by_itself(server: EmbeddedPost
         assert node.alive
 
 
+async def test_answers_that_come_while_the_database_is_away_are_not_forgotten(
+    server: EmbeddedPostgres, receiver: Receiver
+) -> None:
+    """No status says that the messages were sent, and the lease ends meanwhile: only the gateway knows the answers."""
+    url = await server.start()
+    await migrate(url)
+    async with running_stage(url, receiver, sending__unknown_grace=3) as stage:
+        await stage.create_channel(throughput=60)
+        await stage.start()
+        phones = [f"551196666{number:04}" for number in range(3)]
+        for phone in phones:
+            await stage.sandbox(
+                "POST", "/control/faults", {"fault": "accept_hang", "to": phone, "seconds": 2, "nth": 1}
+            )
+            await stage.sandbox("POST", "/control/faults", {"fault": "suppress", "to": phone})
+        sent = [await stage.send(phone=phone, body="Message 0") for phone in phones]
+        for phone in phones:
+            await until_the_network_has(stage, phone)
+        await server.stop()
+        await asyncio.sleep(stage.settings.sending.unknown_grace + 0.5)  # longer than the answers and the lease take
+        await server.start()
+        for one in sent:
+            await stage.until_status(one, "SENT", PATIENCE)
+        later = await stage.send(phone="5511966665555", body="Message 0")
+        await stage.until_status(later, "READ", PATIENCE)
+        assert [len(await stage.ledger("accepted", to=phone)) for phone in phones] == [1, 1, 1]
+
+
 async def until_the_network_has(stage: Stage, phone: str) -> None:
     async with asyncio.timeout(PATIENCE):
         while not await stage.ledger("accepted", to=phone):

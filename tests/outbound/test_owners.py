@@ -1,6 +1,7 @@
-"""One owner after another: nothing twice, nothing lost, and a stale one writes nothing."""
+"""One owner after another: nothing twice, nothing lost, and a stale one writes only that a message was sent."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from uuid import UUID
 
 import asyncpg
@@ -9,7 +10,15 @@ import pytest
 
 from gatepost.model.errors import Unavailable
 from gatepost.model.message import State
-from gatepost.networks.base import Outgoing, Receipt, SendAccepted, SendUnknown
+from gatepost.networks.base import (
+    ErrorReaction,
+    NetworkError,
+    Outgoing,
+    Receipt,
+    SendAccepted,
+    SendRefused,
+    SendUnknown,
+)
 from gatepost.store.channel_head import LogEnd, StaleOwner, read_log_ends
 from gatepost.store.deliveries.retry import schedule_work
 from gatepost.store.leases import claim_channel, release_channel
@@ -104,12 +113,27 @@ async def test_the_grace_counts_from_the_attempt_however_many_owners_come(stage:
     stage.network.answer = taken
     for _ in range(3):
         await stage.take_over()
-        await stage.drive(9)
+        await stage.drive(8)
     assert [call.message.attempt for call in stage.network.calls] == [1]
     await stage.take_over()
     await stage.drive(60)
     assert [(call.at, call.message.attempt) for call in stage.network.calls] == [(0, 1), (30, 2)]
     assert await stage.status(id_) == "SENT"
+
+
+@pytest.mark.parametrize(("away", "again"), [(24.9, 30.0), (25.0, 30.0), (25.1, 30.1), (300.0, 305.0)])
+async def test_a_new_owner_waits_some_seconds_for_an_answer_of_the_one_before(
+    stage: Stage, away: float, again: float
+) -> None:
+    stage.network.answer = lambda _: SendUnknown("The connection was cut")
+    await stage.take_over()
+    await stage.accept(PHONES[0])
+    await stage.settle()
+    stage.network.answer = taken
+    stage.clock.advance(away)
+    await stage.take_over()
+    await stage.drive(60)
+    assert stage.network.times == [0.0, again]
 
 
 async def test_a_stale_owner_writes_nothing(stage: Stage) -> None:
@@ -146,17 +170,73 @@ async def test_a_channel_is_given_back_only_as_it_was_seen(stage: Stage) -> None
     assert (await seen()).work_at is None
 
 
-async def test_an_owner_that_turns_stale_during_a_send_leaves_the_result_to_the_next(stage: Stage) -> None:
-    async def lose_the_lease(message: Outgoing) -> Receipt:
-        await release_channel(stage.db, stage.lease, seen=None, work_at=None)
-        assert await claim_channel(stage.db, stage.channel_id, UUID(int=1), 60)
-        return taken(message)
+async def until_status(stage: Stage, id_: UUID, status: str) -> None:
+    async with asyncio.timeout(PATIENCE):
+        while await stage.status(id_) != status:
+            await asyncio.sleep(0.005)
 
-    stage.network.answer = lose_the_lease
+
+def losing_the_lease(stage: Stage, receipt: Callable[[Outgoing], Receipt]) -> Callable[[Outgoing], Awaitable[Receipt]]:
+    """A network that answers when the channel has another owner already."""
+
+    async def answer(message: Outgoing) -> Receipt:
+        await stage.take_over()
+        return receipt(message)
+
+    return answer
+
+
+async def test_an_owner_that_turns_stale_during_a_send_still_says_that_it_was_sent(stage: Stage) -> None:
+    stage.network.answer = losing_the_lease(stage, taken)
     stale = await stage.take_over()
     id_ = await stage.accept(PHONES[0])
     await stale.step()
     await stale.settled()
+    await until_status(stage, id_, "SENT")
+    message = await stage.message(id_)
+    assert (message.attempt, message.network_id) == (1, f"wamid.{id_.hex}.1")
+    stage.network.answer = taken
+    await stage.drive(60)
+    assert len(stage.network.calls) == 1, "the next owner does not send it again"
+    assert await stage.acks(id_) == ["PENDING", "SENT"]
+
+
+async def test_what_a_stale_owner_knows_of_an_older_attempt_changes_no_end(stage: Stage) -> None:
+    """The next owner has sent the message again, and it was read."""
+    asked, answered = asyncio.Event(), asyncio.Event()
+
+    async def slow(message: Outgoing) -> Receipt:
+        asked.set()
+        await answered.wait()
+        return taken(message)
+
+    stage.network.answer = slow
+    stale = await stage.take_over()
+    id_ = await stage.accept(PHONES[0])
+    await stale.step()
+    await asked.wait()
+    stage.network.answer = taken
+    stage.network._flying.clear()  # the call of the one before hangs
+    await stage.take_over()
+    await stage.drive(60)
+    await stage.report(id_, "read", attempt=2)
+    before = (await stage.rows("messages"), await stage.rows("events"))
+    stage.network._flying.append(PHONES[0])
+    answered.set()
+    await stale.settled()
+    await asyncio.gather(*stale._state.recorder._late)
+    assert (await stage.rows("messages"), await stage.rows("events")) == before
+    assert await stage.acks(id_) == ["PENDING", "SENT", "READ"]
+
+
+async def test_a_stale_owner_does_not_say_what_the_next_one_finds_out(stage: Stage) -> None:
+    refused = SendRefused(NetworkError(131026, "Message undeliverable"), ErrorReaction.FINAL)
+    stage.network.answer = losing_the_lease(stage, lambda _: refused)
+    stale = await stage.take_over()
+    id_ = await stage.accept(PHONES[0])
+    await stale.step()
+    await stale.settled()
+    assert not stale._state.recorder._late
     message = await stage.message(id_)
     assert (message.state, message.attempt, message.network_id) == (State.SENDING, 1, None)
     assert await stage.acks(id_) == ["PENDING"]

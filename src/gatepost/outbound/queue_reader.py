@@ -13,13 +13,16 @@ from gatepost.store.messages.queue import PAGE, QueueMarks, QueueRead, read_mark
 from gatepost.store.messages.send import QueuedMessage, is_cut, read_queue, read_scheduled, read_start
 
 _PAGE = 500
+_TAKE_OVER = (
+    5.0  # seconds for which a new owner waits at least: the owner before may have an answer that it could not save
+)
 
 
 def grace_left(attempted_at: datetime | None, now: datetime, grace: float) -> float:
     """Seconds that a send with an unknown outcome still has to wait for a status, however many owners it has had."""
     if attempted_at is None:
         return grace
-    return min(grace, max(0.0, grace - (now - attempted_at).total_seconds()))
+    return min(grace, max(_TAKE_OVER, grace - (now - attempted_at).total_seconds()))
 
 
 class QueueReader:

@@ -227,9 +227,14 @@ class SendAttempt:
         await self._commit(message, SendResult(message.id, message.attempt + 1, State.QUEUED, error=error))
 
     async def _commit(self, message: QueuedMessage, result: SendResult) -> State:
-        state = await retry_until_available(
-            lambda: self._recorder.finish(self._lease, self._channel, result), self._alive, ended=StaleOwner
-        )
+        try:
+            state = await retry_until_available(
+                lambda: self._recorder.finish(self._lease, self._channel, result), self._alive, ended=StaleOwner
+            )
+        except StaleOwner:
+            if result.state is State.SENT:
+                self._recorder.finish_late(self._lease, self._channel, result)
+            raise
         _log_outcome(self._channel.id, result)
         if self._tracer is not None:
             trace_attempt(self._tracer, message, result, self._channel.id, self._clock.now())

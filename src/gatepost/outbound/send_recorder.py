@@ -1,10 +1,12 @@
 """The two commits of a send, shared by all senders of a process: the intent before, the result after."""
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from uuid import UUID
 
 import msgspec
 
+from gatepost.background import log_failure, retry_until_available
 from gatepost.clock import Clock
 from gatepost.metrics import ProcessMetrics
 from gatepost.model import ids
@@ -14,12 +16,13 @@ from gatepost.store.batch import Batch
 from gatepost.store.channel_head import Lease
 from gatepost.store.messages.intents import Intent, IntentResult, mark_sending, mark_sending_together
 from gatepost.store.messages.queue import save_pace, save_paces
-from gatepost.store.messages.send import SendResult, mark_results, mark_results_together
+from gatepost.store.messages.send import SendResult, mark_any_results, mark_results, mark_results_together
 from gatepost.store.pool import Database
 
 _RESULTS = {State.SENT: "sent", State.QUEUED: "retry", State.EXPIRED: "expired"}  # how they are counted
 _CHANNELS = 100  # most in one commit
 _PATIENT = 10  # how much longer than results the pace is collected: nothing waits for it
+_LATE = 600.0  # seconds for which the result of a lost channel is kept while the database is unavailable
 _NO_LIMIT = 1_000_000  # senders limit themselves by what they keep in flight
 
 
@@ -57,6 +60,8 @@ class SendRecorder:
             note=self.metrics.committed,
         )
 
+        self._late_results: Batch[Lease, FinishedSend, State] = Batch(self._write_late_results, limit=_NO_LIMIT)
+        self._late: set[asyncio.Task[State]] = set()
         self._paces: Batch[Lease, tuple[UUID, str], None] = Batch(
             self._write_paces,
             limit=_NO_LIMIT,
@@ -81,6 +86,33 @@ class SendRecorder:
     async def finish(self, lease: Lease, channel: ChannelRef, result: SendResult) -> State:
         """Commits how an attempt ended; returns the state that the message is in after that."""
         return await self._results.put(lease, FinishedSend(channel, result))
+
+    def finish_late(self, lease: Lease, channel: ChannelRef, result: SendResult) -> None:
+        """Commits that the network accepted a message of a channel that was lost meanwhile, once this is possible.
+
+        Otherwise the next owner does not know it, and may send the message again.
+        """
+        until = self._clock.monotonic() + _LATE
+        task = asyncio.create_task(
+            retry_until_available(
+                lambda: self._late_results.put(lease, FinishedSend(channel, result)),
+                lambda: self._clock.monotonic() < until,
+            )
+        )
+        self._late.add(task)
+        task.add_done_callback(self._late_ended)
+
+    def _late_ended(self, task: "asyncio.Task[State]") -> None:
+        self._late.discard(task)
+        if not task.cancelled() and (error := task.exception()):
+            log_failure("saving of a late result", error)
+
+    async def _write_late_results(self, lease: Lease, finished: Sequence[FinishedSend]) -> Sequence[State]:
+        results = [item.result for item in finished]
+        channel, now = finished[-1].channel, self._clock.now()
+        states = await mark_any_results(self.db, lease, channel, results, now, whole=True, late=True)
+        self._count_results(results)
+        return states
 
     async def _write_intents(self, lease: Lease, intents: Sequence[Intent]) -> Sequence[IntentResult]:
         return await mark_sending(self.db, lease, intents, self._clock.now())

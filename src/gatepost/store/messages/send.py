@@ -229,8 +229,7 @@ async def mark_results(
     """Save the results of a channel with their events. Return the state of each message after that."""
     if all(map(_is_plain, results)):
         batch = {lease.channel_id: _progress(lease, channel, results)}
-        written = await write_progress(db, batch, now, wait=True)
-        if written:
+        if written := await write_progress(db, batch, now, wait=True):
             return written[lease.channel_id]
     mark = partial(mark_any_results, db, lease, channel, results, now)
     return await merge_in_parts(db, lease.channel_id, mark)
@@ -267,13 +266,16 @@ async def mark_any_results(
     *,
     wait: bool = True,
     whole: bool = False,
+    late: bool = False,
 ) -> list[State]:
-    """Save results of all kinds; without `wait`, raise HeadLocked if another transaction has the channel.
+    """Save results of all kinds. Without `wait`, raise HeadLocked if another transaction has the channel.
 
     Unless `whole`, raise LargeMerge if it merges contacts with very many messages.
+    With `late`, the channel may have another owner by now: that the network took a message is as true as in a status.
     """
     options = {"sending": False, "tasks": False, "wait": wait}
-    async with channel_transaction(db, channel, lease.channel_id, now, epoch=lease.epoch, **options) as transaction:
+    epoch = None if late else lease.epoch
+    async with channel_transaction(db, channel, lease.channel_id, now, epoch=epoch, **options) as transaction:
         conn = transaction.conn
         current = await _current(conn, lease.channel_id, results)
         if await _save_aliases(ContactResolver(transaction, whole=whole), results, current):
@@ -282,7 +284,7 @@ async def mark_any_results(
         some_parked = any(row["some_parked"] for row in current.values())
         parked = await take_parked(conn, lease.channel_id, known) if some_parked else {}
         changes = [change for r in results if (change := _change_for(current[r.message_id], r, parked, now))]
-        await write_changes(transaction, changes, by_owner=True)
+        await write_changes(transaction, changes, by_owner=not late)
         ended = [(r.send_at, r.message_id) for r in results if r.send_at and r.state is not State.QUEUED]
         await unschedule(conn, lease.channel_id, ended)
         await save_waits(conn, lease.channel_id, [(r.message_id, r.waits) for r in results if r.waits])
