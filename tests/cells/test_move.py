@@ -309,6 +309,7 @@ async def quick_cells(
         yield one
 
 
+@pytest.mark.timeout(900)  # all points take 210 s on two idle cores
 async def test_a_move_that_ends_at_any_point_goes_on_or_is_undone(quick_cells: Cells, receiver: Receiver) -> None:
     cells = quick_cells
     west = cells.of["west"]
