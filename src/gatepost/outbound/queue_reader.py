@@ -13,9 +13,7 @@ from gatepost.store.messages.queue import PAGE, QueueMarks, QueueRead, read_mark
 from gatepost.store.messages.send import QueuedMessage, is_cut, read_queue, read_scheduled, read_start
 
 _PAGE = 500
-_TAKE_OVER = (
-    5.0  # seconds for which a new owner waits at least: the owner before may have an answer that it could not save
-)
+_TAKE_OVER = 5.0  # seconds that a new owner waits at least: the one before may have an answer that is not saved yet
 
 
 def grace_left(attempted_at: datetime | None, now: datetime, grace: float) -> float:
