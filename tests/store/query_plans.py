@@ -3,9 +3,12 @@
 So tests check the plans that the program gets, with its own session settings, and the SQL stays in the store.
 """
 
+import asyncio
+import re
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from datetime import datetime
+from functools import partial
 from typing import Any, ClassVar
 from uuid import UUID, uuid4
 
@@ -106,12 +109,20 @@ class ExplainingConnection(asyncpg.Connection):
 
     async def _explain(self, query: str, args: tuple[Any, ...]) -> None:
         """Record the plan of a prepared statement, so that `plan_cache_mode` applies as in the program."""
+        printed: list[str] = []
+        listener = partial(_note_plan, printed)
         await super().execute(f"PREPARE explained AS {query}")
+        self.add_log_listener(listener)
         try:
+            await super().execute("SET debug_print_plan = on; SET client_min_messages = log")
             with_values = f"EXECUTE explained ({', '.join(map(literal, args))})" if args else "EXECUTE explained"
             await self._explain_with(query, with_values)
         finally:
-            await super().execute("DEALLOCATE explained")
+            await super().execute("RESET client_min_messages; RESET debug_print_plan; DEALLOCATE explained")
+            await asyncio.sleep(0)  # for the listener
+            self.remove_log_listener(listener)
+        assert printed, "the server has not printed the plan"
+        assert not any(map(locks_and_prunes, printed)), f"PostgreSQL 18 may crash: {query}"
 
     async def _explain_with(self, query: str, execute: str) -> None:
         undone = self.transaction()
@@ -122,6 +133,17 @@ class ExplainingConnection(asyncpg.Connection):
             await undone.rollback()
         (plan,) = msgspec.json.decode(text)
         self.seen.append(Plan(query, plan["Plan"], plan["Planning Time"] + plan["Execution Time"]))
+
+
+def _note_plan(printed: list[str], _conn: object, message: asyncpg.PostgresLogMessage) -> None:
+    if message.message == "plan:":
+        printed.append(message.detail or "")
+
+
+def locks_and_prunes(plan: str) -> bool:
+    """Return whether a statement locks rows and also chooses partitions while it runs (`progress.py` says why not)."""
+    waits = re.search(r":markType [012] |{MODIFYTABLE :[^{]*?:operation [245] ", " ".join(plan.split()))
+    return waits is not None and ":exec_pruning_steps (" in plan
 
 
 def literal(value: Any) -> str:

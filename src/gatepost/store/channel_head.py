@@ -65,9 +65,10 @@ async def lock_head_exclusively(conn: "Connection[Any]", channel_id: UUID) -> No
 
 
 async def renew_reads(conn: "Connection[Any]", channel_id: UUID) -> None:
-    """Make the batches that wait for the head read contacts and endpoints again. The caller holds the head.
+    """Make the batches that wait for the head read contacts, endpoints and parked statuses again.
 
-    They have read them before they had the lock (`messages/accept_rows.py`, `messages/accept_plain.py`).
+    They have read them before they had the lock (`messages/accept_rows.py`, `accept_plain.py`, `progress.py`). The
+    caller holds the head.
     """
     await conn.execute("UPDATE channel_heads SET joined = joined + 1 WHERE channel_id = $1", channel_id)
 

@@ -228,6 +228,70 @@ async def test_a_locked_channel_does_not_delay_the_others(db: Database) -> None:
     assert await results[0] is State.SENT
 
 
+@pytest.mark.parametrize("changed", [0, 1])
+async def test_a_message_that_changes_meanwhile_does_not_hide_others(db: Database, changed: int) -> None:
+    """PostgreSQL 18 may find no more messages after it, or crash, if it chooses partitions while the statement runs."""
+    stages = await make_stages(db, 3)
+    found = [[await sending(stage) for _ in range(3)] for stage in stages]
+    for state in (State.SENT, State.DELIVERED, State.READ):
+        batch = {
+            stage.channel_id: ChannelProgress(stage.ref, [status(id_, state) for id_ in some])
+            for stage, some in zip(stages, found, strict=True)
+        }
+        async with db.transaction() as conn:  # as an intent does, which does not lock the head
+            await conn.execute("UPDATE messages SET sending_at = now() WHERE id = $1", found[changed][1])
+            writing = asyncio.create_task(write_progress(db, batch, NOW, wait=False))
+            await until_blocked(db)
+        assert await writing == {stage.channel_id: [state] * 3 for stage in stages}
+    for stage in stages:
+        await check_log(stage)
+
+
+async def test_a_locked_head_is_waited_for_and_what_it_changed_is_seen(db: Database) -> None:
+    (stage,) = await make_stages(db, 1)
+    id_ = await sending(stage)
+    async with db.transaction() as conn:
+        await lock_head(conn, stage.channel_id)
+        writing = asyncio.create_task(
+            receive_updates(db, stage.ref, stage.channel_id, ReportBatch([status(id_, State.DELIVERED)]), NOW)
+        )
+        await until_blocked(db)
+        await conn.execute("UPDATE messages SET state = $2 WHERE id = $1", id_, State.READ.value)
+    await writing
+    assert [row["state"] for row in await stage.rows("messages")] == [State.READ.value]
+    assert await stage.acks(id_) == ["PENDING"]
+
+
+async def test_a_status_that_is_parked_changes_the_head(db: Database) -> None:
+    """Otherwise the statement could write a result without noticing a status that was parked after it had begun."""
+    (stage,) = await make_stages(db, 1)
+    (before,) = await stage.rows("channel_heads")
+    unknown = StatusReport("wamid.unknown", State.READ, None, None)
+    await receive_updates(db, stage.ref, stage.channel_id, ReportBatch([unknown]), NOW)
+    (after,) = await stage.rows("channel_heads")
+    assert len(await stage.rows("parked_statuses")) == 1
+    assert after["joined"] > before["joined"]
+
+
+async def test_a_result_waits_for_its_parked_status(db: Database) -> None:
+    (stage,) = await make_stages(db, 1)
+    id_ = await sending(stage)
+    early = StatusReport(f"wamid.{id_.hex}", State.READ, None, None)
+    await receive_updates(db, stage.ref, stage.channel_id, ReportBatch([early]), NOW)
+    batch = {stage.channel_id: ChannelProgress(stage.ref, [sent(id_)], stage.lease.epoch)}
+    assert await write_progress(db, batch, NOW, wait=True) == {}
+    assert await mark_results(db, stage.lease, stage.ref, [sent(id_)], NOW) == [State.READ]
+
+
+async def until_blocked(db: Database) -> None:
+    """Wait until a statement waits for a lock."""
+    async with asyncio.timeout(PATIENCE):
+        while not await db.fetchval(
+            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+        ):
+            await asyncio.sleep(0.01)
+
+
 async def test_an_unfit_report_fails_alone(db: Database) -> None:
     stages = await make_stages(db, 3)
     found = [await sending(stage) for stage in stages]

@@ -4,20 +4,27 @@
     statuses of the network     ─┴─► heads locked ─► messages locked ─► who moves forward ─► messages, events,
                                                                                              deliveries, heads
 
+This is one statement and one commit.
+
 This is the plain case, which nearly all results and statuses are: nothing failed, and each message is found by our own
 id. `mark_results` and `receive_updates` do everything else, and everything that this statement leaves out: a channel
 is left out as a whole, with nothing written, if
 
-- its head is locked (only where several channels are written: a transaction never waits for a second head),
+- its head is locked, or was changed since the statement began,
 - its owner has changed, or a status waits for one of its messages to be known (`parked_statuses`),
 - one of the messages is not found, or is a reaction that was not sent until now, or a recipient's number, as the
   network writes it, is not an address of the message's contact yet.
 
-The heads are locked by a statement of their own, so that the other one sees everything that was committed before. A
-single statement would have to follow rows that changed while it waited for a lock, and that crashes PostgreSQL 18 if
-partitions are chosen by a value of another row, as here. Among these states, `may_follow` is "greater than the current
-state, which is not final". Events are numbered from the head, and their text is the one of `render` with the values
-left open (`_template`).
+A head that was changed meanwhile is left out, so that the statement sees everything that was committed before it had
+the lock: who changes what it reads without events calls `renew_reads`. With `wait`, a channel whose head was left out
+is locked by a statement of its own first.
+
+Messages are looked up by a comparison of rows (`_is_message`). With an equality, PostgreSQL would choose the partition
+of each message by its id while the statement runs. That fails in version 18 as soon as the statement finds any row
+that was changed since it began: it finds no further messages, or crashes.
+
+Among these states, `may_follow` is "greater than the current state, which is not final". Events are numbered from the
+head, and their text is the one of `render` with the values left open (`_template`).
 """
 
 from collections.abc import Mapping, Sequence
@@ -35,7 +42,7 @@ from gatepost.model.event.parts import MessageKey
 from gatepost.model.message import ACK, STATUS, State
 from gatepost.model.person import LID, USER
 from gatepost.model.phone import SUFFIX
-from gatepost.store.pool import Connection, Database
+from gatepost.store.pool import Database
 from gatepost.store.statement import SEPARATOR, json_text, next_id, statement
 
 STEPS = (State.SENT, State.DELIVERED, State.READ, State.PLAYED)
@@ -78,42 +85,35 @@ async def write_progress(
 
     `wait` for the lock only with a single channel.
     """
-    async with db.transaction() as conn:
-        channel_ids = await _lock(conn, batches, wait=wait)
-        if not channel_ids:
-            return {}
-        orders = [_by_key(batches[channel_id].reports) for channel_id in channel_ids]
-        columns = [_columns(batches[id_], order, now) for id_, order in zip(channel_ids, orders, strict=True)]
-        rows = await conn.fetch(
-            *statement(
-                _SQL,
-                channel_ids=channel_ids,
-                **{name: [column[name] for column in columns] for name in _COLUMNS},
-                first=UUID(hex=min(order[0][0] for order in orders)),
-                last=UUID(hex=max(order[-1][0] for order in orders)),
-                now=now,
-            )
-        )
+    channel_ids = sorted(batches)
+    orders = [_by_key(batches[channel_id].reports) for channel_id in channel_ids]
+    columns = [_columns(batches[id_], order, now) for id_, order in zip(channel_ids, orders, strict=True)]
+    prepared = statement(
+        _SQL,
+        channel_ids=channel_ids,
+        **{name: [column[name] for column in columns] for name in _COLUMNS},
+        first=UUID(hex=min(order[0][0] for order in orders)),
+        last=UUID(hex=max(order[-1][0] for order in orders)),
+        now=now,
+    )
+    async with db.connection() as conn:
+        rows = await conn.fetch(*prepared)
+    if not rows and wait:  # another transaction had the lock
+        async with db.transaction() as conn:
+            await conn.execute("SELECT 1 FROM channel_heads WHERE channel_id = $1 FOR NO KEY UPDATE", channel_ids[0])
+            rows = await conn.fetch(*prepared)
     written = {}
-    for row in rows:
-        channel_id, order = channel_ids[row["number"] - 1], orders[row["number"] - 1]
-        if row["emitted"]:
+    for number, emitted, found in rows:
+        if found is None:
+            continue
+        channel_id, order = channel_ids[number - 1], orders[number - 1]
+        if emitted:
             db.notify(channel_id, sending=False, tasks=False)
         states = [State.QUEUED] * len(order)
-        for (_, place), state in zip(order, row["states"], strict=True):
+        for (_, place), state in zip(order, found, strict=True):
             states[place] = State(state)
         written[channel_id] = states
     return written
-
-
-async def _lock(conn: "Connection[Any]", batches: Mapping[UUID, ChannelProgress], *, wait: bool) -> list[UUID]:
-    """Lock the heads in key order, and return their channels."""
-    rows = await conn.fetch(
-        f"""SELECT channel_id FROM channel_heads WHERE channel_id = ANY ($1::uuid[])
-            ORDER BY channel_id FOR NO KEY UPDATE {"" if wait else "SKIP LOCKED"}""",
-        sorted(batches),
-    )
-    return [row["channel_id"] for row in rows]
 
 
 def _by_key(reports: Sequence[ProgressReport]) -> list[tuple[str, int]]:
@@ -196,21 +196,28 @@ def _event_id(n: str) -> str:
     return next_id("last_event", n)
 
 
+def _is_message(channel_id: str, id_: str) -> str:
+    """Return the condition for the message with this key. By it, no partitions are chosen while the statement runs."""
+    key, wanted = "(m.channel_id, m.id)", f"({channel_id}, {id_})"
+    return f"{key} >= {wanted} AND {key} <= {wanted}"
+
+
 # `length(id) = 32` is always true. With it the planner expects one row, and so looks up each message by its key,
 # whatever the statistics of the tables say.
-_SQL = f"""WITH head AS MATERIALIZED (
+_SQL = f"""WITH locked AS MATERIALIZED (
+           SELECT * FROM (
+               SELECT channel_id, epoch, seq, last_event_id, ctid AS version
+               FROM channel_heads WHERE channel_id = ANY (:channel_ids::uuid[]) FOR NO KEY UPDATE SKIP LOCKED) h
+           WHERE h.version = (SELECT b.ctid FROM channel_heads b WHERE b.channel_id = h.channel_id)
+       ), head AS MATERIALIZED (
            SELECT k.*, h.seq, replace(GREATEST(h.last_event_id, k.start)::text, '-', '') AS last_event
            FROM unnest(:channel_ids::uuid[], :epochs::bigint[], :starts::uuid[], :templates::text[], :counts::int[],
                        :ids::text[], :states::text[], :network_ids::text[], :aliases::text[], :fields::text[],
                        :pricings::text[])
                 WITH ORDINALITY AS k (channel_id, epoch, start, template, count, ids, states, network_ids, aliases,
                                       fields, pricings, number)
-           CROSS JOIN LATERAL (
-               SELECT seq, last_event_id FROM channel_heads
-               WHERE channel_id = k.channel_id AND (k.epoch IS NULL OR epoch = k.epoch) LIMIT 1) h
-           WHERE k.epoch IS NULL OR NOT EXISTS (
-               SELECT 1 FROM parked_statuses p
-               WHERE p.channel_id = k.channel_id AND p.network_id = ANY (string_to_array(k.network_ids, chr(30))))
+           JOIN locked h ON h.channel_id = k.channel_id
+           WHERE k.epoch IS NULL OR h.epoch = k.epoch
        ), report AS MATERIALIZED (
            SELECT head.number, head.channel_id, head.epoch, head.seq, head.last_event, head.template, head.count,
                   i.place, i.id AS hex, i.state::smallint AS state, i.network_id, i.fields, i.pricing, m.*
@@ -222,10 +229,14 @@ _SQL = f"""WITH head AS MATERIALIZED (
            CROSS JOIN LATERAL (
                SELECT m.id, m.contact_id, m.phone, m.client_ref, m.state AS current, m.network_id IS NULL AS unnamed
                FROM messages m
-               WHERE m.channel_id = head.channel_id AND m.id = i.id::uuid AND m.id BETWEEN :first AND :last
+               WHERE {_is_message("head.channel_id", "i.id::uuid")} AND m.id BETWEEN :first AND :last
                  AND NOT m.incoming AND (m.target_id IS NULL OR m.state >= {State.SENT.value})
                FOR NO KEY UPDATE) m
-           WHERE length(i.id) = 32 AND (i.alias IS NULL OR m.contact_id = COALESCE(
+           WHERE length(i.id) = 32
+             AND (head.epoch IS NULL OR NOT EXISTS (
+                 SELECT 1 FROM parked_statuses p WHERE p.channel_id = head.channel_id
+                   AND p.network_id = ANY (string_to_array(head.network_ids, chr(30)))))
+             AND (i.alias IS NULL OR m.contact_id = COALESCE(
                (SELECT id FROM contacts WHERE channel_id = head.channel_id AND phone = i.alias LIMIT 1),
                (SELECT contact_id FROM contact_aliases WHERE channel_id = head.channel_id AND alias = i.alias LIMIT 1)))
        ), step AS MATERIALIZED (
@@ -255,7 +266,7 @@ _SQL = f"""WITH head AS MATERIALIZED (
                         array_agg({_event_id("n")}::uuid ORDER BY place) FILTER (WHERE moves) AS event_ids
                  FROM step GROUP BY channel_id, id
                  HAVING bool_or(moves OR unnamed OR pricing IS NOT NULL)) c
-           WHERE m.channel_id = c.channel_id AND m.id = c.id AND m.id BETWEEN :first AND :last
+           WHERE {_is_message("c.channel_id", "c.id")} AND m.id BETWEEN :first AND :last
        ), ends AS (
            UPDATE channel_heads h SET seq = e.seq + e.n, last_event_id = e.last_event_id::uuid, work_at = :now,
                                       queue_version = h.queue_version + e.settled
@@ -272,7 +283,9 @@ _SQL = f"""WITH head AS MATERIALIZED (
            SELECT n.channel_id, p.id, n.id FROM new n, endpoints p
            WHERE p.channel_id = n.channel_id AND p.state <> 'disabled' AND n.type = ANY (p.events)
        )
-       SELECT number::int, bool_or(moves) AS emitted,
-              array_agg(CASE WHEN current < 0 THEN current WHEN moves THEN state ELSE before END ORDER BY place)
-                AS states
-       FROM step GROUP BY number"""
+       SELECT head.number::int, s.emitted, s.states
+       FROM head LEFT JOIN (
+           SELECT number, bool_or(moves) AS emitted,
+                  array_agg(CASE WHEN current < 0 THEN current WHEN moves THEN state ELSE before END ORDER BY place)
+                    AS states
+           FROM step GROUP BY number) s ON s.number = head.number"""

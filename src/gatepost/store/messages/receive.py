@@ -12,7 +12,7 @@ import msgspec
 from gatepost.model import ids
 from gatepost.model.event import ChannelRef
 from gatepost.model.message import State
-from gatepost.store.channel_head import HeadLocked, channel_transaction
+from gatepost.store.channel_head import HeadLocked, channel_transaction, renew_reads
 from gatepost.store.contacts.identify import ContactResolver
 from gatepost.store.contacts.large_merge import LargeMerge, merge_in_parts
 from gatepost.store.conversations.changes import ConversationActivity, emit_reopened, record_activity
@@ -199,6 +199,7 @@ async def _park(conn: "Connection[Any]", channel_id: UUID, reports: Sequence[Sta
             [ids.new_id(now) for _ in reports],
             [park(r.state, r.error, r.details) for r in reports],
         )
+        await renew_reads(conn, channel_id)
 
 
 async def _unknown_messages(
