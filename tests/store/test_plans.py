@@ -29,6 +29,7 @@ from gatepost.store.messages.accept_plain import accept_plain
 from gatepost.store.messages.cancel import CancelCursor, CancelSelection, cancel_message, cancel_messages, find_waiting
 from gatepost.store.messages.history import get_message, read_trace
 from gatepost.store.messages.intents import Intent, mark_sending, mark_sending_together
+from gatepost.store.messages.progress import ChannelProgress, write_progress
 from gatepost.store.messages.queue import (
     QueueRead,
     count_ahead,
@@ -63,11 +64,12 @@ ENDPOINT = UUID(int=7)
 
 
 class Scene(msgspec.Struct, frozen=True):
-    """A busy channel: its past, ten messages that wait, and ten of its contacts."""
+    """A busy channel: its past, ten messages that wait, ten of its contacts, the first and last message of a day."""
 
     stage: Stage
     waiting: list[UUID]
     contacts: list[UUID]
+    far_apart: list[UUID]
 
 
 Observed = dict[str, list[Plan]]
@@ -121,7 +123,18 @@ async def set_scene(db: Database, url: str) -> Scene:
     await fill_files(url, channel_id, count=5_000, now=NOW)
     await fill_people(url, channel_id, count=3_000, now=NOW)
     waiting = await stage.accept_many([PHONE] * 9 + ["5511999997777"])
-    return Scene(stage, waiting, await some_contacts(url, channel_id))
+    return Scene(stage, waiting, await some_contacts(url, channel_id), await first_and_last(url, channel_id))
+
+
+async def first_and_last(url: str, channel_id: UUID) -> list[UUID]:
+    conn = await asyncpg.connect(url)
+    rows = await conn.fetch(
+        "SELECT id FROM messages WHERE channel_id = $1 AND network_id = ANY ($2)",
+        channel_id,
+        ["wamid.week.0", "wamid.week.8999"],
+    )
+    await conn.close()
+    return [row["id"] for row in rows]
 
 
 async def some_contacts(url: str, channel_id: UUID) -> list[UUID]:
@@ -266,6 +279,13 @@ async def receive_statuses(s: Scene) -> None:
     await s.stage.receiver.receive(s.stage.channel_id, s.stage.ref, updates)
 
 
+async def receive_statuses_far_apart(s: Scene) -> None:
+    """What is between them is not read."""
+    reports = [StatusReport("wamid.1", State.PLAYED, id_, None) for id_ in s.far_apart]
+    batch = {s.stage.channel_id: ChannelProgress(s.stage.ref, reports)}
+    assert await write_progress(s.stage.db, batch, NOW, wait=True) == {s.stage.channel_id: [State.PLAYED] * 2}
+
+
 async def receive_messages(s: Scene) -> None:
     updates = [Incoming(f"in.{i}", Person(PHONE, name="Ana"), "text", "{}", NOW) for i in range(10)]
     await s.stage.receiver.receive(s.stage.channel_id, s.stage.ref, updates)
@@ -352,6 +372,7 @@ BY_ID: list[Work] = [
     write_together,
     cancel,
     receive_statuses,
+    receive_statuses_far_apart,
     deliver,
     feed,
     fetch_files,

@@ -19,9 +19,9 @@ A head that was changed meanwhile is left out, so that the statement sees everyt
 the lock: who changes what it reads without events calls `renew_reads`. With `wait`, a channel whose head was left out
 is locked by a statement of its own first.
 
-Messages are looked up by a comparison of rows (`_is_message`). With an equality, PostgreSQL would choose the partition
-of each message by its id while the statement runs. That fails in version 18 as soon as the statement finds any row
-that was changed since it began: it finds no further messages, or crashes.
+A message is looked up by an array of its id. With the id itself, PostgreSQL would choose the partition of each message
+while the statement runs. That fails in version 18 as soon as the statement finds any row that was changed since it
+began: it finds no further messages, or crashes.
 
 Among these states, `may_follow` is "greater than the current state, which is not final". Events are numbered from the
 head, and their text is the one of `render` with the values left open (`_template`).
@@ -196,12 +196,6 @@ def _event_id(n: str) -> str:
     return next_id("last_event", n)
 
 
-def _is_message(channel_id: str, id_: str) -> str:
-    """Return the condition for the message with this key. By it, no partitions are chosen while the statement runs."""
-    key, wanted = "(m.channel_id, m.id)", f"({channel_id}, {id_})"
-    return f"{key} >= {wanted} AND {key} <= {wanted}"
-
-
 # `length(id) = 32` is always true. With it the planner expects one row, and so looks up each message by its key,
 # whatever the statistics of the tables say.
 _SQL = f"""WITH locked AS MATERIALIZED (
@@ -229,7 +223,8 @@ _SQL = f"""WITH locked AS MATERIALIZED (
            CROSS JOIN LATERAL (
                SELECT m.id, m.contact_id, m.phone, m.client_ref, m.state AS current, m.network_id IS NULL AS unnamed
                FROM messages m
-               WHERE {_is_message("head.channel_id", "i.id::uuid")} AND m.id BETWEEN :first AND :last
+               WHERE m.channel_id = head.channel_id AND m.id = ANY (string_to_array(i.id, '')::uuid[])
+                 AND m.id BETWEEN :first AND :last
                  AND NOT m.incoming AND (m.target_id IS NULL OR m.state >= {State.SENT.value})
                FOR NO KEY UPDATE) m
            WHERE length(i.id) = 32
@@ -258,7 +253,7 @@ _SQL = f"""WITH locked AS MATERIALIZED (
                read_at = COALESCE(m.read_at, CASE WHEN c.read THEN :now END),
                played_at = COALESCE(m.played_at, CASE WHEN c.played THEN :now END),
                pricing = COALESCE(c.pricing, m.pricing), event_ids = m.event_ids || c.event_ids
-           FROM (SELECT channel_id, id, max(state) FILTER (WHERE moves) AS state,
+           FROM (SELECT channel_id, ARRAY[id] AS ids, max(state) FILTER (WHERE moves) AS state,
                         (array_agg(network_id ORDER BY place))[1] AS network_id,
                         bool_or(moves AND state = 2) AS sent, bool_or(moves AND state = 3) AS delivered,
                         bool_or(moves AND state = 4) AS read, bool_or(moves AND state = 5) AS played,
@@ -266,7 +261,7 @@ _SQL = f"""WITH locked AS MATERIALIZED (
                         array_agg({_event_id("n")}::uuid ORDER BY place) FILTER (WHERE moves) AS event_ids
                  FROM step GROUP BY channel_id, id
                  HAVING bool_or(moves OR unnamed OR pricing IS NOT NULL)) c
-           WHERE {_is_message("c.channel_id", "c.id")} AND m.id BETWEEN :first AND :last
+           WHERE m.channel_id = c.channel_id AND m.id = ANY (c.ids) AND m.id BETWEEN :first AND :last
        ), ends AS (
            UPDATE channel_heads h SET seq = e.seq + e.n, last_event_id = e.last_event_id::uuid, work_at = :now,
                                       queue_version = h.queue_version + e.settled
