@@ -15,6 +15,7 @@ from rich.console import Console
 from bench.accept import ShowProgress, measure_accept
 from bench.cells import measure_cells
 from bench.channels import measure_channels
+from bench.compiled import compiled_modules
 from bench.dashboard import measure_dashboard
 from bench.data_folder import data_folder, file_system, fsync_seconds
 from bench.history import MANY, measure_history
@@ -178,8 +179,10 @@ def main() -> int:
     parser.add_argument("--json", type=Path, help="where to write the figures")
     # A pipe has no width, and a wrapped table is unreadable.
     console = Console(highlight=False, width=None if sys.stdout.isatty() else 170)
+    options = parser.parse_args()
     try:
-        asyncio.run(run(parser.parse_args(), console))
+        with compiled_modules():
+            asyncio.run(run(options, console))
     except BenchFailed as error:
         console.print(str(error), style="red", markup=False)
         return 1
