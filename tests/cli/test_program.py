@@ -41,6 +41,24 @@ def test_a_gateway_loads_only_what_it_needs() -> None:
     assert done.stdout.strip() == "[]"
 
 
+@pytest.mark.parametrize("given", [None, "2"])
+def test_the_http_client_begins_without_huge_pages(given: str | None) -> None:
+    """The allocator of the client does not take them if this variable is 0; somebody may want them."""
+    name = "MIMALLOC_ARENA_EAGER_COMMIT"
+    code = f"""
+import atexit, os, sys
+from gatepost.cli import main
+atexit.register(lambda: print(os.environ[{name!r}], "pyreqwest" in sys.modules))
+sys.argv[1:] = ["version"]
+main()
+"""
+    environ = {key: value for key, value in os.environ.items() if key != name} | ({name: given} if given else {})
+    ran = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=PATIENCE, check=True, env=environ
+    )
+    assert ran.stdout.splitlines()[-1] == f"{given or 0} False"  # the client is imported after it
+
+
 def test_help_names_every_command() -> None:
     seen = gatepost("--help")
     assert seen.returncode == 0
