@@ -110,7 +110,7 @@ class ExplainingConnection(asyncpg.Connection):
     async def _explain(self, query: str, args: tuple[Any, ...]) -> None:
         """Record the plan of a prepared statement, so that `plan_cache_mode` applies as in the program."""
         printed: list[str] = []
-        listener = partial(_note_plan, printed)
+        listener = partial(note_plan, printed)
         await super().execute(f"PREPARE explained AS {query}")
         self.add_log_listener(listener)
         try:
@@ -135,7 +135,7 @@ class ExplainingConnection(asyncpg.Connection):
         self.seen.append(Plan(query, plan["Plan"], plan["Planning Time"] + plan["Execution Time"]))
 
 
-def _note_plan(printed: list[str], _conn: object, message: asyncpg.PostgresLogMessage) -> None:
+def note_plan(printed: list[str], _conn: object, message: asyncpg.PostgresLogMessage) -> None:
     if message.message == "plan:":
         printed.append(message.detail or "")
 

@@ -4,20 +4,18 @@
     statuses of the network     ─┴─► heads locked ─► messages locked ─► who moves forward ─► messages, events,
                                                                                              deliveries, heads
 
-This is one statement and one commit.
-
-This is the plain case, which nearly all results and statuses are: nothing failed, and each message is found by our own
-id. `mark_results` and `receive_updates` do everything else, and everything that this statement leaves out: a channel
-is left out as a whole, with nothing written, if
+This is one statement. It is for the plain case, which nearly all results and statuses are: nothing failed, and each
+message is found by our own id. `mark_results` and `receive_updates` do everything else, and everything that this
+statement leaves out: a channel is left out as a whole, with nothing written, if
 
 - its head is locked, or was changed since the statement began,
 - its owner has changed, or a status waits for one of its messages to be known (`parked_statuses`),
 - one of the messages is not found, or is a reaction that was not sent until now, or a recipient's number, as the
   network writes it, is not an address of the message's contact yet.
 
-A head that was changed meanwhile is left out, so that the statement sees everything that was committed before it had
-the lock: who changes what it reads without events calls `renew_reads`. With `wait`, a channel whose head was left out
-is locked by a statement of its own first.
+Because a changed head is left out, the statement sees everything that was committed before it had the lock. Every
+transaction that changes what it reads also changes the head, by its events or by `renew_reads`. With `wait`, a channel
+whose head was left out is locked by a statement of its own first.
 
 A message is looked up by an array of its id. With the id itself, PostgreSQL would choose the partition of each message
 while the statement runs. That fails in version 18 as soon as the statement finds any row that was changed since it
