@@ -58,7 +58,9 @@ from gatepost.store.leases import find_unowned_channels
 from gatepost.store.messages.cancel import CancelCursor, CancelSelection, cancel_message, find_waiting
 from gatepost.store.messages.history import get_message, read_trace
 from gatepost.store.messages.intents import Intent, mark_sending
+from gatepost.store.messages.progress import ChannelProgress, write_progress
 from gatepost.store.messages.queue import read_marks, read_queued_states, read_wait_facts, save_pace, save_unknown_until
+from gatepost.store.messages.receive import StatusReport
 from gatepost.store.messages.send import SendResult, mark_results, read_queue, read_scheduled, read_start, read_states
 from gatepost.store.partitions import first_kept_event, make_partitions
 from gatepost.store.pool import Database
@@ -323,3 +325,42 @@ def test_a_plan_from_the_first_day_reads_no_more_than_it_needs(observed: Observe
                 assert "contact_id" not in node.get("Index Name", "") or "contact_id = " in node["Index Cond"], (
                     plan.query
                 )
+
+
+@pytest.mark.parametrize("first", [0, 30, 300])
+def test_plans_for_statuses_made_with_few_messages_read_no_more_when_there_are_many(
+    postgres_server: PostgresServer, first: int
+) -> None:
+    for plan in run_apart(spread_statuses(postgres_server, first)):
+        assert plan.seq_scans() == [], plan.query
+        assert plan.rows_scanned <= MOST_ROWS, plan.query
+
+
+async def spread_statuses(server: PostgresServer, first: int) -> list[Plan]:
+    """Receive statuses of messages with many others between them, by plans for the statistics of the first ones."""
+    async with copied_database(server, "gatepost") as url:
+        plain = await Database.connect(url, connections=1)
+        await make_partitions(plain, NOW, 7)
+        async with explained_database(url, Remembering, connections=1) as (db, plans):
+            stage = await make_stage(db)
+            hook = await delivery_rows.add_endpoint(db, stage.channel_id)
+            one = [await stage.accept("5511999998888")]
+            if first:
+                end = NOW + timedelta(seconds=9)
+                await fill(url, stage.channel_id, hook, count=first, start=NOW, end=end, salt="first")
+                await plain.execute("ANALYZE")
+            await receive_read(stage, one)
+            start, end = NOW + timedelta(seconds=10), NOW + timedelta(minutes=30)
+            await fill(url, stage.channel_id, hook, count=MANY, start=start, end=end, salt="many")
+            wanted = [f"wamid.many.{n}" for n in range(0, MANY, MANY // 10)]
+            rows = await plain.fetch("SELECT id FROM messages WHERE network_id = ANY ($1)", wanted)
+            plans.clear()
+            await receive_read(stage, [row["id"] for row in rows], State.PLAYED)
+            await plain.close()
+            return list(plans)
+
+
+async def receive_read(stage: Stage, messages: list[UUID], state: State = State.READ) -> None:
+    reports = [StatusReport("wamid.1", state, id_, None) for id_ in messages]
+    batch = {stage.channel_id: ChannelProgress(stage.ref, reports)}
+    assert await write_progress(stage.db, batch, NOW, wait=True) == {stage.channel_id: [state] * len(messages)}

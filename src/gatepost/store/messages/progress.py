@@ -19,7 +19,9 @@ whose head was left out is locked by a statement of its own first.
 
 A message is looked up by an array of its id. With the id itself, PostgreSQL would choose the partition of each message
 while the statement runs. That fails in version 18 as soon as the statement finds any row that was changed since it
-began: it finds no further messages, or crashes.
+began: it finds no further messages, or crashes. The row that was found is then updated by its place (`ctid`), because
+the planner may prefer reading a range of messages to an array. The place of a message that was changed since the
+statement began cannot be used: the message counts as not found.
 
 Among these states, `may_follow` is "greater than the current state, which is not final". Events are numbered from the
 head, and their text is the one of `render` with the values left open (`_template`).
@@ -194,6 +196,9 @@ def _event_id(n: str) -> str:
     return next_id("last_event", n)
 
 
+_THIS_MESSAGE = """m.channel_id = head.channel_id AND m.id = ANY (string_to_array(i.id, '')::uuid[])
+                 AND m.id BETWEEN :first AND :last"""
+
 # `length(id) = 32` is always true. With it the planner expects one row, and so looks up each message by its key,
 # whatever the statistics of the tables say.
 _SQL = f"""WITH locked AS MATERIALIZED (
@@ -219,13 +224,12 @@ _SQL = f"""WITH locked AS MATERIALIZED (
                string_to_array(head.fields, chr(30), ''), string_to_array(head.pricings, chr(30), '')
            ) WITH ORDINALITY AS i (id, state, network_id, alias, fields, pricing, place)
            CROSS JOIN LATERAL (
-               SELECT m.id, m.contact_id, m.phone, m.client_ref, m.state AS current, m.network_id IS NULL AS unnamed
+               SELECT m.tableoid AS part, m.ctid AS row_place, m.id, m.contact_id, m.phone, m.client_ref,
+                      m.state AS current, m.network_id IS NULL AS unnamed
                FROM messages m
-               WHERE m.channel_id = head.channel_id AND m.id = ANY (string_to_array(i.id, '')::uuid[])
-                 AND m.id BETWEEN :first AND :last
-                 AND NOT m.incoming AND (m.target_id IS NULL OR m.state >= {State.SENT.value})
+               WHERE {_THIS_MESSAGE} AND NOT m.incoming AND (m.target_id IS NULL OR m.state >= {State.SENT.value})
                FOR NO KEY UPDATE) m
-           WHERE length(i.id) = 32
+           WHERE length(i.id) = 32 AND m.row_place = (SELECT m.ctid FROM messages m WHERE {_THIS_MESSAGE} LIMIT 1)
              AND (head.epoch IS NULL OR NOT EXISTS (
                  SELECT 1 FROM parked_statuses p WHERE p.channel_id = head.channel_id
                    AND p.network_id = ANY (string_to_array(head.network_ids, chr(30)))))
@@ -251,15 +255,15 @@ _SQL = f"""WITH locked AS MATERIALIZED (
                read_at = COALESCE(m.read_at, CASE WHEN c.read THEN :now END),
                played_at = COALESCE(m.played_at, CASE WHEN c.played THEN :now END),
                pricing = COALESCE(c.pricing, m.pricing), event_ids = m.event_ids || c.event_ids
-           FROM (SELECT channel_id, ARRAY[id] AS ids, max(state) FILTER (WHERE moves) AS state,
+           FROM (SELECT part, row_place, max(state) FILTER (WHERE moves) AS state,
                         (array_agg(network_id ORDER BY place))[1] AS network_id,
                         bool_or(moves AND state = 2) AS sent, bool_or(moves AND state = 3) AS delivered,
                         bool_or(moves AND state = 4) AS read, bool_or(moves AND state = 5) AS played,
                         (array_agg(pricing ORDER BY place DESC) FILTER (WHERE pricing IS NOT NULL))[1] AS pricing,
                         array_agg({_event_id("n")}::uuid ORDER BY place) FILTER (WHERE moves) AS event_ids
-                 FROM step GROUP BY channel_id, id
+                 FROM step GROUP BY part, row_place
                  HAVING bool_or(moves OR unnamed OR pricing IS NOT NULL)) c
-           WHERE m.channel_id = c.channel_id AND m.id = ANY (c.ids) AND m.id BETWEEN :first AND :last
+           WHERE m.tableoid = c.part AND m.ctid = c.row_place AND m.id BETWEEN :first AND :last
        ), ends AS (
            UPDATE channel_heads h SET seq = e.seq + e.n, last_event_id = e.last_event_id::uuid, work_at = :now,
                                       queue_version = h.queue_version + e.settled
