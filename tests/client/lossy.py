@@ -48,7 +48,9 @@ async def lossy_road(url: str) -> AsyncIterator[Road]:
     under_way: set[asyncio.Task[None]] = set()
 
     def carry(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        under_way.add(asyncio.ensure_future(road.carry(reader, writer)))
+        task = asyncio.create_task(road.carry(reader, writer))
+        task.add_done_callback(lambda _: writer.close())  # also if it is cancelled before it begins
+        under_way.add(task)
 
     server = await asyncio.start_server(carry, "127.0.0.1", 0)
     road.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"

@@ -3,7 +3,7 @@
 import asyncio
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager, closing, suppress
 from urllib.parse import urlsplit
 
 _LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
@@ -52,13 +52,14 @@ async def _forwarding(url: str, forward: Forward) -> AsyncIterator[str]:
         task = asyncio.current_task()
         assert task
         tasks.add(task)
-        there, sending = await asyncio.open_connection(to.hostname, to.port)
-        back = asyncio.create_task(_copy(there, writer))
-        with suppress(asyncio.IncompleteReadError, ConnectionError, asyncio.CancelledError):
-            await forward(reader, sending)
-        back.cancel()
-        sending.close()
-        writer.close()
+        with suppress(asyncio.IncompleteReadError, ConnectionError, asyncio.CancelledError), closing(writer):
+            there, sending = await asyncio.open_connection(to.hostname, to.port)
+            back = asyncio.create_task(_copy(there, writer))
+            try:
+                await forward(reader, sending)
+            finally:
+                back.cancel()
+                sending.close()
         tasks.discard(task)
 
     async with await asyncio.start_server(serve, "127.0.0.1") as server:

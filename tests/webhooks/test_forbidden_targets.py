@@ -83,7 +83,9 @@ async def listening(
     listener, serving = Listener(answer), set()
 
     def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        serving.add(asyncio.create_task(listener.serve(reader, writer)))
+        task = asyncio.create_task(listener.serve(reader, writer))
+        task.add_done_callback(lambda _: writer.close())  # also if it is cancelled before it begins
+        serving.add(task)
 
     server = await asyncio.start_server(accept, address, port, ssl=tls)
     listener.port = server.sockets[0].getsockname()[1]

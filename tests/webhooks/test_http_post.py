@@ -103,7 +103,9 @@ async def receiving(script: Script, context: ssl.SSLContext | None = None) -> As
     serving: set[asyncio.Task[None]] = set()
 
     def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        serving.add(asyncio.create_task(receiver.serve(reader, writer)))
+        task = asyncio.create_task(receiver.serve(reader, writer))
+        task.add_done_callback(lambda _: writer.close())  # also if it is cancelled before it begins
+        serving.add(task)
 
     server = await asyncio.start_server(accept, "127.0.0.1", 0, ssl=context)
     receiver.port = server.sockets[0].getsockname()[1]
