@@ -69,14 +69,20 @@ async def check_health(db: Database, channel: ChannelConfig, business: BusinessA
     patch["checked_at"] = times.format_time(now)
     if health.tier not in (None, channel.state.get("tier")):
         patch["tier_since"] = times.format_time(now)
-    if not await save_number(db, channel.ref, channel.id, patch, health.tier, now):
-        return health
-    changed = changed_connection(channel.state.get("status"), health.status)
-    if TOKEN_REJECTED in channel.state:
-        state, reason = connection_of(health.status) or ("connected", TOKEN_ACCEPTED)
-        await save_connection(db, channel.ref, channel.id, state, reason, now, token_rejected=False)
-    elif changed is not None:
-        await save_connection(db, channel.ref, channel.id, *changed, now)
+    connection: tuple[str, str | None] | None = changed_connection(channel.state.get("status"), health.status)
+    accepted = TOKEN_REJECTED in channel.state  # until now, the network rejected the token
+    if accepted:
+        connection = connection_of(health.status) or ("connected", TOKEN_ACCEPTED)
+    await save_number(
+        db,
+        channel.ref,
+        channel.id,
+        patch,
+        health.tier,
+        now,
+        connection=connection,
+        token_rejected=False if accepted else None,
+    )
     return health
 
 

@@ -17,6 +17,7 @@ from gatepost.model import times
 from gatepost.model.event import ChannelRef
 from gatepost.model.event.numbers import NumberQualityChanged, NumberTierChanged
 from gatepost.store.channel_head import ChannelTransaction, Lease, StaleOwner, channel_transaction
+from gatepost.store.channels import record_connection
 from gatepost.store.pool import Database
 from gatepost.store.statement import json_text, statement
 
@@ -26,21 +27,31 @@ _FOLLOWS = "state->>'tier_from' IN ('network', 'ladder')"
 
 
 async def save_number(
-    db: Database, channel: ChannelRef, channel_id: UUID, patch: Mapping[str, Any], tier: int | None, asked_at: datetime
-) -> bool:
-    """Save the number's state as it was read; return False if something newer is known.
+    db: Database,
+    channel: ChannelRef,
+    channel_id: UUID,
+    patch: Mapping[str, Any],
+    tier: int | None,
+    asked_at: datetime,
+    *,
+    connection: tuple[str, str | None] | None = None,
+    token_rejected: bool | None = None,
+) -> None:
+    """Save the number's state as it was read, unless something newer is known.
 
-    The tier in force follows, unless an operator has set it.
+    The tier in force follows, unless an operator has set it. The state of the connection that follows, with its reason,
+    is saved in the same commit: a report could come between two.
     """
     async with channel_transaction(db, channel, channel_id, asked_at, sending=False) as transaction:
         known = await transaction.conn.fetchrow(
             "SELECT state->>'at', state->>'checked_at' FROM channels WHERE id = $1", channel_id
         )
         if known is None or any(at is not None and datetime.fromisoformat(at) > asked_at for at in known):
-            return False
+            return
         limits = {} if tier is None else {"tier": tier}
         await _update(transaction, f"CASE WHEN {_FOLLOWS} THEN limits || :limits::jsonb ELSE limits END", patch, limits)
-        return True
+        if connection is not None:
+            await record_connection(transaction, *connection, token_rejected=token_rejected)
 
 
 async def apply_number_report(
