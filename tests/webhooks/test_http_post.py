@@ -16,6 +16,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
+from gatepost.webhooks import connection_pool
 from gatepost.webhooks.dns import ResolvedName
 from gatepost.webhooks.guard import REUSE_SECONDS, Guard
 from gatepost.webhooks.http_post import BODY_LIMIT, HEADERS_LIMIT, Poster
@@ -445,6 +446,27 @@ async def test_close_drops_idle_connections() -> None:
         assert (await poster.post(receiver.url, {}, b"{}")).status == 200
         await poster.close()
         await until(lambda: receiver.closed == 1)
+
+
+@pytest.mark.parametrize(("posts", "closed"), [(2, 0), (3, 0), (4, 1)])
+async def test_idle_connections_of_a_place_are_kept_up_to_a_limit(
+    posts: int, closed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection_pool, "IDLE_PER_PLACE", 3)
+    go = asyncio.Event()
+
+    async def wait_then_answer(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await go.wait()
+        writer.write(OK)
+
+    async with receiving(wait_then_answer) as receiver, posting() as poster:
+        running = [asyncio.create_task(poster.post(receiver.url, {}, b"{}")) for _ in range(posts)]
+        await until(lambda: len(receiver.requests) == posts)
+        go.set()
+        assert {(await post).status for post in running} == {200}
+        await until(lambda: receiver.closed == closed)
+        assert (await poster.post(receiver.url, {}, b"{}")).status == 200
+        assert (receiver.opened, receiver.closed) == (posts, closed)
 
 
 async def test_a_cancelled_post_leaves_the_poster_usable() -> None:

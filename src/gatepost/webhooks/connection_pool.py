@@ -1,4 +1,4 @@
-"""Connections without TLS to checked addresses: kept while they are idle, at most 64 for each of the places used last.
+"""Connections without TLS to checked addresses: kept while they are idle, at most 256 for each of the places used last.
 
     acquire ─► an idle connection of the place, or a new one
     release ─► idle, unless the response ended the connection or its place was dropped
@@ -15,7 +15,7 @@ from gatepost.webhooks.guard import CheckedUrl
 from gatepost.webhooks.http_connection import ExchangeFailed, HttpConnection
 from gatepost.webhooks.retry import Failure
 
-IDLE_PER_PLACE = 64
+IDLE_PER_PLACE = 256  # several customers may use the same service
 
 PlaceKey = tuple[str, int, str]
 
