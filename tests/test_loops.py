@@ -95,6 +95,7 @@ LOOPS = {  # loops without an end of their own, and what ends them
     "store.embedded.supervise.supervise": "a Loop runs it",
     "store.embedded.supervise.bring_back": "success",
     "store.pool.delete_in_chunks": "nothing more to delete",
+    "store.search.query._walk": "the last block, or as many as one search may read",
     "networks.qr.phone.by_baileys.node.Node._line": "the end of the child's child",
     "networks.qr.phone.by_baileys.node.Node.watch": "the end of the child's child",
     "networks.qr.phone.session.DeviceSession._emit_updates": "survives every event that cannot be emitted",

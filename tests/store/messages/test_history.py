@@ -19,8 +19,11 @@ from gatepost.store.messages.history import HistoryFilter, HistoryPage, read_his
 from gatepost.store.partitions import make_partitions
 from gatepost.store.pool import Database
 from gatepost.store.search import index as search_index
+from gatepost.store.search import query as search_query
+from gatepost.store.search import walk
 from gatepost.store.search.index import forget_blocks
 from gatepost.store.search.query import read_indexed_end, search_blocks
+from gatepost.store.search.walk import SAMPLE
 from tests.outbound.stage import NOW, Stage, make_stage
 from tests.store.query_plans import Explained, Plan, fill
 
@@ -92,6 +95,65 @@ async def test_blocks_and_what_is_behind_them_give_the_same_as_reading_everythin
         within = [id_ for id_ in expected if span.start <= id_ < span.end]
         assert await find(stage, HistoryFilter(span), sought, 9) == within, query
         assert await find(stage, HistoryFilter(span, incoming=True), sought, 9) == []
+
+
+@pytest.mark.parametrize("sample", [3, 1_000], ids=["long history", "short history"])
+async def test_many_blocks_give_the_same_as_reading_everything(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch, sample: int
+) -> None:
+    """Whether the newest blocks are read, few at a time, or those that the index names."""
+    monkeypatch.setattr(search_index, "BLOCK", 4)
+    monkeypatch.setattr(search_query, "FIRST", 2)
+    monkeypatch.setattr(search_query, "SAMPLE", sample)
+    monkeypatch.setattr(walk, "AT_ONCE", 3)
+    monkeypatch.setattr(walk, "_NAMED", 1)
+    monkeypatch.setattr(walk, "_FEW", 4)
+    await stage.take_over()
+    chance = random.Random(7)
+    vocabulary = ["common", "middling", "midway", "scarce", "scar", "rare"]
+    texts = [" ".join(chance.choices(vocabulary, [60, 6, 4, 2, 1, 0.3], k=2)) for _ in range(302)]
+    said = await say(stage, texts)
+    assert await index(stage) == 75
+    for query in ("common", "mid", "middling", "scar", "rare", "common mid", "scarce mid", "rarely"):
+        sought = read_query(query)
+        expected = [id_ for id_, text in zip(said, texts, strict=True) if sought.fits(set(text.split()))][::-1]
+        for most in (1, 4, 20, len(expected) or 1, 300):
+            assert await find(stage, HistoryFilter(), sought, most) == expected, (query, most)
+        span = IdRange(said[37], said[150])  # within blocks
+        within = [id_ for id_ in expected if span.start <= id_ < span.end]
+        assert await find(stage, HistoryFilter(span), sought, 7) == within, query
+
+
+async def test_a_page_that_is_just_full_continues_behind_its_last_message(stage: Stage) -> None:
+    await stage.take_over()
+    said = await say(stage, ["one"] * (2 * search_index.BLOCK))
+    assert await index(stage) == 2
+    hits = await search_blocks(stage.db, stage.channel_id, read_query("one"), IdRange(), limit=search_index.BLOCK)
+    assert (hits.ids, hits.reached) == (said[search_index.BLOCK :][::-1], said[search_index.BLOCK])
+    span = IdRange(end=said[search_index.BLOCK])
+    rest = await search_blocks(stage.db, stage.channel_id, read_query("one"), span, limit=search_index.BLOCK + 1)
+    assert (rest.ids, rest.reached) == (said[: search_index.BLOCK][::-1], None)
+
+
+async def test_a_channel_without_blocks_has_no_hits(stage: Stage) -> None:
+    await stage.take_over()
+    said = await say(stage, ["one"] * 3)
+    hits = await search_blocks(stage.db, stage.channel_id, read_query("one"), IdRange(), limit=20)
+    assert (hits.ids, hits.reached) == ([], None)
+    assert await find(stage, HistoryFilter(), read_query("one")) == said[::-1]
+
+
+async def test_a_prefix_of_many_words_of_an_old_block(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their ids do not come with the positions, those of another block do; a message with several words counts once."""
+    await stage.take_over()
+    old = await say(stage, [f"x{i} x{i + 1}" for i in range(search_index.BLOCK)])
+    assert await index(stage) == 1
+    monkeypatch.setattr(search_index, "BLOCK", 4)
+    new = await say(stage, ["x1 x2", "x3", *["other"] * 42])
+    assert await index(stage) == 12
+    expected = [*new[1::-1], *old[::-1]]
+    for most in (1, 2, 3, 20, len(expected), 200):
+        assert await find(stage, HistoryFilter(), read_query("x"), most) == expected, most
 
 
 async def test_words_with_vowel_signs_are_found_as_a_whole(stage: Stage) -> None:
@@ -275,8 +337,10 @@ async def fill_database(url: str) -> None:
         """INSERT INTO search_blocks (channel_id, last_id, first_id, ids, words, places)
            SELECT $1, id, id, ARRAY[id],
                   array_to_tsvector(ARRAY[$2 || 'hello', $2 || 'north', $2 || 'south']
-                                    || CASE i % 100 WHEN 0 THEN ARRAY[$2 || 'rare'] ELSE '{}' END),
+                                    || CASE i % 100 WHEN 0 THEN ARRAY[$2 || 'rare'] ELSE '{}' END
+                                    || CASE i % 3 WHEN 0 THEN ARRAY[$2 || 'third'] ELSE '{}' END),
                   E'\\nhello:1\\nnorth:1\\nsouth:2\\n' || CASE i % 100 WHEN 0 THEN E'rare:1\\n' ELSE '' END
+                  || CASE i % 3 WHEN 0 THEN E'third:1\\n' ELSE '' END
            FROM (SELECT id, row_number() OVER (ORDER BY id) AS i FROM messages WHERE channel_id = $1) m""",
         CHANNEL,
         f"{CHANNEL.hex[-10:]}:",
@@ -327,10 +391,16 @@ async def test_what_is_not_indexed_is_looked_for_in_one_block_of_messages(explai
 
 
 def looks(plans: list[Plan]) -> list[tuple[str, int]]:
-    """By which index each statement found blocks, and how many it read."""
-    names = {"search_blocks_pkey", "search_blocks_words"}
-    used = [next(node["Index Name"] for node in plan.nodes() if node.get("Index Name") in names) for plan in plans]
-    return [(name[14:], rows_of(plan, "search_blocks")) for name, plan in zip(used, plans, strict=True)]
+    """By which index each statement found blocks, and how many: of the index of words all that it named."""
+    found = []
+    for plan in plans:
+        names = [node["Index Name"] for node in plan.nodes() if "search_blocks" in node.get("Index Name", "")]
+        by_words = "search_blocks_words" in names
+        assert by_words or set(names) == {"search_blocks_pkey"}
+        blocks = rows_of(plan, "search_blocks") if by_words else int(plan.tree["Actual Rows"])
+        assert rows_of(plan, "search_blocks") <= 2 * blocks + SAMPLE + 4  # with those by which all are estimated
+        found.append((names[0][14:], blocks))
+    return found
 
 
 async def test_rare_words_are_found_by_their_index(explained: Explained) -> None:
@@ -353,7 +423,30 @@ async def test_common_words_are_found_in_the_newest_blocks_without_it(explained:
     db, plans = explained
     hits = await search_blocks(db, CHANNEL, read_query("hel"), IdRange(), limit=20)
     assert (len(hits.ids), hits.reached) == (20, hits.ids[-1])
-    assert looks(plans) == [("pkey", 8), ("pkey", 8), ("pkey", 42), ("pkey", 12)]  # twice the one it begins behind
+    assert looks(plans) == [("pkey", 8), ("pkey", 8), ("pkey", 20), ("pkey", 12)]
+
+
+async def test_a_word_of_many_blocks_of_a_long_history_is_found_without_it(explained: Explained) -> None:
+    """The index would name a third of all blocks."""
+    db, plans = explained
+    hits = await search_blocks(db, CHANNEL, read_query("thi"), IdRange(), limit=20)
+    assert (len(hits.ids), hits.reached) == (20, hits.ids[-1])
+    used = looks(plans)
+    assert {name for name, _ in used} == {"pkey"}
+    assert 60 <= sum(blocks for _, blocks in used[::2]) <= 80  # then the ids of each
+    rest = await search_blocks(db, CHANNEL, read_query("third"), IdRange(end=hits.ids[-1]), limit=20)
+    assert len({*hits.ids, *rest.ids}) == 40
+    assert max(rest.ids) < min(hits.ids)
+
+
+async def test_the_same_word_of_a_short_history_is_found_by_it(explained: Explained) -> None:
+    db, plans = explained
+    newest = await search_blocks(db, CHANNEL, read_query("hello"), IdRange(), limit=SAMPLE)
+    plans.clear()
+    span = IdRange(newest.ids[70])
+    hits = await search_blocks(db, CHANNEL, read_query("thi"), span, limit=20)
+    assert (len(hits.ids), hits.reached) == (20, hits.ids[-1])
+    assert [name for name, _ in looks(plans)] == ["pkey", "pkey", "words", "pkey"]
 
 
 async def test_newest_blocks_are_those_of_the_span(explained: Explained) -> None:
@@ -372,7 +465,7 @@ async def test_frequent_words_of_different_messages_are_searched_without_it(expl
     db, plans = explained
     hits = await search_blocks(db, CHANNEL, read_query("north south"), IdRange(), limit=20)
     assert hits.ids == []
-    assert looks(plans) == [("pkey", 8), ("pkey", 26), ("pkey", 42)]  # twice the one it begins behind
+    assert looks(plans) == [("pkey", 8), ("pkey", 40), ("pkey", 24)]
     assert hits.reached is not None
     rest = await search_blocks(db, CHANNEL, read_query("north south"), IdRange(ids.ZERO, hits.reached), limit=20)
     assert (rest.ids, rest.reached is not None and rest.reached < hits.reached) == ([], True)

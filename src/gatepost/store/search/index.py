@@ -26,7 +26,8 @@ BLOCK = 128  # messages of a block
 FULL = 200  # with latecomers
 HEAVIEST = 500_000  # bytes of a block's words; PostgreSQL keeps less than a megabyte of them
 FAILURES = 2  # after which a message is skipped
-_EVENTS = 500
+_EVENTS = 1000  # that are read in one step
+_SAVED = 500  # events after which the progress is saved
 
 
 class SizedMessage(msgspec.Struct, frozen=True):
@@ -89,7 +90,7 @@ def places_of(messages: Iterable[set[str]]) -> dict[str, list[str]]:
 
 async def find_unindexed(db: Database, channel_ids: Sequence[UUID]) -> dict[UUID, bool]:
     """Return those of the channels for which `read_pending` finds something to write."""
-    rows = await db.fetch(_UNINDEXED, list(channel_ids), ids.ZERO, BLOCK - 1, _EVENTS)
+    rows = await db.fetch(_UNINDEXED, list(channel_ids), ids.ZERO, BLOCK - 1, _SAVED)
     return {row["channel_id"]: True for row in rows}
 
 
@@ -109,15 +110,15 @@ async def read_pending(db: Database, lease: Lease) -> PendingIndex:
     channel_id = lease.channel_id
     async with db.connection() as conn, conn.transaction(isolation="repeatable_read", readonly=True):
         closed, seen = await _progress(conn, channel_id)
-        found, late = await _latecomers(conn, channel_id, seen, closed)
-        spans = await _spans_of(conn, channel_id, late)
+        events = await _new_events(conn, channel_id, seen, closed)
+        spans = await _spans_of(conn, channel_id, events.late) if events.late else []
         again = [StaleBlock(upper, await _covered(conn, channel_id, lower, upper)) for lower, upper in spans]
-        behind = len(found) == _EVENTS
+        behind = events.count == _EVENTS
         # Only after all events: else the messages of this block would be taken for late ones.
         fresh = [] if behind else await _next_block(conn, channel_id, closed)
         looked_at = [message.id for messages in (*(one.messages for one in again), fresh) for message in messages]
-        set_aside = await _set_aside(conn, channel_id, looked_at)
-    return PendingIndex(closed, found[-1] if found else seen, bool(found), behind, again, fresh, set_aside)
+        set_aside = await _set_aside(conn, channel_id, looked_at) if looked_at else frozenset()
+    return PendingIndex(closed, events.last or seen, events.count > 0, behind, again, fresh, set_aside)
 
 
 async def _progress(conn: "Connection[Any]", channel_id: UUID) -> tuple[UUID, UUID]:
@@ -129,18 +130,28 @@ async def _progress(conn: "Connection[Any]", channel_id: UUID) -> tuple[UUID, UU
     return ids.ZERO, seen or ids.ZERO
 
 
-async def _latecomers(
-    conn: "Connection[Any]", channel_id: UUID, seen: UUID, closed: UUID
-) -> tuple[list[UUID], list[UUID]]:
-    """Return the next events, and the messages they report that belong to an existing block."""
-    rows = await conn.fetch(
-        "SELECT id, type, message_id FROM events WHERE channel_id = $1 AND id > $2 ORDER BY id LIMIT $3",
+class _NewEvents(msgspec.Struct, frozen=True):
+    """The next events: how many, the last one, and the messages they report that belong to an existing block."""
+
+    count: int
+    last: UUID | None
+    late: list[UUID]
+
+
+async def _new_events(conn: "Connection[Any]", channel_id: UUID, seen: UUID, closed: UUID) -> _NewEvents:
+    row = await conn.fetchrow(
+        f"""WITH e AS MATERIALIZED (
+               SELECT id, type, message_id FROM events WHERE channel_id = $1 AND id > $2 ORDER BY id LIMIT $3)
+           SELECT (SELECT count(*) FROM e) AS count, (SELECT id FROM e ORDER BY id DESC LIMIT 1) AS last,
+                  ARRAY(SELECT DISTINCT message_id FROM e WHERE type = '{MESSAGE}' AND message_id <= $4 ORDER BY 1)
+                    AS late""",
         channel_id,
         seen,
         _EVENTS,
+        closed,
     )
-    named = {row["message_id"] for row in rows if row["message_id"] is not None and row["type"] == MESSAGE}
-    return [row["id"] for row in rows], sorted(id_ for id_ in named if id_ <= closed)
+    assert row is not None  # counts always give a row
+    return _NewEvents(row["count"], row["last"], row["late"])
 
 
 async def _spans_of(conn: "Connection[Any]", channel_id: UUID, late: Sequence[UUID]) -> list[tuple[UUID, UUID]]:

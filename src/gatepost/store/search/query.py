@@ -7,13 +7,12 @@
 How blocks are written: `store/search/index.py`.
 
 A frequent word is found in the newest blocks; the index would name nearly all blocks of the channel. Only if those few
-do not contain enough matches is the index used, which finds rare words quickly. It is not used either if most of the
-newest blocks contain all words, in different messages: its answer takes as long as the history is.
+do not contain enough matches is the index used, which finds rare words quickly (`store/search/walk.py` decides).
 """
 
 import asyncio
 from collections.abc import Iterable, Sequence
-from itertools import accumulate, pairwise
+from itertools import accumulate, chain, pairwise
 from typing import Any
 from uuid import UUID
 
@@ -23,9 +22,10 @@ from gatepost.model import ids
 from gatepost.model.dates import LAST_ID, IdRange
 from gatepost.model.search_words import SearchQuery
 from gatepost.store.pool import Connection, Database
+from gatepost.store.search.walk import FIRST, SAMPLE, Walked
 
-_WALK = (8, 40)  # newest blocks that are read first, and those after them if that suffices
 _MANY = 1_000  # words of one block with the same prefix, after which other tasks run
+_SHORT = 100  # characters of a block's list of positions, up to which their ids come with it
 _LOOKS = (24, 64)  # blocks named by the index: after how many enough is checked, and the search ends
 
 
@@ -50,10 +50,17 @@ async def search_blocks(
     async with db.connection() as conn, conn.transaction(isolation="repeatable_read", readonly=True):
         look = _Look(conn, channel_id, sought, span, limit)
         reached = await _walk(look)
-        if reached is not None and look.missing:
-            further = _walk_on if look.in_most_blocks else _ask_index
-            reached = await further(look, IdRange(span.start, reached))
+        if reached is not None and not look.walked.enough:
+            reached = await _ask_index(look, IdRange(span.start, reached))
     return SearchHits(look.found, look.found[-1] if not look.missing else reached)
+
+
+class _Match(msgspec.Struct, frozen=True):
+    """The messages of a block that contain all words, the newest first; their ids, if they came with the positions."""
+
+    last_id: UUID
+    places: list[int]
+    ids: list[UUID] | None
 
 
 class _Look(msgspec.Struct):
@@ -69,12 +76,12 @@ class _Look(msgspec.Struct):
     holding: int = 0  # those with all words, be it in different messages
 
     @property
-    def in_most_blocks(self) -> bool:
-        return 2 * self.holding >= self.blocks
-
-    @property
     def missing(self) -> int:
         return self.limit - len(self.found)
+
+    @property
+    def walked(self) -> Walked:
+        return Walked(self.blocks, self.holding, len(self.found), self.missing)
 
     @property
     def asked(self) -> tuple[UUID, list[str], str]:
@@ -87,44 +94,40 @@ class _Look(msgspec.Struct):
             lists = [*row["whole"], ",".join(row["begun"])]
             self.blocks, self.holding = self.blocks + 1, self.holding + all(lists)
             if places := _common(lists):
-                held.append((row, places))
+                held.append(_Match(row["last_id"], places, row["ids"] and sorted(set(row["ids"]), reverse=True)))
             if len(row["begun"]) > _MANY:
                 await asyncio.sleep(0)
         while held and self.missing:
-            counts = accumulate(len(places) for _, places in held)
+            counts = accumulate(len(match.places) for match in held)
             some = 1 + next((i for i, count in enumerate(counts) if count >= self.missing), len(held))
-            sent = await _ids_of(self, [row for row, _ in held[:some]])
-            named = (_id_at(ids, at) for ids, (_, places) in zip(sent, held, strict=False) for at in places)
+            named = chain.from_iterable(await _ids_of(self, held[:some]))
             self.found += [id_ for id_ in named if self.span.start <= id_ < self.span.end][: self.missing]
             held = held[some:]
 
 
 async def _walk(look: _Look) -> UUID | None:
-    """Looks into the newest blocks; into more of them only if that makes up the page, at this rate."""
-    end = look.span.end
-    for blocks in _WALK:
+    """Look into the newest blocks, and into more of them as long as the index would take longer."""
+    end: UUID = look.span.end
+    blocks = FIRST
+    while True:
         rows = await _read_newest(look, IdRange(look.span.start, end), blocks)
         await look.take(rows)
         if len(rows) < blocks:
             return None
-        end = rows[-1]["first_id"]
-        if not look.missing or len(look.found) * sum(_WALK) < look.limit * _WALK[0]:
-            break
-    return end
+        end, walked = rows[-1]["first_id"], look.walked
+        if walked.enough:
+            return end
+        if not walked.without_index and not walked.faster_than_index(_blocks_in(rows[0])):
+            return end
+        blocks = walked.next
 
 
-async def _walk_on(look: _Look, span: IdRange) -> UUID | None:
-    """Look into as many of the next blocks as the index would name."""
-    end = span.end
-    for first, last in pairwise((0, *_LOOKS)):
-        rows = await _read_newest(look, IdRange(span.start, end), last - first)
-        await look.take(rows)
-        if len(rows) < last - first:
-            return None
-        end = rows[-1]["first_id"]
-        if not look.missing:
-            break
-    return end
+def _blocks_in(row: Any) -> float:
+    """Return about how many blocks a range has, by the time that the newest of them cover; 0 if it has few."""
+    if row["sampled"] is None:
+        return 0
+    newest, sampled, oldest = (ids.milliseconds_of(row[name]) for name in ("last_id", "sampled", "oldest"))
+    return SAMPLE * (newest - oldest) / max(1, newest - sampled)
 
 
 async def _ask_index(look: _Look, span: IdRange) -> UUID | None:
@@ -169,9 +172,17 @@ async def _begin(look: _Look, last_id: UUID) -> UUID:
 
 
 async def _read_newest(look: _Look, span: IdRange, limit: int) -> Sequence[Any]:
-    """Return the newest blocks that cover a part of the range, with the positions of the words in them, if any."""
+    """Return the newest blocks that cover a part of the range, with the positions of the words in them, if any.
+
+    With them come two blocks by which the number of all is estimated.
+    """
     found: Sequence[Any] = await look.conn.fetch(
-        f"""SELECT b.last_id, b.first_id, NULL::bytea AS ids, {_places(look.sought)} FROM (
+        f"""SELECT b.last_id, b.first_id, NULL::uuid[] AS ids, {_places(look.sought)},
+                (SELECT last_id FROM search_blocks WHERE channel_id = $1 AND last_id >= $4
+                 ORDER BY last_id LIMIT 1) AS oldest,
+                (SELECT last_id FROM search_blocks WHERE channel_id = $1 AND last_id >= $4 AND last_id < $5
+                 ORDER BY last_id DESC OFFSET $7 LIMIT 1) AS sampled
+            FROM (
                 SELECT last_id, first_id, places FROM search_blocks
                 WHERE channel_id = $1 AND last_id >= $4 AND first_id < $5 AND last_id <= COALESCE(
                     (SELECT last_id FROM search_blocks WHERE channel_id = $1 AND last_id >= $5
@@ -182,25 +193,32 @@ async def _read_newest(look: _Look, span: IdRange, limit: int) -> Sequence[Any]:
         span.start,
         span.end,
         limit,
+        SAMPLE,
     )
     return found
 
 
 async def _look_into(look: _Look, keys: Sequence[UUID]) -> Sequence[Any]:
-    """Return the positions of the words in each block, in the order of the keys; with the ids if they are needed."""
-    sent = "NULL::bytea" if look.sought.whole else "array_send(b.ids)"
+    """Return the positions of the words in each block, in the order of the keys.
+
+    Of a single word the ids come with them, because each of the blocks has a message with it.
+    """
     found: Sequence[Any] = await look.conn.fetch(
-        f"""SELECT wanted.id AS last_id, {sent} AS ids, {_places(look.sought)}
-            FROM unnest($4::uuid[]) WITH ORDINALITY AS wanted (id, turn) CROSS JOIN LATERAL (
-                SELECT places, ids FROM search_blocks
-                WHERE channel_id = $1 AND last_id = wanted.id LIMIT 1) b {_UNPACKED}
-            ORDER BY wanted.turn""",
+        f"""SELECT last_id, {"NULL::uuid[]" if look.sought.whole else _IDS_OF_ONE_WORD} AS ids, whole, begun
+            FROM (SELECT wanted.id AS last_id, wanted.turn, b.ids, {_places(look.sought)}
+                  FROM unnest($4::uuid[]) WITH ORDINALITY AS wanted (id, turn) CROSS JOIN LATERAL (
+                      SELECT places, ids FROM search_blocks
+                      WHERE channel_id = $1 AND last_id = wanted.id LIMIT 1) b {_UNPACKED} OFFSET 0) block
+            ORDER BY turn""",
         *look.asked,
         list(keys),
     )
     return found
 
 
+# Of few positions only: a prefix may stand for thousands of words.
+_IDS_OF_ONE_WORD = f"""CASE WHEN octet_length(array_to_string(begun, ',')) <= {_SHORT} THEN
+    ARRAY(SELECT ids[place] FROM unnest(string_to_array(array_to_string(begun, ','), ',')::int[]) AS place) END"""
 # Unpacked once, and not again for every word.
 _UNPACKED = "CROSS JOIN LATERAL (SELECT b.places || '' AS text OFFSET 0) p"
 
@@ -221,25 +239,27 @@ def _common(lists: Sequence[str]) -> list[int]:
     return sorted(map(int, set.intersection(*(set(text.split(",")) for text in lists))), reverse=True)
 
 
-async def _ids_of(look: _Look, blocks: Sequence[Any]) -> list[bytes]:
-    """Return the ids of each block: as they came with it, or else read now."""
-    sent = [block["ids"] for block in blocks]
-    if None not in sent:
-        return sent
+async def _ids_of(look: _Look, matches: Sequence[_Match]) -> list[list[UUID]]:
+    """Return the ids of the messages of each block: as they came with it, or else read now."""
+    unread = [match for match in matches if match.ids is None]
+    read = iter(await _read_ids(look, unread) if unread else ())
+    return [next(read) if match.ids is None else match.ids for match in matches]
+
+
+async def _read_ids(look: _Look, matches: Sequence[_Match]) -> list[list[UUID]]:
+    """Return the ids at the positions of each block."""
     rows = await look.conn.fetch(
-        """SELECT array_send(b.ids) AS ids FROM unnest($2::uuid[]) WITH ORDINALITY AS wanted (id, turn)
+        """SELECT ARRAY(SELECT every[place] FROM unnest(wanted.places::int[]) AS place) AS ids
+           FROM unnest($2::uuid[], $3::text[]) WITH ORDINALITY AS wanted (id, places, turn)
            CROSS JOIN LATERAL (
                SELECT ids FROM search_blocks WHERE channel_id = $1 AND last_id = wanted.id LIMIT 1) b
+           CROSS JOIN LATERAL (SELECT b.ids || '{}'::uuid[] AS every OFFSET 0) unpacked
            ORDER BY wanted.turn""",
         look.channel_id,
-        [block["last_id"] for block in blocks],
+        [match.last_id for match in matches],
+        [f"{{{','.join(map(str, match.places))}}}" for match in matches],
     )
     return [row["ids"] for row in rows]
-
-
-def _id_at(sent: bytes, place: int) -> UUID:
-    """Return one id of an array in binary form: a header of 20 bytes, then each id after its length in 4 bytes."""
-    return UUID(bytes=sent[4 + 20 * place : 20 + 20 * place])
 
 
 def query_text(channel_id: UUID, sought: SearchQuery) -> str:
