@@ -22,6 +22,7 @@ from gatepost.api.hot_routes import Begun, Handler, HotRoute
 from gatepost.api.json_body import HttpAnswer
 
 _PLAIN_PATH = re.compile(rb"/[a-z0-9_/]+")  # needs no parsing
+_FOUND_MAX, _FOUND_LENGTH = 4096, 128  # addresses whose routes are remembered, and their most bytes
 _SMALL = 16 * 1024  # bytes of a body that is decoded before other connections get a turn
 Headers = list[tuple[bytes, bytes]]
 
@@ -43,14 +44,22 @@ class DirectRoutes:
 
     def __init__(self, dispatcher: HotDispatcher) -> None:
         self.dispatcher = dispatcher
+        self._found: dict[bytes, HotRoute] = {}  # by the address of their requests
         self._default_headers: Headers | None = None
         self._start = b""
 
     def find(self, method: bytes, url: bytes) -> HotRoute | None:
         """Return the route of a request; None if it has to be passed to ASGI."""
-        if method != b"POST" or not _PLAIN_PATH.fullmatch(url):
+        if method != b"POST":
             return None
-        return self.dispatcher.direct_route(url.decode("ascii"))
+        route = self._found.get(url)
+        if route is None and _PLAIN_PATH.fullmatch(url):
+            route = self.dispatcher.direct_route(url.decode("ascii"))
+            if route is not None and len(url) <= _FOUND_LENGTH:
+                if len(self._found) >= _FOUND_MAX:  # anyone can request addresses of callbacks
+                    self._found.clear()
+                self._found[url] = route
+        return route
 
     def write(self, answer: HttpAnswer, request_id: str, default_headers: Headers) -> bytes:
         """Return a response 200, the same bytes as uvicorn writes."""

@@ -487,3 +487,30 @@ async def release_after(idle: Wire, lock: AsyncExitStack) -> None:
     """Let the accept go on once the server has closed its idle connections."""
     assert await idle.ended() == b""
     await lock.aclose()
+
+
+async def test_addresses_that_anyone_can_invent_take_little_memory(
+    gateway: Gateway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = set[DirectRoutes]()
+    find = DirectRoutes.find
+
+    def noting(routes: DirectRoutes, method: bytes, url: bytes) -> Any:
+        seen.add(routes)
+        return find(routes, method, url)
+
+    monkeypatch.setattr(DirectRoutes, "find", noting)
+    async with wired(gateway.url) as wire:
+        await wire.send(sending(gateway))
+        assert (await wire.answer()).status == 200
+        await wire.send(calling(gateway, channel="a" * 5000))
+        assert (await wire.answer()).status == 404
+    (routes,) = seen
+    for number in range(10_000):
+        route = routes.find(b"POST", b"/callbacks/cloud/%d" % number)
+        assert route is routes.find(b"POST", b"/callbacks/cloud/%d" % number) is not None
+        assert routes.find(b"GET", b"/callbacks/cloud/%d" % number) is None
+    assert len(routes._found) <= 4096
+    remembered = len(routes._found)
+    assert routes.find(b"POST", b"/callbacks/cloud/%b" % (b"a" * 5000)) is not None
+    assert len(routes._found) == remembered

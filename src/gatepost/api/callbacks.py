@@ -1,6 +1,7 @@
 """Callbacks of networks: the handshake, and signed updates, which are stored before the response 200."""
 
 from collections.abc import Mapping
+from functools import lru_cache
 from urllib.parse import parse_qs
 from uuid import UUID
 
@@ -14,6 +15,7 @@ from gatepost.networks.base import BadCallback
 from gatepost.networks.kinds import NETWORK_KINDS
 
 PREFIX = "/callbacks/"
+_PATH_MAX = 128  # characters; a longer path names no channel
 _LARGE = 16 * 1024  # bytes; a larger callback is parsed in the worker thread
 log = structlog.get_logger("gatepost.callbacks")
 
@@ -70,6 +72,11 @@ async def _config(gateway: ApiContext, path: str) -> CallbackConfig:
 
 def _parse(path: str) -> tuple[str, UUID | None]:
     """Return the network and the channel that a path names."""
+    return _parse_short(path) if len(path) <= _PATH_MAX else ("", None)
+
+
+@lru_cache(4096)
+def _parse_short(path: str) -> tuple[str, UUID | None]:
     name, _, channel = path.removeprefix(PREFIX).partition("/")
     return name, ids.parse_id("ch", channel)
 

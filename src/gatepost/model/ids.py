@@ -11,6 +11,7 @@ from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MILLISECOND = timedelta(milliseconds=1)
 _VERSION_AND_VARIANT = (7 << 76) | (2 << 62)
 _RANDOM_MASK = ((1 << 12) - 1) << 64 | ((1 << 61) - 1)  # one bit stays free, so that counting up does not overflow
 _LATE_BITS, _PLACE_BITS, _RANDOM_BITS = 32, 12, 29  # in total the 73 free bits
@@ -19,7 +20,7 @@ ZERO = UUID(int=0)
 
 def milliseconds(at: datetime) -> int:
     """Return the whole milliseconds since 1970."""
-    return (at - _EPOCH) // timedelta(milliseconds=1)
+    return (at - _EPOCH) // _MILLISECOND
 
 
 def new_id(at: datetime) -> UUID:

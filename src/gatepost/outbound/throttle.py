@@ -55,7 +55,9 @@ class Throttle:
         took = now - left
         self._typical = pace.typical_latency(self._typical, took, self._rate)
         late = took - self._typical
-        late = min(late, max(_MOST_LATE, self._median_delay(now, late)))
+        self._add_delay(now, late)
+        if late > _MOST_LATE:
+            late = min(late, max(_MOST_LATE, self._median_delay()))
         if late <= 0:
             return
         place = bisect_left(self._passed, left)
@@ -64,12 +66,14 @@ class Throttle:
         if left + late > now - pace.SECOND:
             insort(self._passed, left + late)
 
-    def _median_delay(self, now: float, late: float) -> float:
-        """Adds the delay of an answer, and returns the median of the recent ones."""
+    def _add_delay(self, now: float, late: float) -> None:
+        """Adds the delay of an answer to the recent ones."""
         oldest, most = now - max(_MOST_LATE, _RECENT * self._typical), max(5, int(self._rate / 50))
         self._delays.append((now, late))
         while self._delays[0][0] < oldest or len(self._delays) > most:
             self._delays.popleft()
+
+    def _median_delay(self) -> float:
         return sorted(late for _, late in self._delays)[len(self._delays) // 2]
 
     def used(self, now: float) -> int:
