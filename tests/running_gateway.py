@@ -191,6 +191,23 @@ class Gateway:
         return new.text
 
 
+class ListeningGatepost(Gatepost):
+    """Is started once it gets notifications: those that are sent before are lost, and some are not repeated."""
+
+    _listening: asyncio.Event | None = None
+
+    async def start(self) -> None:
+        self._listening = asyncio.Event()
+        await super().start()
+        async with patience(lambda: "the gateway does not listen to notifications"):
+            await self._listening.wait()
+
+    def on_listening(self) -> None:
+        super().on_listening()
+        if self._listening is not None:
+            self._listening.set()
+
+
 async def _answer(request: RequestBuilder) -> Answer:
     """Return the complete response; of an event stream, which does not end, only the first chunk."""
     async with request.streamed_read_buffer_limit(0).build_streamed() as response:
@@ -243,7 +260,7 @@ async def running_gateway(
             settings = load(environ={}, overrides=values)
             async with connected(database_url, settings.database.connections) as db:
                 time = clock or SystemClock()
-                gatepost = Gatepost(settings, db, database_url, time, role)
+                gatepost = ListeningGatepost(settings, db, database_url, time, role)
                 await gatepost.start()
                 client = ClientBuilder().no_proxy().build()
                 try:

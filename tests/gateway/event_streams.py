@@ -11,7 +11,7 @@ from pyreqwest.client import ClientBuilder
 from gatepost.app import Gatepost
 from tests.conftest import serve_app
 from tests.patience import PATIENCE
-from tests.running_gateway import Gateway
+from tests.running_gateway import Gateway, ListeningGatepost
 
 STREAM = "/api/v1/events/stream"
 
@@ -80,7 +80,7 @@ async def open_stream(
 @asynccontextmanager
 async def another_node(gateway: Gateway, role: str = "api") -> AsyncIterator[tuple[str, Gatepost]]:
     """Run a second gateway on the same database; yield its address."""
-    node = Gatepost(gateway.settings, gateway.db, gateway.settings.database.url, gateway.clock, role)
+    node = ListeningGatepost(gateway.settings, gateway.db, gateway.settings.database.url, gateway.clock, role)
     await node.start()
     try:
         async with serve_app(node.web) as url:
