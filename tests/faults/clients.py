@@ -27,6 +27,11 @@ class Order(msgspec.Struct, frozen=True):
     def body(self) -> dict[str, str]:
         return {"phone": self.phone, "body": f"Message {self.number}", "client_ref": self.key}
 
+    @property
+    def before(self) -> str:
+        """The key of the message before, to the same recipient."""
+        return f"{self.phone}-{self.number - 1}"
+
 
 def plan(recipients: int, each: int, first: int = 0) -> list[list[Order]]:
     """Return messages for each of several recipients, numbered from `first`."""
@@ -35,10 +40,16 @@ def plan(recipients: int, each: int, first: int = 0) -> list[list[Order]]:
 
 
 class Clients:
-    """Concurrent clients, and the ids of their accepted messages."""
+    """Concurrent clients, and the ids of their accepted messages.
 
-    def __init__(self, gateway: Gateway, *, keyed: bool = True, api_key: str | None = None) -> None:
+    With `replies`, each message quotes the one before it, and so is not a plain one (`accept_plain.py`).
+    """
+
+    def __init__(
+        self, gateway: Gateway, *, keyed: bool = True, replies: bool = False, api_key: str | None = None
+    ) -> None:
         self._gateway = gateway
+        self._replies = replies
         self._keyed = keyed
         self._api_key = api_key
         self.accepted_ids: dict[str, str] = {}
@@ -81,10 +92,10 @@ class Clients:
     async def ask(self, order: Order) -> str | None:
         """Send one request. Return None if it has to be repeated."""
         headers = {"Idempotency-Key": order.key} if self._keyed else {}
+        quoted = self.accepted_ids.get(order.before) if self._replies else None
+        body = order.body | ({"reply_to": quoted} if quoted else {})
         try:
-            answer = await self._gateway.call(
-                "POST", "/api/v1/message/send", order.body, headers=headers, key=self._api_key
-            )
+            answer = await self._gateway.call("POST", "/api/v1/message/send", body, headers=headers, key=self._api_key)
         except PyreqwestError:
             return None
         if answer.status != 200:

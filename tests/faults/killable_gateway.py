@@ -34,13 +34,19 @@ from gatepost.networks.cloud.send import CloudNetwork
 from gatepost.serving import serve
 from gatepost.settings import load
 from gatepost.store import pool
-from gatepost.store.channel_head import channel_transaction, owner_transaction
+from gatepost.store.channel_head import channel_transaction, fetch_with_heads, owner_transaction
 from gatepost.store.messages.progress import write_progress
 from gatepost.store.pool import Database
 from gatepost.webhooks.http_post import Poster
 
 HELPER_FILES = {contextlib.__file__, pool.__file__}
-HELPERS = {channel_transaction.__name__, owner_transaction.__name__, write_progress.__name__, "_write_intents"}
+HELPERS = {
+    channel_transaction.__name__,
+    owner_transaction.__name__,
+    fetch_with_heads.__name__,
+    write_progress.__name__,
+    "_write_intents",
+}
 
 
 class KillPoint:

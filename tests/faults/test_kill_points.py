@@ -63,7 +63,7 @@ async def test_a_kill_around_the_statement_for_plain_messages_loses_and_doubles_
 async def test_a_kill_at_any_point_loses_and_doubles_nothing(point: str, database_url: str, receiver: Receiver) -> None:
     async with running_stage(database_url, receiver, lease__ttl=LEASE) as stage:
         await stage.create_channel(throughput=150)
-        clients = Clients(stage)
+        clients = Clients(stage, replies=point.startswith("accept_messages"))
         killed = await stage.start(point=point)
         sending = asyncio.create_task(clients.send_while(lambda: killed.alive, recipients=7, each=4))
         assert await killed.ended() == -signal.SIGKILL, "the point was never reached"

@@ -35,10 +35,12 @@ async def explained(
         yield found
 
 
-@pytest.fixture(params=["general", "plain"])
+@pytest.fixture(params=["general", "to contacts", "to new people"])
 def each_path(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Accept every message by the general path, or try the statement for plain messages first."""
-    monkeypatch.setattr(RecentRecipients, "__contains__", lambda _recent, _recipient: request.param == "plain")
+    """Accept every message by the general path, or try one of the statements for plain messages first."""
+    if request.param == "general":
+        monkeypatch.setattr("gatepost.outbound.accept.is_plain", lambda _submission: False)
+    monkeypatch.setattr(RecentRecipients, "__contains__", lambda _recent, _recipient: request.param == "to contacts")
 
 
 @pytest.fixture(scope="session")

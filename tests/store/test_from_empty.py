@@ -361,6 +361,7 @@ async def spread_statuses(server: PostgresServer, first: int) -> list[Plan]:
 
 
 async def receive_read(stage: Stage, messages: list[UUID], state: State = State.READ) -> None:
-    reports = [StatusReport("wamid.1", state, id_, None) for id_ in messages]
-    batch = {stage.channel_id: ChannelProgress(stage.ref, reports)}
-    assert await write_progress(stage.db, batch, NOW, wait=True) == {stage.channel_id: [state] * len(messages)}
+    once = [StatusReport("wamid.1", state, id_, None) for id_ in messages]
+    for reports in (once, once * 2):  # several reports of a message take another statement
+        batch = {stage.channel_id: ChannelProgress(stage.ref, reports)}
+        assert await write_progress(stage.db, batch, NOW, wait=True) == {stage.channel_id: [state] * len(reports)}

@@ -24,7 +24,7 @@ from gatepost.store.deliveries.record import AttemptRecord, record_attempts
 from gatepost.store.embedded import admin_dsn
 from gatepost.store.events import read_feed_page
 from gatepost.store.idempotency import idempotency_key
-from gatepost.store.messages.accept import AcceptResult
+from gatepost.store.messages.accept import AcceptResult, accept_messages
 from gatepost.store.messages.accept_plain import accept_plain
 from gatepost.store.messages.cancel import CancelCursor, CancelSelection, cancel_message, cancel_messages, find_waiting
 from gatepost.store.messages.history import get_message, read_trace
@@ -166,8 +166,24 @@ async def accept(s: Scene) -> None:
     await s.stage.accept(PHONE, "one more")
 
 
+async def accept_new_people(s: Scene) -> None:
+    """Among them one who is a contact."""
+    batches: dict[UUID, list[Submission]] = {}
+    for stage in (s.stage, await make_stage(s.stage.db)):
+        await stage.accept(PHONE)
+        phones = [PHONE, *(f"551198888{n:04}" for n in range(20))]
+        requests = [SendRequest(phone, "Hi") for phone in phones]
+        batches[stage.channel_id] = [stage.acceptor._check(stage.caller, one, None, NOW) for one in requests]
+    for outcomes in (await accept_plain(s.stage.db, batches, NOW, new_people=True)).values():
+        assert [isinstance(one, AcceptResult) and one.new_contact for one in outcomes] == [False] + [True] * 20
+
+
 async def accept_strangers(s: Scene) -> None:
-    await s.stage.accept("5511999996666", "the first")
+    """By the general path."""
+    message = s.stage.acceptor._check(s.stage.caller, SendRequest("5511999996666", "the first"), None, NOW)
+    (outcome,) = await accept_messages(s.stage.db, s.stage.channel_id, [message], NOW)
+    assert isinstance(outcome, AcceptResult)
+    assert outcome.new_contact
 
 
 async def accept_for_contacts(s: Scene) -> None:
@@ -281,9 +297,11 @@ async def receive_statuses(s: Scene) -> None:
 
 async def receive_statuses_far_apart(s: Scene) -> None:
     """What is between them is not read."""
-    reports = [StatusReport("wamid.1", State.PLAYED, id_, None) for id_ in s.far_apart]
-    batch = {s.stage.channel_id: ChannelProgress(s.stage.ref, reports)}
-    assert await write_progress(s.stage.db, batch, NOW, wait=True) == {s.stage.channel_id: [State.PLAYED] * 2}
+    once = [StatusReport("wamid.1", State.PLAYED, id_, None) for id_ in s.far_apart]
+    for reports in (once, once * 2):  # several reports of a message take another statement
+        batch = {s.stage.channel_id: ChannelProgress(s.stage.ref, reports)}
+        written = await write_progress(s.stage.db, batch, NOW, wait=True)
+        assert written == {s.stage.channel_id: [State.PLAYED] * len(reports)}
 
 
 async def receive_messages(s: Scene) -> None:
@@ -360,6 +378,7 @@ Work = Callable[[Scene], Awaitable[None]]
 BY_ID: list[Work] = [
     read_the_queue,
     accept,
+    accept_new_people,
     accept_strangers,
     accept_for_contacts,
     accept_on_several,
@@ -427,7 +446,16 @@ def test_files_are_found_by_their_keys(observed: Observed) -> None:
 
 @pytest.mark.parametrize(
     "work",
-    [accept, accept_for_contacts, accept_on_several, accept_with_keys, receive_messages, send, *WITH_PEOPLE],
+    [
+        accept,
+        accept_for_contacts,
+        accept_new_people,
+        accept_on_several,
+        accept_with_keys,
+        receive_messages,
+        send,
+        *WITH_PEOPLE,
+    ],
     ids=lambda work: work.__name__,
 )
 def test_people_are_found_by_their_keys(observed: Observed, work: Work) -> None:

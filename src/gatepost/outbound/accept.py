@@ -44,7 +44,9 @@ _PATIENCE = 0.01  # seconds that messages wait for the commit of other channels
 
 
 class RecentRecipients:
-    """Guesses whether a recipient is a contact already. A wrong guess costs one statement.
+    """Guesses whether a recipient is a contact already, so that the shorter statement is enough (`accept_plain.py`).
+
+    A wrong guess costs another statement.
 
     It is one if this process has accepted a message to it, or if the last other recipient of the channel was one: a
     campaign to contacts is told apart from one to new people by its first message.
@@ -155,8 +157,7 @@ class Acceptor:
 
         It may end with `NotPlain`; then `resume` accepts the message. `trace` is to be called at the end.
         """
-        recipient = caller.channel_id, submission.message.phone
-        batch = self._plain if recipient in self._recent and is_plain(submission) else self._batch
+        batch = self._plain if is_plain(submission) else self._batch
         return batch.enqueue(caller.channel_id, submission)
 
     async def resume(self, caller: Caller, submission: Submission) -> AcceptResult:
@@ -284,16 +285,21 @@ class Acceptor:
         return outcomes
 
     async def _write_plain(self, channel_id: UUID, submissions: Sequence[Submission]) -> list[PlainOutcome]:
-        outcomes = (await accept_plain(self._db, {channel_id: submissions}, self._clock.now(), wait=True))[channel_id]
-        self._note(channel_id, outcomes)
-        return outcomes
+        return (await self._accept_plain({channel_id: submissions}, wait=True))[channel_id]
 
     async def _write_plain_together(
         self, batches: Mapping[UUID, Sequence[Submission]]
     ) -> dict[UUID, list[PlainOutcome]]:
-        written = await accept_plain(self._db, batches, self._clock.now())
+        return await self._accept_plain(batches, wait=False)
+
+    async def _accept_plain(
+        self, batches: Mapping[UUID, Sequence[Submission]], *, wait: bool
+    ) -> dict[UUID, list[PlainOutcome]]:
+        recent = self._recent
+        new = any((id_, s.message.phone) not in recent for id_, batch in batches.items() for s in batch)
+        written = await accept_plain(self._db, batches, self._clock.now(), wait=wait, new_people=new)
         for channel_id, outcomes in written.items():
-            self._note(channel_id, outcomes)
+            self._note(channel_id, outcomes, batches[channel_id] if new else ())
         return written
 
     async def _write_for_assistants(

@@ -1,7 +1,7 @@
 """The head of a channel: its order of events, and the transaction that changes the channel."""
 
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -62,6 +62,21 @@ async def lock_head(
 async def lock_head_exclusively(conn: "Connection[Any]", channel_id: UUID) -> None:
     """Wait for every transaction that holds the head in any mode, and block new ones until the end of this one."""
     await conn.execute("SELECT 1 FROM channel_heads WHERE channel_id = $1 FOR UPDATE", channel_id)
+
+
+async def fetch_with_heads(db: Database, prepared: Sequence[Any], wait_for: UUID | None) -> list[Any]:
+    """Run a statement that returns nothing for heads that are locked, or that have changed since it began.
+
+    With the id of its only channel, it waits for the head: first for other batches of this process, then for the lock.
+    """
+    async with nullcontext() if wait_for is None else db.head_turns.take(wait_for):
+        async with db.connection() as conn:
+            rows = await conn.fetch(*prepared)
+        if rows or wait_for is None:
+            return list(rows)
+        async with db.transaction() as conn:
+            await conn.execute("SELECT 1 FROM channel_heads WHERE channel_id = $1 FOR NO KEY UPDATE", wait_for)
+            return list(await conn.fetch(*prepared))
 
 
 async def renew_reads(conn: "Connection[Any]", channel_id: UUID) -> None:

@@ -37,7 +37,7 @@ async def claim_channels(db: Database, channels: Sequence[UUID], owner: UUID, tt
     """Take those of the channels that have no owner, except heads that are locked now.
 
     The exclusive lock excludes every write of the last owner. It is taken first: an UPDATE that waits for a lock could
-    find an older version of the row (`messages/accept_plain.py` says what follows).
+    find an older version of the row (`messages/accept_plain_sql.py` says what follows).
     """
     async with db.transaction() as conn:
         rows = await conn.fetch(
@@ -105,7 +105,7 @@ async def renew_leases(
     """Renew the leases that are still ours and return them. A lease that another process took is not renewed.
 
     With `skip_locked`, heads that are locked are left out. The heads are locked by a statement of their own: one that
-    waits for a head and then updates it can deadlock with others that wait for it (`messages/accept_plain.py`).
+    waits for a head and then updates it can deadlock with others that wait for it (`messages/accept_plain_sql.py`).
     """
     skip = "SKIP LOCKED" if skip_locked else ""
     async with db.transaction() as conn:

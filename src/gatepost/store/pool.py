@@ -16,6 +16,7 @@ import asyncpg
 import msgspec
 
 from gatepost.model.errors import Unavailable, database_unavailable
+from gatepost.store.head_turns import HeadTurns
 from gatepost.store.kept_connections import KeptConnections, is_closed
 from gatepost.store.outage import is_outage, spoils_connection
 from gatepost.store.slots import ConnectionSlots, Use
@@ -74,20 +75,22 @@ class Database:
         use: Use = "api",
         listener: CommitListener | None = None,
         kept: KeptConnections | None = None,
+        head_turns: HeadTurns | None = None,
     ) -> None:
         self._pool = pool
         self._kept = kept or KeptConnections(pool)
         self.slots = slots or ConnectionSlots(pool.get_max_size())
         self._use = use
         self._listener = listener
+        self.head_turns = head_turns or HeadTurns()
 
     def reserved(self, use: Use) -> "Database":
         """Return the same pool with the connections that are reserved for this use."""
-        return Database(self._pool, self.slots, use, self._listener, self._kept)
+        return Database(self._pool, self.slots, use, self._listener, self._kept, self.head_turns)
 
     def notifying(self, listener: CommitListener) -> "Database":
         """Return the same pool with a listener that is called for every channel that is changed through it."""
-        return Database(self._pool, self.slots, self._use, listener, self._kept)
+        return Database(self._pool, self.slots, self._use, listener, self._kept, self.head_turns)
 
     def notify(self, channel_id: UUID, *, sending: bool = True, tasks: bool = True) -> None:
         """Report a committed change of a channel. `connection` and `transaction` do it with `wakes`."""

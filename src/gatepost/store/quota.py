@@ -115,7 +115,7 @@ async def take_slice(db: Database, channel_id: UUID, quota: Quota, wanted: int) 
             await conn.fetchval(_TAKE, *values)
 
 
-# A statement of its own: one that waits for a head and then updates it can deadlock (`messages/accept_plain.py`).
+# A statement of its own: one that waits for a head and then updates it can deadlock (`messages/accept_plain_sql.py`).
 _LOCK = "SELECT 1 FROM channel_heads WHERE channel_id = $1 FOR NO KEY UPDATE"
 _TAKE = f"""WITH head AS (
        SELECT 1 FROM channel_heads

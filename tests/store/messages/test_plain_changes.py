@@ -1,8 +1,7 @@
 """Plain messages while contacts and endpoints change: the next message, and one that waits, are of what is true now."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
-from datetime import datetime
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from uuid import UUID
 
 import msgspec
@@ -81,13 +80,14 @@ async def test_the_next_message_is_to_the_person_as_they_are_now(
     } | ({(await stage.rows("messages"))[0]["contact_id"]} if change is delete else set())
 
 
-async def add_endpoint(stage: Stage, now: datetime) -> UUID:
+async def add_endpoint(stage: Stage, events: Sequence[str] = ("message_notification",)) -> UUID:
+    now = stage.clock.now()
     endpoint = await insert_endpoint(
         stage.db,
         stage.channel_id,
         ids.new_id(now),
         url="http://127.0.0.1:9/",
-        events=["message_notification"],
+        events=list(events),
         headers={},
         secret=b"",
         options=DeliveryOptions(),
@@ -100,9 +100,9 @@ async def add_endpoint(stage: Stage, now: datetime) -> UUID:
 
 async def test_each_endpoint_that_wants_it_gets_a_delivery(stage: Stage) -> None:
     await know(stage, ANA)
-    endpoints = {await add_endpoint(stage, stage.clock.now()) for _ in range(2)}
+    endpoints = {await add_endpoint(stage) for _ in range(2)}
     async with stage.db.connection() as conn:
-        (off,) = [await add_endpoint(stage, stage.clock.now())]
+        (off,) = [await add_endpoint(stage)]
         await conn.execute("UPDATE endpoints SET state = 'disabled' WHERE id = $1", off)
     id_ = await accept_one(stage, submission(stage))
     assert id_ is not None
@@ -116,7 +116,7 @@ async def test_an_endpoint_that_is_added_while_a_batch_waits_gets_its_delivery(s
     await stage.accept(ANA)
     async with stage.db.transaction() as conn:
         await conn.execute("SELECT 1 FROM channel_heads WHERE channel_id = $1 FOR NO KEY UPDATE", stage.channel_id)
-        adding = asyncio.create_task(add_endpoint(stage, stage.clock.now()))
+        adding = asyncio.create_task(add_endpoint(stage))
         await blocked(stage)
         sending = asyncio.create_task(stage.accept(ANA))
         await two_blocked(stage)

@@ -250,6 +250,32 @@ async def test_a_message_that_changes_meanwhile_leaves_out_its_channel_only(db: 
         await check_log(stage)
 
 
+async def test_messages_are_locked_in_key_order_wherever_the_heads_are(db: Database) -> None:
+    """Intents lock them in key order, too: in any other order, both could wait for each other."""
+    first, second = await make_stages(db, 2)
+    columns = await db.fetchval(
+        """SELECT string_agg(column_name, ', ') FROM information_schema.columns
+           WHERE table_name = 'channel_heads' AND is_generated = 'NEVER'"""
+    )
+    await db.execute(
+        f"""WITH moved AS (DELETE FROM channel_heads WHERE channel_id = $1 RETURNING {columns})
+            INSERT INTO channel_heads ({columns}) SELECT * FROM moved""",
+        first.channel_id,
+    )
+    found = [await sending(stage) for stage in (first, second)]
+    batch = {
+        stage.channel_id: ChannelProgress(stage.ref, [status(id_, State.DELIVERED)])
+        for stage, id_ in zip((first, second), found, strict=True)
+    }
+    async with db.transaction() as conn:
+        await conn.execute("UPDATE messages SET sending_at = now() WHERE id = $1", found[1])
+        writing = asyncio.create_task(write_progress(db, batch, NOW, wait=False))
+        await until_blocked(db)
+        free = await conn.fetchval("SELECT id FROM messages WHERE id = $1 FOR UPDATE SKIP LOCKED", found[0])
+        assert free is None
+    assert await writing == {first.channel_id: [State.DELIVERED]}
+
+
 async def test_a_locked_head_is_waited_for_and_what_it_changed_is_seen(db: Database) -> None:
     (stage,) = await make_stages(db, 1)
     id_ = await sending(stage)

@@ -49,7 +49,9 @@ EXAMPLES: Examples = {
         {"filter_": CallFilter(**filters)}
         for filters in ({}, {"contact_id": _ID}, {"outcome": "sent"}, {"outcome": "done", "tool": "x"}, {"key_id": _ID})
     ],
-    "messages.accept_plain.write_plain": [{"keyed": keyed} for keyed in (False, True)],
+    "messages.accept_plain.write_plain": [
+        {"keyed": keyed, "new_people": new} for keyed in (False, True) for new in (False, True)
+    ],
     "messages.history.read_history_page": _PLACES,
     "messages.history.read_newer": _PLACES,
     "messages.history.read_texts": _PLACES,

@@ -286,6 +286,7 @@ class ContactResolver:
                ON CONFLICT (channel_id, alias) DO UPDATE SET contact_id = excluded.contact_id""",
             [(self._channel_id, alias, contact.id) for alias in new],
         )
+        await renew_reads(self._conn, self._channel_id)
         self._by_address.update((alias, contact) for alias in new)
 
     async def _rename(self, contact: KnownContact, identity: Identity) -> None:

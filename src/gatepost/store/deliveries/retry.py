@@ -244,7 +244,10 @@ async def probe_now(conn: "Connection[Any]", channel_id: UUID, endpoint_ids: Col
     """Probe paused endpoints at once: the request suggests that they work again."""
     if endpoint_ids:
         await conn.execute(
-            "UPDATE endpoints SET probe_at = $3 WHERE channel_id = $1 AND id = ANY ($2::uuid[]) AND state = 'paused'",
+            """UPDATE endpoints p SET probe_at = $3 FROM (
+                   SELECT id FROM endpoints WHERE channel_id = $1 AND id = ANY ($2::uuid[]) AND state = 'paused'
+                   ORDER BY id FOR NO KEY UPDATE) l
+               WHERE p.channel_id = $1 AND p.id = l.id""",
             channel_id,
             sorted(endpoint_ids),
             now,

@@ -1,23 +1,10 @@
 """Accepting plain messages: one statement and one commit for the batches of one channel or several.
 
 A message is plain if no row can rule it out except those that the statement reads anyway: no template, file, reply,
-reaction or schedule. The statement does what `accept.py` does for it:
+reaction or schedule. What the statement (`accept_plain_sql.py`) leaves out is not written: `accept.py` accepts or
+refuses it. So this module has no errors of its own, and remembers nothing that could be out of date.
 
-    given     the messages of the batches, in columns of text
-    known     those whose recipient is a contact (in bulk: who wants marketing), whose customer-service window is open
-              if they need one, and whose Idempotency-Key is new
-    head      the channels' heads, locked without waiting
-    chosen    the heads whose quota slice is large enough for their known messages
-    fresh     the known messages of these channels, with the next ids and sequence numbers
-    and then  the rows of messages, keys, conversations, events, deliveries and heads
-
-What it leaves out is not written: `accept.py` accepts it, with contacts and slices that it makes, or refuses it. So
-this module has no errors of its own, and remembers nothing that could be out of date.
-
-The statement leaves out a head that is locked or was changed since the statement began. So it reads contacts and
-endpoints as they are under the lock, and does not update an old version of a row that it has locked in a newer one:
-PostgreSQL would wait there for everyone who waits for this row, and call it a deadlock. With `wait`, a channel that was
-left out is locked by a statement of its own first.
+With `wait`, a channel whose head was locked, or has changed, is locked by a statement of its own before another try.
 
 The JSON of an event is the one of `model/event`: it is rendered once per channel and sender with placeholders in the
 place of the values, and PostgreSQL fills them in. The answer that is stored under a key is rendered with a placeholder
@@ -27,7 +14,7 @@ in the place of the message's id.
 import secrets
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from functools import cache, lru_cache, partial
+from functools import lru_cache, partial
 from itertools import chain
 from typing import Any
 from uuid import UUID, uuid4
@@ -36,15 +23,19 @@ import msgspec
 
 from gatepost.compute import in_parts
 from gatepost.model import ids, times
-from gatepost.model.event import MESSAGE, ChannelRef, NewEvent, render
+from gatepost.model.event import AnyEvent, ChannelRef, NewEvent, render
+from gatepost.model.event.chats import ChatCreated
+from gatepost.model.event.contacts import ContactCreated, contact_fields
 from gatepost.model.event.messages import MessageCreated
+from gatepost.model.number_forms import other_form
 from gatepost.model.window import WINDOW
-from gatepost.store.channel_head import lock_head
+from gatepost.store.channel_head import fetch_with_heads
 from gatepost.store.messages.accept import AcceptResult, quota_of
+from gatepost.store.messages.accept_plain_sql import accept_sql
 from gatepost.store.messages.submission import Submission
 from gatepost.store.pool import Database
 from gatepost.store.quota import Quota, QuotaSlice, covers, refill
-from gatepost.store.statement import SEPARATOR, next_id, statement
+from gatepost.store.statement import SEPARATOR, statement
 
 
 class NotPlain(Exception):
@@ -75,24 +66,26 @@ class _LockedHead(msgspec.Struct, frozen=True):
     before: UUID | None  # the id before those of the written messages; None: nothing is written
     known: int  # messages that are written if the quota slice is large enough
     left_out: Sequence[int]  # the others, by their places in the batch
+    to_new: Sequence[int]  # the messages whose recipient became a contact by this statement
     held: QuotaSlice
 
 
 async def accept_plain(
-    db: Database, batches: Batches, now: datetime, *, wait: bool = False
+    db: Database, batches: Batches, now: datetime, *, wait: bool = False, new_people: bool = False
 ) -> dict[UUID, list[PlainOutcome]]:
-    """Accept plain messages in one commit.
+    """Accept plain messages in one commit. Without `new_people`, messages to people who are no contacts are left out.
 
     A channel is missing in the result if its head is locked, or if its quota slice is too small. If nothing can be
     written because of that, slices are refilled first. There is at most one commit, so that an error applies to all.
     With a single channel it can `wait` for the lock; then none is missing.
     """
-    heads = await write_plain(db, batches, now, wait=wait)
+    write = partial(write_plain, db, now=now, wait=wait, new_people=new_people)
+    heads = await write(batches)
     short = [id_ for id_, head in heads.items() if not covers(quota_of(batches[id_], now), head.held, head.known)]
     if short and not any(head.before for head in heads.values()):
         refilled = [id_ for id_ in short if await _refill(db, id_, quota_of(batches[id_], now), heads[id_])]
         if refilled:
-            heads |= await write_plain(db, {id_: batches[id_] for id_ in refilled}, now, wait=wait)
+            heads |= await write({id_: batches[id_] for id_ in refilled})
         short = []
     outcomes: dict[UUID, list[PlainOutcome]] = {}
     for channel_id, batch in batches.items():
@@ -108,21 +101,20 @@ async def _refill(db: Database, channel_id: UUID, quota: Quota, head: _LockedHea
     return await refill(db, channel_id, quota, head.held, head.known)
 
 
-async def write_plain(db: Database, batches: Batches, now: datetime, *, wait: bool) -> dict[UUID, _LockedHead]:
+async def write_plain(
+    db: Database, batches: Batches, now: datetime, *, wait: bool, new_people: bool
+) -> dict[UUID, _LockedHead]:
     """Run the statement, and wake the owners of the channels. Return the heads that it has locked."""
     submissions = list(chain.from_iterable(batches.values()))
     keyed = any(s.key for s in submissions)
     keys = _keys(submissions, await in_parts(partial(_answer_form, now), submissions)) if keyed else {}
-    prepared = statement(_accept_sql(keyed), **_values(batches, now), **keys)
-    async with db.connection() as conn:
-        rows = await conn.fetch(*prepared)
-    if not rows and wait:  # another transaction had the lock
-        async with db.transaction() as conn:
-            await lock_head(conn, next(iter(batches)))
-            rows = await conn.fetch(*prepared)
+    people = _people(batches, now) if new_people else {}
+    prepared = statement(accept_sql(keyed, new_people), **_values(batches, now), **keys, **people)
     heads = {}
-    for channel_id, before, known, left_out, *held in rows:
-        heads[channel_id] = _LockedHead(before, known, left_out or (), QuotaSlice(*held))
+    for channel_id, before, known, left_out, to_new, *held in await fetch_with_heads(
+        db, prepared, next(iter(batches)) if wait else None
+    ):
+        heads[channel_id] = _LockedHead(before, known, left_out or (), to_new or (), QuotaSlice(*held))
         if before is not None:
             db.notify(channel_id, tasks=False)
     return heads
@@ -133,7 +125,11 @@ async def _outcomes(batch: Sequence[Submission], head: _LockedHead, before: int,
     written = [s for place, s in enumerate(batch, 1) if place not in head.left_out] if head.left_out else batch
     new_ids = range(before + 1, before + 1 + len(written))
     answers = iter(await in_parts(lambda s, id_: s.answer(s.message, UUID(int=id_), now), written, new_ids))
-    return [NotPlain() if place in head.left_out else AcceptResult(next(answers)) for place, _ in enumerate(batch, 1)]
+    left_out, to_new = frozenset(head.left_out), frozenset(head.to_new)
+    return [
+        NotPlain() if place in left_out else AcceptResult(next(answers), new_contact=place in to_new)
+        for place, _ in enumerate(batch, 1)
+    ]
 
 
 def _values(batches: Batches, now: datetime) -> dict[str, Any]:
@@ -153,10 +149,7 @@ def _values(batches: Batches, now: datetime) -> dict[str, Any]:
         # One less than the first new id, if the channel has no later one
         "new_ids": [UUID(int=ids.new_id(now).int - 1) for _ in batches],
         "new_event_ids": [UUID(int=ids.new_id(now).int - 1) for _ in batches],
-        "forms": [
-            _event_form(channel, sender).replace(times.format_time(_NOW), times.format_time(now))
-            for channel, sender in forms
-        ],
+        "forms": [_at(now, _event_form(channel, sender)) for channel, sender in forms],
         "senders": [sender for _, sender in forms],
         "numbers": ",".join([str(number) for number, batch in enumerate(batches.values(), 1) for _ in batch]),
         "places": ",".join([str(place) for batch in batches.values() for place in range(1, len(batch) + 1)]),
@@ -191,119 +184,34 @@ def _keys(submissions: Sequence[Submission], answers: Sequence[str]) -> dict[str
     }
 
 
+def _people(batches: Batches, now: datetime) -> dict[str, Any]:
+    """Return the parameters for recipients that may become contacts: an id for each of them.
+
+    Two forms of one number are one person. If a batch has both, messages to the second one make no contact, and are
+    left out unless it is a contact already.
+    """
+    new_contacts, others = [], []
+    for batch in batches.values():
+        made: dict[str, str] = {}
+        for submission in batch:
+            phone = submission.message.phone
+            other = other_form(phone)
+            if phone not in made:
+                made[phone] = "" if other in made else ids.new_id(now).hex
+            new_contacts.append(made[phone])
+            others.append(other or "")
+    forms = [_person_forms(batch[-1].channel) for batch in batches.values()]
+    return {
+        "new_contacts": ",".join(new_contacts),
+        "others": ",".join(others),
+        "contact_forms": [_at(now, contact) for contact, _ in forms],
+        "chat_forms": [_at(now, chat) for _, chat in forms],
+    }
+
+
 def _answer_form(now: datetime, submission: Submission) -> str:
     """Return the answer to store under the key of a message. In the place of its id it has `_ANSWER_ID`."""
     return submission.answer(submission.message, _MESSAGE_ID, now).decode() if submission.key else ""
-
-
-# -- the statement -----------------------------------------------------------------------------------------------------
-
-
-def _next_id(before: str, nth: str) -> str:
-    return next_id(f"replace({before}::text, '-', '')", nth)
-
-
-# What the statement has in addition if there are Idempotency-Keys; without them, it takes a tenth less time to start.
-_KEY_VALUES = """,
-                   string_to_array(:routes, E'\\x1e', ''), string_to_array(:keys, E'\\x1e', ''),
-                   string_to_array(:hashes, ',', ''), string_to_array(:repeated, ',')::boolean[],
-                   string_to_array(:answers, E'\\x1e', '')"""
-_KEY_NAMES = ", route, key, body_hash, repeated, answer"
-_KEY_IS_NEW = """AND (g.key IS NULL OR (NOT g.repeated AND (
-             SELECT i.key FROM idempotency_keys i
-             WHERE i.channel_id = g.channel_id AND i.route = g.route AND i.key = g.key) IS NULL))"""
-_KEY_ROWS = """, keyed AS (
-       INSERT INTO idempotency_keys (channel_id, route, key, body_hash, answer, created_at)
-       SELECT channel_id, route, key, decode(body_hash, 'hex'),
-              convert_to(replace(answer, :answer_id, upper(id)), 'UTF8'), :now::timestamptz
-       FROM fresh WHERE key IS NOT NULL
-   )"""
-
-
-@cache
-def _accept_sql(keyed: bool) -> str:
-    """Return the statement: a row for each head that it has locked."""
-    return f"""WITH given AS MATERIALIZED (
-       SELECT (:channel_ids::uuid[])[number] AS channel_id, *
-       FROM unnest(string_to_array(:numbers, ',')::int[], string_to_array(:places, ',')::int[],
-                   string_to_array(:phones, ','), string_to_array(:types, ','),
-                   string_to_array(:contents, E'\\x1e'), string_to_array(:client_refs, E'\\x1e', ''),
-                   string_to_array(:lives, ',')::int[], string_to_array(:fails_unknown, ',')::boolean[],
-                   string_to_array(:bulk, ',')::boolean[], string_to_array(:windows, ',')::boolean[],
-                   string_to_array(:form_numbers, ',')::int[]{_KEY_VALUES if keyed else ""})
-         AS g (number, place, phone, type, content, client_ref, life, fail_unknown, bulk, window_needed, form
-               {_KEY_NAMES if keyed else ""})
-   ), known AS MATERIALIZED (
-       SELECT g.*, c.id AS contact_id, COALESCE(c.given_name, c.name) AS name,
-              row_number() OVER (PARTITION BY g.number ORDER BY g.place) AS nth
-       FROM given g CROSS JOIN LATERAL (
-           SELECT id, name, given_name, opted_out FROM contacts WHERE channel_id = g.channel_id AND phone = g.phone
-           UNION ALL
-           SELECT p.* FROM contact_aliases a CROSS JOIN LATERAL (
-               SELECT id, name, given_name, opted_out FROM contacts
-               WHERE channel_id = g.channel_id AND id = a.contact_id LIMIT 1) p
-           WHERE a.channel_id = g.channel_id AND a.alias = g.phone
-           LIMIT 1) c
-       WHERE (NOT g.bulk OR c.opted_out IS NULL)
-         AND (NOT g.window_needed OR (SELECT v.last_in_at > :opened_after FROM conversations v
-                                      WHERE v.channel_id = g.channel_id AND v.contact_id = c.id))
-         {_KEY_IS_NEW if keyed else ""}
-   ), counted AS MATERIALIZED (
-       SELECT number, channel_id, count(*) FROM known GROUP BY number, channel_id
-   ), head AS MATERIALIZED (
-       SELECT * FROM (
-           SELECT channel_id, seq, last_event_id, last_message_id, slice_month, slice_limit, slice_left, ctid AS version
-           FROM channel_heads WHERE channel_id = ANY (:channel_ids::uuid[]) FOR NO KEY UPDATE SKIP LOCKED) h
-       WHERE h.version = (SELECT b.ctid FROM channel_heads b WHERE b.channel_id = h.channel_id)
-   ), chosen AS MATERIALIZED (
-       SELECT h.channel_id, h.seq, k.count,
-              GREATEST(h.last_message_id, (:new_ids::uuid[])[k.number]) AS message_before,
-              GREATEST(h.last_event_id, (:new_event_ids::uuid[])[k.number]) AS event_before
-       FROM head h JOIN counted k ON k.channel_id = h.channel_id
-       WHERE h.slice_month = :month AND h.slice_limit = (:limits::bigint[])[k.number] AND h.slice_left >= k.count
-   ), fresh AS MATERIALIZED (
-       SELECT k.*, c.seq + k.nth AS seq, {_next_id("c.message_before", "k.nth")} AS id,
-              {_next_id("c.event_before", "k.nth")} AS event_id
-       FROM known k JOIN chosen c ON c.channel_id = k.channel_id
-   ), message AS (
-       INSERT INTO messages (incoming, state, created_at, channel_id, id, contact_id, phone, type, content, bulk,
-                             fail_unknown, client_ref, expires_at, sent_by, event_ids)
-       SELECT false, 0, :now::timestamptz, channel_id, id::uuid, contact_id, phone, type, content, bulk,
-              fail_unknown, client_ref, :now::timestamptz + make_interval(secs => life), (:senders::text[])[form],
-              ARRAY[event_id::uuid]
-       FROM fresh
-   ){_KEY_ROWS if keyed else ""}, newest AS (
-       UPDATE conversations v SET last_message_id = GREATEST(v.last_message_id, t.id::uuid)
-       FROM (SELECT DISTINCT ON (channel_id, contact_id) channel_id, contact_id, id FROM fresh
-             ORDER BY channel_id, contact_id, nth DESC) t
-       WHERE v.channel_id = t.channel_id AND v.contact_id = t.contact_id
-   ), event AS (
-       INSERT INTO events (channel_id, id, seq, type, body, conversation_id, message_id)
-       SELECT channel_id, event_id::uuid, seq, '{MESSAGE}',
-              format((:forms::text[])[form], event_id, seq, phone, upper(id), type, content,
-                     replace(contact_id::text, '-', ''), COALESCE(to_json(name)::text, 'null'),
-                     COALESCE(to_json(client_ref)::text, 'null')),
-              contact_id, id::uuid
-       FROM fresh
-   ), endpoint AS MATERIALIZED (
-       SELECT channel_id, id FROM endpoints
-       WHERE channel_id = ANY (:channel_ids::uuid[]) AND state <> 'disabled' AND '{MESSAGE}' = ANY (events)
-   ), delivery AS (
-       INSERT INTO deliveries (channel_id, endpoint_id, event_id)
-       SELECT f.channel_id, e.id, f.event_id::uuid FROM fresh f JOIN endpoint e ON e.channel_id = f.channel_id
-   ), changed AS (
-       UPDATE channel_heads h
-       SET seq = c.seq + c.count, work_at = :now::timestamptz, slice_left = h.slice_left - c.count,
-           last_event_id = {_next_id("c.event_before", "c.count")}::uuid,
-           last_message_id = {_next_id("c.message_before", "c.count")}::uuid
-       FROM chosen c WHERE h.channel_id = c.channel_id
-   )
-   SELECT h.channel_id, c.message_before, COALESCE(k.count, 0),
-          CASE WHEN k.count = (:sizes::int[])[k.number] THEN NULL ELSE ARRAY(
-              SELECT g.place FROM given g WHERE g.channel_id = h.channel_id
-              EXCEPT SELECT k.place FROM known k WHERE k.channel_id = h.channel_id) END,
-          h.slice_month, h.slice_limit, h.slice_left
-   FROM head h LEFT JOIN counted k ON k.channel_id = h.channel_id LEFT JOIN chosen c ON c.channel_id = h.channel_id"""
 
 
 # -- the JSON of an event ----------------------------------------------------------------------------------------------
@@ -332,10 +240,27 @@ def _event_form(channel: ChannelRef, sent_by: str | None) -> str:
         client_ref=_CLIENT_REF,
         sent_by=sent_by,
     )
+    return _as_form(data, channel, _PLACES)
+
+
+@lru_cache(1024)
+def _person_forms(channel: ChannelRef) -> tuple[str, str]:
+    """Return the events of a new contact and of its conversation, in the same way."""
+    person = (_CONTACT_ID, _PHONE, None)
+    contact = ContactCreated(*contact_fields(*person), times.format_time(_NOW))
+    chat = ChatCreated.of(*person, _NOW)
+    return _as_form(contact, channel, _PERSON_PLACES), _as_form(chat, channel, _PERSON_PLACES)
+
+
+def _as_form(data: AnyEvent, channel: ChannelRef, places: Sequence[str]) -> str:
     text = render(NewEvent(_EVENT_ID, data), _SEQUENCE, channel, _NOW).replace("%", "%%")
-    for place, mark in enumerate(_PLACES, 1):
+    for place, mark in enumerate(places, 1):
         text = text.replace(mark, f"%{place}$s")
     return text
+
+
+def _at(now: datetime, form: str) -> str:
+    return form.replace(times.format_time(_NOW), times.format_time(now))
 
 
 _PLACES = (  # in the order of the arguments of `format`
@@ -349,3 +274,4 @@ _PLACES = (  # in the order of the arguments of `format`
     f'"{_NAME}"',
     f'"{_CLIENT_REF}"',
 )
+_PERSON_PLACES = (_EVENT_ID.hex, str(_SEQUENCE), _PHONE, _CONTACT_ID.hex)

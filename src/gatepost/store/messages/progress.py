@@ -4,9 +4,10 @@
     statuses of the network     ─┴─► heads locked ─► messages locked ─► who moves forward ─► messages, events,
                                                                                              deliveries, heads
 
-This is one statement. It is for the plain case, which nearly all results and statuses are: nothing failed, and each
-message is found by our own id. `mark_results` and `receive_updates` do everything else, and everything that this
-statement leaves out: a channel is left out as a whole, with nothing written, if
+This is one statement, in a shorter form if no message has several reports. It is for the plain case, which nearly all
+results and statuses are: nothing failed, and each message is found by our own id. `mark_results` and `receive_updates`
+do everything else, and everything that this statement leaves out: a channel is left out as a whole, with nothing
+written, if
 
 - its head is locked, or was changed since the statement began,
 - its owner has changed, or a status waits for one of its messages to be known (`parked_statuses`),
@@ -17,11 +18,12 @@ Because a changed head is left out, the statement sees everything that was commi
 transaction that changes what it reads also changes the head, by its events or by `renew_reads`. With `wait`, a channel
 whose head was left out is locked by a statement of its own first.
 
-A message is looked up by an array of its id. With the id itself, PostgreSQL would choose the partition of each message
-while the statement runs. That fails in version 18 as soon as the statement finds any row that was changed since it
-began: it finds no further messages, or crashes. The row that was found is then updated by its place (`ctid`), because
-the planner may prefer reading a range of messages to an array. The place of a message that was changed since the
-statement began cannot be used: the message counts as not found.
+Messages are locked in key order: the heads are sorted, because they may be read in the order of their places in the
+table. A message is looked up by an array of its id. With the id itself, PostgreSQL would choose the partition of each
+message while the statement runs. That fails in version 18 as soon as the statement finds any row that was changed since
+it began: it finds no further messages, or crashes. The row that was found is then updated by its place (`ctid`),
+because the planner may prefer reading a range of messages to an array. The place of a message that was changed since
+the statement began cannot be used: the message counts as not found.
 
 Among these states, `may_follow` is "greater than the current state, which is not final". Events are numbered from the
 head, and their text is the one of `render` with the values left open (`_template`).
@@ -42,6 +44,7 @@ from gatepost.model.event.parts import MessageKey
 from gatepost.model.message import ACK, STATUS, State
 from gatepost.model.person import LID, USER
 from gatepost.model.phone import SUFFIX
+from gatepost.store.channel_head import fetch_with_heads
 from gatepost.store.pool import Database
 from gatepost.store.statement import SEPARATOR, json_text, next_id, statement
 
@@ -88,20 +91,16 @@ async def write_progress(
     channel_ids = sorted(batches)
     orders = [_by_key(batches[channel_id].reports) for channel_id in channel_ids]
     columns = [_columns(batches[id_], order, now) for id_, order in zip(channel_ids, orders, strict=True)]
+    repeated = any(column["earlier"] for column in columns)
     prepared = statement(
-        _SQL,
+        _SQL_REPEATED if repeated else _SQL,
         channel_ids=channel_ids,
         **{name: [column[name] for column in columns] for name in _COLUMNS},
         first=UUID(hex=min(order[0][0] for order in orders)),
         last=UUID(hex=max(order[-1][0] for order in orders)),
         now=now,
     )
-    async with db.connection() as conn:
-        rows = await conn.fetch(*prepared)
-    if not rows and wait:  # another transaction had the lock
-        async with db.transaction() as conn:
-            await conn.execute("SELECT 1 FROM channel_heads WHERE channel_id = $1 FOR NO KEY UPDATE", channel_ids[0])
-            rows = await conn.fetch(*prepared)
+    rows = await fetch_with_heads(db, prepared, channel_ids[0] if wait else None)
     written = {}
     for number, emitted, found in rows:
         if found is None:
@@ -121,7 +120,10 @@ def _by_key(reports: Sequence[ProgressReport]) -> list[tuple[str, int]]:
     return sorted((report.message_id.hex, place) for place, report in enumerate(reports) if report.message_id)
 
 
-_COLUMNS = ("epochs", "starts", "templates", "counts", "ids", "states", "network_ids", "aliases", "fields", "pricings")
+_COLUMNS = (
+    *("epochs", "starts", "templates", "counts", "ids", "states", "earlier", "network_ids", "aliases", "fields"),
+    "pricings",
+)
 
 
 def _columns(batch: ChannelProgress, order: Sequence[tuple[str, int]], now: datetime) -> dict[str, Any]:
@@ -136,11 +138,25 @@ def _columns(batch: ChannelProgress, order: Sequence[tuple[str, int]], now: date
         "counts": len(reports),
         "ids": SEPARATOR.join([id_ for id_, _ in order]),
         "states": SEPARATOR.join([_DIGIT[report.state] for report in reports]),
+        "earlier": _earlier(order, reports),
         "network_ids": SEPARATOR.join([report.network_id or "" for report in reports]),
         "aliases": SEPARATOR.join([batch.aliases[place] or "" for _, place in order]) if aliased else "",
         "fields": SEPARATOR.join([_fields(report.details) for report in reports]) if detailed else "",
         "pricings": SEPARATOR.join([_pricing(report.details) for report in reports]) if detailed else "",
     }
+
+
+def _earlier(order: Sequence[tuple[str, int]], reports: Sequence[ProgressReport]) -> str:
+    """Return the furthest state that reports before each one in the batch have of its message; "" if none has any."""
+    if len({id_ for id_, _ in order}) == len(order):
+        return ""
+    furthest: dict[str, State] = {}
+    earlier = []
+    for (id_, _), report in zip(order, reports, strict=True):
+        before = furthest.get(id_)
+        earlier.append(_DIGIT[before] if before else "")
+        furthest[id_] = max(before or report.state, report.state)
+    return SEPARATOR.join(earlier)
 
 
 _DIGIT = {state: str(state.value) for state in STEPS}
@@ -199,32 +215,54 @@ def _event_id(n: str) -> str:
 _THIS_MESSAGE = """m.channel_id = head.channel_id AND m.id = ANY (string_to_array(i.id, '')::uuid[])
                  AND m.id BETWEEN :first AND :last"""
 
+# What changes in a message. If a batch has several reports of it, they change its row together.
+_EACH = """SELECT *, CASE WHEN moves THEN state END AS new_state, ARRAY[event_id::uuid] AS event_ids,
+              moves AND state = 2 AS sent, moves AND state = 3 AS delivered, moves AND state = 4 AS read,
+              moves AND state = 5 AS played
+       FROM step WHERE moves OR unnamed OR pricing IS NOT NULL"""
+_TOGETHER = """SELECT part, row_place, bool_or(moves) AS moves, max(state) FILTER (WHERE moves) AS new_state,
+              array_agg(event_id::uuid ORDER BY place) FILTER (WHERE moves) AS event_ids,
+              bool_or(moves AND state = 2) AS sent, bool_or(moves AND state = 3) AS delivered,
+              bool_or(moves AND state = 4) AS read, bool_or(moves AND state = 5) AS played,
+              (array_agg(network_id ORDER BY place))[1] AS network_id,
+              (array_agg(pricing ORDER BY place DESC) FILTER (WHERE pricing IS NOT NULL))[1] AS pricing
+       FROM step GROUP BY part, row_place HAVING bool_or(moves OR unnamed OR pricing IS NOT NULL)"""
+
+
 # `length(id) = 32` is always true. With it the planner expects one row, and so looks up each message by its key,
 # whatever the statistics of the tables say.
-_SQL = f"""WITH locked AS MATERIALIZED (
+def _sql(changes: str) -> str:
+    return f"""WITH locked AS MATERIALIZED (
            SELECT * FROM (
                SELECT channel_id, epoch, seq, last_event_id, ctid AS version
                FROM channel_heads WHERE channel_id = ANY (:channel_ids::uuid[]) FOR NO KEY UPDATE SKIP LOCKED) h
            WHERE h.version = (SELECT b.ctid FROM channel_heads b WHERE b.channel_id = h.channel_id)
        ), head AS MATERIALIZED (
-           SELECT k.*, h.seq, replace(GREATEST(h.last_event_id, k.start)::text, '-', '') AS last_event
+           SELECT k.*, h.seq, replace(GREATEST(h.last_event_id, k.start)::text, '-', '') AS last_event,
+                  ARRAY(SELECT p.id FROM endpoints p
+                        WHERE p.channel_id = k.channel_id AND p.state <> 'disabled'
+                          AND '{ACKNOWLEDGE}' = ANY (p.events)) AS endpoint_ids
            FROM unnest(:channel_ids::uuid[], :epochs::bigint[], :starts::uuid[], :templates::text[], :counts::int[],
-                       :ids::text[], :states::text[], :network_ids::text[], :aliases::text[], :fields::text[],
-                       :pricings::text[])
-                WITH ORDINALITY AS k (channel_id, epoch, start, template, count, ids, states, network_ids, aliases,
-                                      fields, pricings, number)
+                       :ids::text[], :states::text[], :earlier::text[], :network_ids::text[], :aliases::text[],
+                       :fields::text[], :pricings::text[])
+                WITH ORDINALITY AS k (channel_id, epoch, start, template, count, ids, states, earlier, network_ids,
+                                      aliases, fields, pricings, number)
            JOIN locked h ON h.channel_id = k.channel_id
            WHERE k.epoch IS NULL OR h.epoch = k.epoch
+           ORDER BY k.number
        ), report AS MATERIALIZED (
            SELECT head.number, head.channel_id, head.epoch, head.seq, head.last_event, head.template, head.count,
-                  i.place, i.id AS hex, i.state::smallint AS state, i.network_id, i.fields, i.pricing, m.*
+                  head.endpoint_ids, i.place, i.id AS hex, i.state::smallint AS state, i.network_id, i.fields,
+                  i.pricing, GREATEST(m.current, i.earlier::smallint) AS before, m.*,
+                  m.current >= 0 AND i.state::smallint > GREATEST(m.current, i.earlier::smallint) AS moves
            FROM head CROSS JOIN LATERAL unnest(
                string_to_array(head.ids, chr(30)), string_to_array(head.states, chr(30)),
-               string_to_array(head.network_ids, chr(30)), string_to_array(head.aliases, chr(30), ''),
-               string_to_array(head.fields, chr(30), ''), string_to_array(head.pricings, chr(30), '')
-           ) WITH ORDINALITY AS i (id, state, network_id, alias, fields, pricing, place)
+               string_to_array(head.earlier, chr(30), ''), string_to_array(head.network_ids, chr(30)),
+               string_to_array(head.aliases, chr(30), ''), string_to_array(head.fields, chr(30), ''),
+               string_to_array(head.pricings, chr(30), '')
+           ) WITH ORDINALITY AS i (id, state, earlier, network_id, alias, fields, pricing, place)
            CROSS JOIN LATERAL (
-               SELECT m.tableoid AS part, m.ctid AS row_place, m.id, m.contact_id, m.phone, m.client_ref,
+               SELECT m.tableoid AS part, m.ctid AS row_place, m.contact_id, m.phone, m.client_ref,
                       m.state AS current, m.network_id IS NULL AS unnamed
                FROM messages m
                WHERE {_THIS_MESSAGE} AND NOT m.incoming AND (m.target_id IS NULL OR m.state >= {State.SENT.value})
@@ -237,52 +275,41 @@ _SQL = f"""WITH locked AS MATERIALIZED (
                (SELECT id FROM contacts WHERE channel_id = head.channel_id AND phone = i.alias LIMIT 1),
                (SELECT contact_id FROM contact_aliases WHERE channel_id = head.channel_id AND alias = i.alias LIMIT 1)))
        ), step AS MATERIALIZED (
-           SELECT *, state > before AND current >= 0 AS moves,
-                  count(*) FILTER (WHERE state > before AND current >= 0) OVER (PARTITION BY channel_id ORDER BY place)
-                    AS n
-           FROM (SELECT *, count(*) OVER (PARTITION BY channel_id) AS found,
-                        GREATEST(current, max(state) OVER (PARTITION BY channel_id, id ORDER BY place
-                                          ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)) AS before
-                 FROM report) r
+           SELECT *, CASE WHEN moves THEN {_event_id("n")} END AS event_id
+           FROM (SELECT *, count(*) OVER channel AS found, count(*) FILTER (WHERE moves) OVER channel AS emitted,
+                        bool_or(moves AND epoch IS NULL AND current = 0) OVER channel AS settled,
+                        count(*) FILTER (WHERE moves) OVER (PARTITION BY number ORDER BY place) AS n
+                 FROM report WINDOW channel AS (PARTITION BY number)) r
            WHERE found = count
-       ), event AS MATERIALIZED (
-           SELECT *, {_event_id("n")} AS event_id FROM step WHERE moves
        ), changed AS (
            UPDATE messages m
-           SET state = COALESCE(c.state, m.state), network_id = COALESCE(m.network_id, c.network_id), next_at = NULL,
+           SET state = COALESCE(c.new_state, m.state), network_id = COALESCE(m.network_id, c.network_id),
+               next_at = NULL,
                sent_at = COALESCE(m.sent_at, CASE WHEN c.sent THEN :now::timestamptz END),
                delivered_at = COALESCE(m.delivered_at, CASE WHEN c.delivered THEN :now END),
                read_at = COALESCE(m.read_at, CASE WHEN c.read THEN :now END),
                played_at = COALESCE(m.played_at, CASE WHEN c.played THEN :now END),
-               pricing = COALESCE(c.pricing, m.pricing), event_ids = m.event_ids || c.event_ids
-           FROM (SELECT part, row_place, max(state) FILTER (WHERE moves) AS state,
-                        (array_agg(network_id ORDER BY place))[1] AS network_id,
-                        bool_or(moves AND state = 2) AS sent, bool_or(moves AND state = 3) AS delivered,
-                        bool_or(moves AND state = 4) AS read, bool_or(moves AND state = 5) AS played,
-                        (array_agg(pricing ORDER BY place DESC) FILTER (WHERE pricing IS NOT NULL))[1] AS pricing,
-                        array_agg({_event_id("n")}::uuid ORDER BY place) FILTER (WHERE moves) AS event_ids
-                 FROM step GROUP BY part, row_place
-                 HAVING bool_or(moves OR unnamed OR pricing IS NOT NULL)) c
+               pricing = COALESCE(c.pricing, m.pricing),
+               event_ids = CASE WHEN c.moves THEN m.event_ids || c.event_ids ELSE m.event_ids END
+           FROM ({changes}) c
            WHERE m.tableoid = c.part AND m.ctid = c.row_place AND m.id BETWEEN :first AND :last
        ), ends AS (
-           UPDATE channel_heads h SET seq = e.seq + e.n, last_event_id = e.last_event_id::uuid, work_at = :now,
-                                      queue_version = h.queue_version + e.settled
-           FROM (SELECT channel_id, seq, max(n) AS n, {_event_id("max(n)")} AS last_event_id,
-                        bool_or(epoch IS NULL AND current = 0)::int AS settled
-                 FROM event GROUP BY channel_id, seq, last_event) e
-           WHERE h.channel_id = e.channel_id
+           UPDATE channel_heads h SET seq = e.seq + e.n, last_event_id = e.event_id::uuid, work_at = :now,
+                                      queue_version = h.queue_version + e.settled::int
+           FROM step e WHERE e.moves AND e.n = e.emitted AND h.channel_id = e.channel_id
        ), new AS (
            INSERT INTO events (channel_id, id, seq, type, body, conversation_id)
-           SELECT channel_id, event_id::uuid, seq + n, '{ACKNOWLEDGE}', {_BODY}, contact_id FROM event
-           RETURNING channel_id, id, type
+           SELECT channel_id, event_id::uuid, seq + n, '{ACKNOWLEDGE}', {_BODY}, contact_id FROM step WHERE moves
        ), owed AS (
            INSERT INTO deliveries (channel_id, endpoint_id, event_id)
-           SELECT n.channel_id, p.id, n.id FROM new n, endpoints p
-           WHERE p.channel_id = n.channel_id AND p.state <> 'disabled' AND n.type = ANY (p.events)
+           SELECT channel_id, unnest(endpoint_ids), event_id::uuid FROM step WHERE moves
        )
-       SELECT head.number::int, s.emitted, s.states
+       SELECT head.number::int, s.emits, s.states
        FROM head LEFT JOIN (
-           SELECT number, bool_or(moves) AS emitted,
+           SELECT number, bool_or(moves) AS emits,
                   array_agg(CASE WHEN current < 0 THEN current WHEN moves THEN state ELSE before END ORDER BY place)
                     AS states
            FROM step GROUP BY number) s ON s.number = head.number"""
+
+
+_SQL, _SQL_REPEATED = _sql(_EACH), _sql(_TOGETHER)

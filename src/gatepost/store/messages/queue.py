@@ -257,7 +257,7 @@ async def save_pace(db: Database, lease: Lease, floor: UUID, pace: str) -> None:
 async def save_paces(db: Database, paces: Mapping[Lease, tuple[UUID, str]]) -> set[Lease]:
     """Do the same for several channels, without waiting for a lock. Return the channels that were saved.
 
-    A head that changed since the statement began is left out (`messages/accept_plain.py` says why).
+    A head that changed since the statement began is left out (`messages/accept_plain_sql.py` says why).
     """
     leases = sorted(paces, key=lambda lease: lease.channel_id)
     rows = await db.fetch(
