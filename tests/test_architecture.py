@@ -70,6 +70,8 @@ APP = {
     "http_connections",
     "http_direct",
     "http_headers",
+    "http_repeated",
+    "http_transport",
 }
 PACKAGES = {"gatepost_client": "client", "gatepost_sandbox": "sandbox"}
 ALONE = {"sandbox", "client"}  # what stands outside of the gateway: the network that it calls, and who calls it

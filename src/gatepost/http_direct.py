@@ -100,6 +100,11 @@ class DirectCycle(RequestResponseCycle):
         self._request_id = routes.dispatcher.new_request_id()
         self._begun: tuple[Dispatcher, Begun] | None = None
 
+    @property
+    def begun(self) -> bool:
+        """Whether nothing but the commit is awaited: the request is allowed, and nothing is wrong with it."""
+        return self._begun is not None
+
     def start(self) -> None:
         """Answer the request: without a task if it has arrived completely and nothing but its commit is awaited."""
         if not self.more_body and len(self.body) <= _SMALL:

@@ -2,6 +2,7 @@
 
 connection ─► too many: 503 or 429
 headers ────► too many or too large: 431; too slow: 408; not HTTP, or one twice that has one value: 400
+          └─► of a hot route, and sent before by this connection: not parsed again (`http_repeated.py`)
 body ───────► too slow: 408; trailers after it are ignored
 next request ► read only when few others of the connection wait for their turn
 response ───► not read by the client: closed
@@ -14,18 +15,18 @@ other API errors, if a response can still be sent.
 import asyncio
 import contextlib
 import os
-from collections.abc import Sized
 from typing import Any
 
 import httptools
-from uvicorn.protocols.http.flow_control import FlowControl
-from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from gatepost.api.errors import error_answer
-from gatepost.api.json_body import HttpAnswer
+from gatepost.api.hot_routes import HotRoute
 from gatepost.http_connections import BodyRate, Connections
 from gatepost.http_direct import DirectCycle, DirectRoutes
 from gatepost.http_headers import each_once
+from gatepost.http_repeated import RepeatedHead
+from gatepost.http_transport import AnsweringTransport, PipelineFlow, response_bytes
 from gatepost.model.errors import BadRequest, GatepostError, HeadersTooLarge, RequestTimeout
 
 _LINGER = 2.0  # seconds in which a rejected client may read the error; what it still sends is dropped
@@ -52,6 +53,8 @@ class LimitedProtocol(HttpToolsProtocol):
         self._unparsed = b""  # what was read behind requests that wait for their turn
         self._current: RequestResponseCycle | None = None  # the request that is answered now
         self._unstarted: DirectCycle | None = None  # whose body may still arrive with its headers
+        self._in_message = False  # whether the parser is within a request
+        self._repeated: RepeatedHead | None = None  # of the last request that was parsed, if the next may have it, too
         self._keep_alive = False  # whether the connection stays open after this request, if it is read completely
         self._received = 0  # bytes of the body so far
         self._rate = BodyRate(self.registry.limits.body_rate, self.registry.limits.body_window)
@@ -66,8 +69,8 @@ class LimitedProtocol(HttpToolsProtocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        self.flow = _PipelineFlow(transport, self.pipeline)
-        self._answering = _Answering(self)
+        self.flow = PipelineFlow(transport, self.pipeline)
+        self._answering = AnsweringTransport(self)
         self._head_since = self._unsent_since = self.loop.time()
         refusal = self.registry.add(self, self.client[0] if self.client else None, self.loop)
         if refusal is not None and self.registry.may_linger(self):
@@ -146,11 +149,11 @@ class LimitedProtocol(HttpToolsProtocol):
             return  # rejected: drop further data
         if self._unparsed:
             self._unparsed += data
-        else:
+        elif self._repeated is None or not self._take_repeated(self._repeated, data):
             self._parse(data)
 
     def _parse(self, data: bytes) -> None:
-        self._idle_since = None
+        self._idle_since, before, fresh = None, self._current, not self._in_message and not self._head_begun
         if self._body_since is None:
             self._head_begun = True
             self._head_since = self._head_since or self.loop.time()
@@ -161,6 +164,8 @@ class LimitedProtocol(HttpToolsProtocol):
             self._feed_parts(data)
         if self._unstarted is not None and self._refusal is None:  # the body has not arrived completely
             self._start_direct(self._unstarted)
+        elif fresh and before is not None and isinstance(self._current, DirectCycle):
+            self._learn(data, self._current)
         self._idle_bytes = self._idle_bytes + len(data) if self._steps == steps else 0
         if self._idle_bytes > self._header_limit:  # an endless header or trailer
             self._refuse(self._too_large())
@@ -195,9 +200,34 @@ class LimitedProtocol(HttpToolsProtocol):
         self.parser = httptools.HttpRequestParser(self)
         self._feed(b"%s %s HTTP/1.1\r\n%sconnection: close\r\n\r\n%s" % (method, self.url, head, rest))
 
+    def _learn(self, data: bytes, cycle: DirectCycle) -> None:
+        """Remember the head of a good request that has arrived in one piece, and alone."""
+        alone = cycle is self.cycle and not self._in_message
+        if alone and cycle.begun and cycle.keep_alive and len(data) <= _PART:
+            self._repeated = RepeatedHead.learn(data, self.url, self.headers)
+
+    def _take_repeated(self, repeated: RepeatedHead, data: bytes) -> bool:
+        """Begin to answer a request of a hot route, if its head was parsed before. Return whether it is one."""
+        idle = self.cycle.response_complete and not self._in_message and not self._head_begun
+        found = repeated.match(data) if idle and len(data) <= min(_PART, self._header_limit) else None
+        route = self.direct.find(b"POST", repeated.url) if found is not None and self.direct is not None else None
+        if found is None or route is None:
+            return False
+        self._idle_since, self._idle_bytes = None, 0
+        super().on_message_begin()
+        self.url = repeated.url
+        self.scope["headers"], body = found
+        self._current = cycle = self._make_direct(route, "1.1", keep_alive=True)
+        cycle.transport = self._answering  # type: ignore[assignment]
+        cycle.body += body
+        cycle.more_body = False
+        cycle.message_event.set()
+        self._start_direct(cycle)
+        return True
+
     def on_message_begin(self) -> None:
         self._steps += 1
-        self._head_size, self._has_body = 0, False
+        self._in_message, self._head_size, self._has_body = True, 0, False
         super().on_message_begin()
 
     def on_url(self, url: bytes) -> None:
@@ -255,12 +285,17 @@ class LimitedProtocol(HttpToolsProtocol):
         if route is None:
             return False
         version = self.parser.get_http_version()
+        keep_alive = version != "1.0" and self.parser.should_keep_alive()
+        self._unstarted = self._make_direct(route, version, keep_alive=keep_alive)
+        return True
+
+    def _make_direct(self, route: HotRoute, version: str, *, keep_alive: bool) -> DirectCycle:
+        assert self.direct is not None
         scope = self.scope
         scope["method"], scope["http_version"], scope["query_string"] = "POST", version, b""
         scope["path"], scope["raw_path"] = self.url.decode("ascii"), self.url
-        keep_alive = version != "1.0" and self.parser.should_keep_alive()
-        self.cycle = self._unstarted = DirectCycle(self, self.direct, route, keep_alive=keep_alive)
-        return True
+        self.cycle = cycle = DirectCycle(self, self.direct, route, keep_alive=keep_alive)
+        return cycle
 
     def _start_direct(self, cycle: DirectCycle) -> None:
         self._unstarted = None
@@ -273,6 +308,7 @@ class LimitedProtocol(HttpToolsProtocol):
 
     def on_message_complete(self) -> None:
         self._steps += 1
+        self._in_message = False
         if self.parser.should_upgrade():
             return
         self._body_since = None
@@ -320,7 +356,7 @@ class LimitedProtocol(HttpToolsProtocol):
         request_id = "req_" + os.urandom(12).hex()
         answer = error_answer(error, request_id, "")
         self.registry.answered(answer.status)
-        self.transport.write(_written(answer, request_id, bodiless=self._is_head()))
+        self.transport.write(response_bytes(answer, request_id, bodiless=self._is_head()))
         self.end_gently()
 
     def _is_head(self) -> bool:
@@ -350,34 +386,6 @@ class LimitedProtocol(HttpToolsProtocol):
         return self._body_since is None
 
 
-class _PipelineFlow(FlowControl):
-    """Resumes reading only when no request waits for its turn; otherwise, each response would let in many more."""
-
-    def __init__(self, transport: asyncio.Transport, pipeline: Sized) -> None:
-        super().__init__(transport)
-        self._pipeline = pipeline
-
-    def resume_reading(self) -> None:
-        if self.read_paused and not self._pipeline:
-            super().resume_reading()
-
-
-class _Answering:
-    """The transport for responses. If the request is not read completely, `close` leaves time to read the response."""
-
-    def __init__(self, protocol: LimitedProtocol) -> None:
-        self._protocol = protocol
-        self.write = protocol.transport.write
-        self.is_closing = protocol.transport.is_closing
-
-    def close(self) -> None:
-        protocol = self._protocol
-        if protocol.is_read:
-            protocol.transport.close()
-        else:
-            protocol.end_gently()
-
-
 def _malformed() -> GatepostError:
     return BadRequest("This is not a valid HTTP request.", "malformed_request")
 
@@ -385,15 +393,3 @@ def _malformed() -> GatepostError:
 def limited_protocol(connections: Connections, direct: DirectRoutes | None = None) -> type[LimitedProtocol]:
     """Return the protocol class of a server: its connections are registered, and its hot routes bypass ASGI."""
     return type("LimitedProtocol", (LimitedProtocol,), {"registry": connections, "direct": direct})
-
-
-def _written(answer: HttpAnswer, request_id: str, *, bodiless: bool) -> bytes:
-    headers = (
-        (b"content-type", answer.kind),
-        (b"content-length", b"%d" % len(answer.body)),
-        (b"connection", b"close"),
-        (b"x-request-id", request_id.encode()),
-        *answer.headers,
-    )
-    head = b"".join(b"%s: %s\r\n" % header for header in headers)
-    return STATUS_LINE[answer.status] + head + b"\r\n" + (b"" if bodiless else answer.body)
