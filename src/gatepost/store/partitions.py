@@ -26,12 +26,14 @@ DROP_LOCK = 7_305_202  # shared by backups: a partition that is dropped waits fo
 _WAIT_SHORTLY = "SET LOCAL lock_timeout = '500ms'"
 _AHEAD = 2
 _MOST_AT_ONCE = 60  # partitions that are created for a time in which no gateway ran: each takes a lock
+# Statements find rows by their keys, whatever the statistics say. A young table is analyzed by `analyze_young_tables`.
+_SELDOM = "autovacuum_analyze_scale_factor = 0.5"
 # Space on each page for the updates of a row, so that they need not change an index.
 _STORAGE = {
-    "messages": "fillfactor = 45, autovacuum_vacuum_scale_factor = 0.05, autovacuum_analyze_scale_factor = 0.05",
-    "events": "autovacuum_analyze_scale_factor = 0.05",
-    "deliveries": "fillfactor = 55, autovacuum_vacuum_scale_factor = 0.05, autovacuum_analyze_scale_factor = 0.05",
-    "delivery_attempts": "autovacuum_analyze_scale_factor = 0.05",
+    "messages": f"fillfactor = 45, autovacuum_vacuum_scale_factor = 0.05, {_SELDOM}",
+    "events": _SELDOM,
+    "deliveries": f"fillfactor = 55, autovacuum_vacuum_scale_factor = 0.05, {_SELDOM}",
+    "delivery_attempts": _SELDOM,
 }
 TABLES = tuple(_STORAGE)
 Span = tuple[datetime, datetime]  # from when to when a partition reaches

@@ -41,11 +41,11 @@ max_wal_size = 2GB
 checkpoint_timeout = 15min
 wal_compression = on
 
-# hot tables and fresh partitions: look often, act early
+# hot tables and fresh partitions: look often. But plans hardly depend on statistics, and ANALYZE makes them again
 autovacuum_naptime = 10s
-autovacuum_vacuum_scale_factor = 0.02
-autovacuum_vacuum_insert_scale_factor = 0.05
-autovacuum_analyze_scale_factor = 0.02
+autovacuum_vacuum_scale_factor = 0.05
+autovacuum_analyze_scale_factor = 0.2
+default_statistics_target = 25
 
 # the same everywhere
 timezone = 'UTC'
