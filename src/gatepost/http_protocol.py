@@ -33,6 +33,7 @@ _LINGER = 2.0  # seconds in which a rejected client may read the error; what it 
 _RETRY_AFTER = 1.0
 _PART = 4096  # bytes that are parsed at once: the most that pipelined requests can have which wait for their turn
 _BODY = (b"content-length", b"transfer-encoding")  # headers of a request with a body
+_MISSES = 3  # requests in a row with other heads, after which a connection does not compare them any more
 _UPGRADE = (b"connection", b"upgrade", b"http2-settings")
 
 
@@ -55,6 +56,7 @@ class LimitedProtocol(HttpToolsProtocol):
         self._unstarted: DirectCycle | None = None  # whose body may still arrive with its headers
         self._in_message = False  # whether the parser is within a request
         self._repeated: RepeatedHead | None = None  # of the last request that was parsed, if the next may have it, too
+        self._misses = 0  # such requests in a row that had another
         self._keep_alive = False  # whether the connection stays open after this request, if it is read completely
         self._received = 0  # bytes of the body so far
         self._rate = BodyRate(self.registry.limits.body_rate, self.registry.limits.body_window)
@@ -204,7 +206,8 @@ class LimitedProtocol(HttpToolsProtocol):
         """Remember the head of a good request that has arrived in one piece, and alone."""
         alone = cycle is self.cycle and not self._in_message
         if alone and cycle.begun and cycle.keep_alive and len(data) <= _PART:
-            self._repeated = RepeatedHead.learn(data, self.url, self.headers)
+            self._misses += self._repeated is not None
+            self._repeated = RepeatedHead.learn(data, self.url, self.headers) if self._misses < _MISSES else None
 
     def _take_repeated(self, repeated: RepeatedHead, data: bytes) -> bool:
         """Begin to answer a request of a hot route, if its head was parsed before. Return whether it is one."""
@@ -213,6 +216,7 @@ class LimitedProtocol(HttpToolsProtocol):
         route = self.direct.find(b"POST", repeated.url) if found is not None and self.direct is not None else None
         if found is None or route is None:
             return False
+        self._misses = 0
         self._idle_since, self._idle_bytes = None, 0
         super().on_message_begin()
         self.url = repeated.url

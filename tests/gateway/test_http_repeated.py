@@ -129,6 +129,27 @@ async def test_another_head_is_parsed(gateway: Gateway, parsed: list[bytes]) -> 
             assert len(parsed) == 1, name
 
 
+async def test_a_connection_whose_heads_differ_stops_comparing(
+    gateway: Gateway, parsed: list[bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else each request would be compared in vain, as with a client that numbers its requests in a header."""
+    compared, match = [], RepeatedHead.match
+
+    def noting(head: RepeatedHead, whole: bytes) -> Any:
+        compared.append(whole)
+        return match(head, whole)
+
+    monkeypatch.setattr(RepeatedHead, "match", noting)
+    numbered = [sending(gateway, x_number=str(number)) for number in range(20)]
+    assert statuses(await answers(gateway, *numbered)) == [200] * 20
+    assert len(compared) < 10
+    compared.clear()
+    good, other = sending(gateway), sending(gateway, x_more="1")
+    parsed.clear()
+    assert statuses(await answers(gateway, *[good, good, good, other, other, other, good, good] * 4)) == [200] * 32
+    assert len(parsed) < 20  # a head that changes now and then is learned again
+
+
 async def test_requests_in_pieces_and_together(gateway: Gateway, parsed: list[bytes]) -> None:
     good = sending(gateway)
     places = random.Random(7).sample(range(1, len(good)), 12)
