@@ -5,7 +5,6 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from gatepost.app import Gatepost
 from gatepost.clock import SystemClock
 from gatepost.services import link_calls
 from gatepost.store.pool import Database
@@ -13,7 +12,7 @@ from tests.conformance.conftest import new_qr_line
 from tests.conformance.line import new_person
 from tests.conformance.qr_line import QrLine
 from tests.gateway.checks import check_refused
-from tests.running_gateway import running_gateway
+from tests.running_gateway import ListeningGatepost, running_gateway
 
 LONGEST = 'é"\\\n👍' * 819  # 4,095 characters
 
@@ -23,7 +22,7 @@ async def linked_elsewhere(url: str) -> AsyncIterator[QrLine]:
     """Yield a channel at a gateway that only has an API. Another one holds the link."""
     async with running_gateway(url, role="api") as gateway:
         db = await Database.connect(url, connections=4)
-        worker = Gatepost(gateway.settings, db, url, SystemClock(), "worker")
+        worker = ListeningGatepost(gateway.settings, db, url, SystemClock(), "worker")
         await worker.start()
         try:
             yield await new_qr_line(gateway)
