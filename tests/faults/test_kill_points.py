@@ -16,7 +16,8 @@ COMMITS = {
     "claim_channels": (1,),
     "take_slice": (1,),
     "accept_messages": (1,),
-    "write_plain": (1, 2),
+    "write_plain": (1,),
+    "write_alike": (1, 2),
     "mark_sending": (1, 6),
     "mark_results": (1, 4),
     "receive_updates": (1, 8),
@@ -37,11 +38,15 @@ async def end_leases(stage: Stage) -> None:
     await stage.rows("UPDATE channel_heads SET expires_at = now() WHERE expires_at > now() RETURNING channel_id")
 
 
-PLAIN = [f"write_plain:{when}:{count}" for when in ("before", "after") for count in (1, 4)]
+PLAIN = [
+    f"{name}:{when}:{count}"
+    for name, count in (("write_plain", 1), ("write_alike", 1), ("write_alike", 4))
+    for when in ("before", "after")
+]
 
 
-@pytest.mark.parametrize("point", rotated(PLAIN, 2))
-async def test_a_kill_around_the_statement_for_plain_messages_loses_and_doubles_nothing(
+@pytest.mark.parametrize("point", rotated(PLAIN, 3))
+async def test_a_kill_around_the_statements_for_plain_messages_loses_and_doubles_nothing(
     point: str, database_url: str, receiver: Receiver
 ) -> None:
     async with running_stage(database_url, receiver, lease__ttl=LEASE) as stage:

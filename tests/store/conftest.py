@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from gatepost.outbound.accept import RecentRecipients
+from gatepost.outbound.recent_recipients import RecentRecipients
 from gatepost.store.embedded import place
 from tests.conftest import PostgresServer, scratch_folder
 from tests.outbound.conftest import _function_scoped_runner, common_url, db, stage, warm_connections
@@ -35,12 +35,15 @@ async def explained(
         yield found
 
 
-@pytest.fixture(params=["general", "to contacts", "to new people"])
+@pytest.fixture(params=["general", "alike", "to contacts", "to new people"])
 def each_path(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Accept every message by the general path, or try one of the statements for plain messages first."""
     if request.param == "general":
         monkeypatch.setattr("gatepost.outbound.accept.is_plain", lambda _submission: False)
-    monkeypatch.setattr(RecentRecipients, "__contains__", lambda _recent, _recipient: request.param == "to contacts")
+    if request.param == "to contacts":
+        monkeypatch.setattr("gatepost.store.messages.accept_alike.are_alike", lambda _batch: False)
+    known = request.param in ("alike", "to contacts")
+    monkeypatch.setattr(RecentRecipients, "include", lambda _recent, _channel_id, _phones: known)
 
 
 @pytest.fixture(scope="session")

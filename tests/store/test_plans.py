@@ -25,6 +25,7 @@ from gatepost.store.embedded import admin_dsn
 from gatepost.store.events import read_feed_page
 from gatepost.store.idempotency import idempotency_key
 from gatepost.store.messages.accept import AcceptResult, accept_messages
+from gatepost.store.messages.accept_alike import AlikeAcceptor
 from gatepost.store.messages.accept_plain import accept_plain
 from gatepost.store.messages.cancel import CancelCursor, CancelSelection, cancel_message, cancel_messages, find_waiting
 from gatepost.store.messages.history import get_message, read_trace
@@ -162,7 +163,7 @@ async def add_endpoint(url: str, channel_id: UUID) -> None:
 
 
 async def accept(s: Scene) -> None:
-    assert (s.stage.channel_id, PHONE) in s.stage.acceptor._recent
+    assert s.stage.acceptor._recent.include(s.stage.channel_id, [PHONE])
     await s.stage.accept(PHONE, "one more")
 
 
@@ -204,12 +205,26 @@ async def accept_on_several(s: Scene) -> None:
 
 async def accept_with_keys(s: Scene) -> None:
     """In bulk, with new Idempotency-Keys and with one that was used before."""
-    assert (s.stage.channel_id, PHONE) in s.stage.acceptor._recent
+    assert s.stage.acceptor._recent.include(s.stage.channel_id, [PHONE])
     keys = [idempotency_key(key, b"x", ROUTE) for key in ("key-44001", "new-1", "new-2")]
     request = SendRequest(PHONE, "Hi", priority="bulk")
     batch = [s.stage.acceptor._check(s.stage.caller, request, key, NOW) for key in keys]
     (outcomes,) = (await accept_plain(s.stage.db, {s.stage.channel_id: batch}, NOW, wait=True)).values()
     assert [isinstance(one, AcceptResult) for one in outcomes] == [False, True, True]
+
+
+async def accept_alike(s: Scene) -> None:
+    """With and without what may be asked of a recipient; among them one who has another form of a number."""
+    await s.stage.receiver.receive(
+        s.stage.channel_id, s.stage.ref, [Incoming("in.open", Person(PHONE), "text", "{}", NOW)]
+    )
+    requests = [SendRequest(PHONE, "Hi", client_ref="a"), SendRequest(f"{PHONE[:4]}{PHONE[5:]}", "Hi", priority="bulk")]
+    for nth, request in enumerate(requests):
+        for key in (None, idempotency_key(f"alike-{nth}", b"x", ROUTE)):
+            s.stage.clock.advance(0.001)
+            one = s.stage.acceptor._check(s.stage.caller, request, key, s.stage.clock.now())
+            batch = [msgspec.structs.replace(one, window=True)]
+            assert await AlikeAcceptor(s.stage.db, s.stage.clock).accept(s.stage.channel_id, batch) is not None
 
 
 async def read_the_queue(s: Scene) -> None:
@@ -378,6 +393,7 @@ Work = Callable[[Scene], Awaitable[None]]
 BY_ID: list[Work] = [
     read_the_queue,
     accept,
+    accept_alike,
     accept_new_people,
     accept_strangers,
     accept_for_contacts,
@@ -448,6 +464,7 @@ def test_files_are_found_by_their_keys(observed: Observed) -> None:
     "work",
     [
         accept,
+        accept_alike,
         accept_for_contacts,
         accept_new_people,
         accept_on_several,

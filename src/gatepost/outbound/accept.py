@@ -21,6 +21,7 @@ from gatepost.model.mcp_call import CallResult, McpCall
 from gatepost.model.message import check_send
 from gatepost.model.send_request import SendRequest
 from gatepost.networks.kinds import NETWORK_KINDS
+from gatepost.outbound.recent_recipients import RecentRecipients
 from gatepost.outbound.send_answer import accepted_id, send_answer
 from gatepost.store.batch import Batch, NoteCommit, note_nothing
 from gatepost.store.drafts import ApprovedDraft
@@ -28,8 +29,9 @@ from gatepost.store.idempotency import IdempotencyKey, check_items, nth
 from gatepost.store.mcp.calls import CallRecord, insert_calls
 from gatepost.store.mcp.judge import AssistantPart, AssistantSend, AssistantSends, LinksUnchecked, sent_answer
 from gatepost.store.messages.accept import AcceptResult, Outcome, accept_messages, accept_together
+from gatepost.store.messages.accept_alike import AlikeAcceptor
 from gatepost.store.messages.accept_plain import NotPlain, PlainOutcome, accept_plain, is_plain
-from gatepost.store.messages.submission import Submission
+from gatepost.store.messages.submission import Sender, Submission
 from gatepost.store.pool import Database
 from gatepost.tracing import ACCEPT, SERVER, Tracer, parse_traceparent
 
@@ -38,52 +40,9 @@ BATCH_MAX = 1000
 _TURN = 50  # messages of a batch between which others get a turn
 _TURNS = 2  # batches of a channel at once: one is written, and the next waits for the lock
 _LONG = 8 * 1024  # characters of a message that count as one message more
-_RECENT = 50_000  # recipients after which older ones are forgotten
+_SENDERS = 1000  # callers that are remembered
 _CHANNELS = 64  # most channels in one commit
 _PATIENCE = 0.01  # seconds that messages wait for the commit of other channels
-
-
-class RecentRecipients:
-    """Guesses whether a recipient is a contact already, so that the shorter statement is enough (`accept_plain.py`).
-
-    A wrong guess costs another statement.
-
-    It is one if this process has accepted a message to it, or if the last other recipient of the channel was one: a
-    campaign to contacts is told apart from one to new people by its first message.
-    """
-
-    def __init__(self, limit: int = _RECENT) -> None:
-        self._limit = limit
-        self._young: set[int] = set()  # hashes, because a collision is only a wrong guess
-        self._old: set[int] = set()
-        self._settled: set[UUID] = set()  # channels whose last other recipient was a contact
-
-    def add(self, channel_id: UUID, phone: str, *, new: bool = True) -> None:
-        """Remember a recipient, and whether it has become a contact only now."""
-        found = hash((channel_id, phone))
-        if self._is_recent(found):
-            return
-        self._remember(found)
-        if new:
-            self._settled.discard(channel_id)
-        elif len(self._settled) < self._limit:
-            self._settled.add(channel_id)
-
-    def __contains__(self, recipient: tuple[UUID, str]) -> bool:
-        return recipient[0] in self._settled or self._is_recent(hash(recipient))
-
-    def _is_recent(self, found: int) -> bool:
-        if found in self._young:
-            return True
-        if found in self._old:
-            self._remember(found)
-            return True
-        return False
-
-    def _remember(self, found: int) -> None:
-        self._young.add(found)
-        if len(self._young) >= self._limit:
-            self._young, self._old = set(), self._young
 
 
 class Acceptor:
@@ -124,6 +83,8 @@ class Acceptor:
             self._write_plain, together=self._write_plain_together, **shared
         )
         self._recent = RecentRecipients()
+        self._alike = AlikeAcceptor(db, clock)
+        self._senders: dict[int, tuple[Caller, Sender]] = {}  # by the caller's identity
         self._turns: WeakValueDictionary[UUID, asyncio.Semaphore] = WeakValueDictionary()  # of channels that send many
         self._assistants: Batch[UUID, tuple[Submission, AssistantPart], AcceptResult] = Batch(
             self._write_for_assistants, limit=queue, stage="accept", note=note_commit
@@ -183,7 +144,9 @@ class Acceptor:
         A link is looked up only if the policy sends the message, because the look-up tells its host about it.
         """
         began = self._clock.now()
-        submission = msgspec.structs.replace(self._check(caller, request, None, began), answer=sent_answer)
+        submission = self._check(caller, request, None, began)
+        sender = msgspec.structs.replace(submission.sender, answer=sent_answer)
+        submission = msgspec.structs.replace(submission, sender=sender)
         part = AssistantPart(call, msgspec.json.encode(request).decode(), draft, self.draft_life, links_checked=False)
         try:
             accepted = await self._assistants.put(caller.channel_id, (submission, part))
@@ -246,19 +209,28 @@ class Acceptor:
     def _check(self, caller: Caller, request: SendRequest, key: IdempotencyKey | None, now: datetime) -> Submission:
         can = NETWORK_KINDS[caller.kind].capabilities
         message = check_send(request, now, can)
-        return Submission(
-            message=message,
+        return Submission(message, self._sender_of(caller), key, can.window and caller.window and message.freeform)
+
+    def _sender_of(self, caller: Caller) -> Sender:
+        """Return the same object for the same caller, by which messages that are alike are recognized."""
+        known = self._senders.get(id(caller))
+        if known is not None and known[0] is caller:
+            return known[1]
+        can = NETWORK_KINDS[caller.kind].capabilities
+        sender = Sender(
             channel=caller.ref,
             account_id=caller.account_id,
             monthly_limit=plan_of(self._plans, caller.plan).messages_per_month,
-            key=key,
             answer=partial(send_answer, caller.kind),
             sent_by=caller.principal.sender_text,
-            window=can.window and caller.window and message.freeform,
             any_document=can.any_document,
             hidden_people=can.hidden_people,
             file_days=self._file_days,
         )
+        if len(self._senders) >= _SENDERS:
+            self._senders.clear()
+        self._senders[id(caller)] = caller, sender
+        return sender
 
     async def drain(self) -> None:
         await self._plain.drain()  # before those that it leaves out
@@ -284,7 +256,13 @@ class Acceptor:
         self._note_commit("accept", len(submissions), time.perf_counter() - began)
         return outcomes
 
-    async def _write_plain(self, channel_id: UUID, submissions: Sequence[Submission]) -> list[PlainOutcome]:
+    async def _write_plain(self, channel_id: UUID, submissions: Sequence[Submission]) -> Sequence[PlainOutcome]:
+        """Try the statement for messages that are alike, if its recipients seem to be contacts."""
+        if self._recent.include(channel_id, [s.message.phone for s in submissions]):
+            accepted = await self._alike.accept(channel_id, submissions)
+            if accepted is not None:
+                self._count(len(accepted))
+                return accepted
         return (await self._accept_plain({channel_id: submissions}, wait=True))[channel_id]
 
     async def _write_plain_together(
@@ -295,8 +273,7 @@ class Acceptor:
     async def _accept_plain(
         self, batches: Mapping[UUID, Sequence[Submission]], *, wait: bool
     ) -> dict[UUID, list[PlainOutcome]]:
-        recent = self._recent
-        new = any((id_, s.message.phone) not in recent for id_, batch in batches.items() for s in batch)
+        new = not all(self._recent.include(id_, [s.message.phone for s in batch]) for id_, batch in batches.items())
         written = await accept_plain(self._db, batches, self._clock.now(), wait=wait, new_people=new)
         for channel_id, outcomes in written.items():
             self._note(channel_id, outcomes, batches[channel_id] if new else ())

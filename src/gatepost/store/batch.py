@@ -30,10 +30,34 @@ Write = Callable[[K, Sequence[T]], Awaitable[Sequence[R | Exception]]]
 # tried again with the others that are missing, and then alone. A writer that leaves out some kinds of items has to
 # write them if it gets a single key.
 WriteTogether = Callable[[Mapping[K, Sequence[T]]], Awaitable[Mapping[K, Sequence[R | Exception]]]]
-Entries = list[tuple[T, "asyncio.Future[R]"]]
+Entries = list[tuple[T, "asyncio.Future[R]", int]]  # each with its weight
 NoteCommit = Callable[[str, int, float], None]  # stage, items, seconds
 
 TOGETHER = 16  # most keys in one transaction
+
+
+class _Queue(Generic[T, R]):
+    """What waits under a key."""
+
+    __slots__ = ("entries", "weight")
+
+    def __init__(self) -> None:
+        self.entries: deque[tuple[T, asyncio.Future[R], int]] = deque()
+        self.weight = 0
+
+    def take(self, size: int) -> "Entries[T, R]":
+        """Take the next batch: at least one item, and no more than fit."""
+        if self.weight <= size:
+            taken = list(self.entries)
+            self.entries.clear()
+            self.weight = 0
+            return taken
+        taken, weight = [], 0
+        while self.entries and (not taken or weight + self.entries[0][2] <= size):
+            taken.append(self.entries.popleft())
+            weight += taken[-1][2]
+        self.weight -= weight
+        return taken
 
 
 def note_nothing(_stage: str, _items: int, _seconds: float) -> None:
@@ -66,7 +90,7 @@ class Batch(Generic[K, T, R]):
         self._limit = limit
         self._workers = workers
         self._linger = linger
-        self._waiting: dict[K, deque[tuple[T, asyncio.Future[R]]]] = {}
+        self._waiting: dict[K, _Queue[T, R]] = {}
         self._ready: deque[K] = deque()
         self._alone: set[K] = set()  # keys whose next batch is written alone
         self._locked: set[K] = set()  # those of them that were locked when they were tried alone
@@ -91,11 +115,13 @@ class Batch(Generic[K, T, R]):
             return future
         queue = self._waiting.get(key)
         if queue is None:
-            queue = self._waiting[key] = deque()
+            queue = self._waiting[key] = _Queue()
             self._ready.append(key)
         if self._ready:
             self._start_worker()
-        queue.append((item, future))
+        weight = 1 if self._weigh is None else self._weigh(item)
+        queue.entries.append((item, future, weight))
+        queue.weight += weight
         self.waiting += 1
         return future
 
@@ -159,10 +185,10 @@ class Batch(Generic[K, T, R]):
             if locked == len(self._ready):
                 return []
         keys = [self._ready.popleft()]
-        items = self._weight(keys[0])
+        weight = self._waiting[keys[0]].weight
         while self._together and self._ready and len(keys) < self._keys and keys[0] not in self._alone:
-            items += self._weight(self._ready[0])
-            if items > self._size or self._ready[0] in self._alone:
+            weight += self._waiting[self._ready[0]].weight
+            if weight > self._size or self._ready[0] in self._alone:
                 break
             keys.append(self._ready.popleft())
         return keys
@@ -176,21 +202,14 @@ class Batch(Generic[K, T, R]):
     def _most_workers(self) -> int:
         return self._workers if self._may_wait else self._workers + 1
 
-    def _weight(self, key: K) -> int:
-        """Return the weight of what waits under a key, counted no further than a batch may hold."""
-        queue = self._waiting[key]
-        if self._weigh is None or len(queue) > self._size:
-            return len(queue)
-        return sum(self._weigh(item) for item, _ in queue)
-
     async def _serve(self, keys: list[K]) -> None:
         try:
-            if self._linger and not self._together and len(self._waiting[keys[0]]) < self._size:
+            if self._linger and not self._together and len(self._waiting[keys[0]].entries) < self._size:
                 await asyncio.sleep(self._linger)
             await self._flush(keys)
         finally:
             for key in keys:
-                if self._waiting[key]:
+                if self._waiting[key].entries:
                     self._ready.append(key)
                 else:
                     del self._waiting[key]
@@ -224,12 +243,12 @@ class Batch(Generic[K, T, R]):
     def _return(self, key: K, entries: "Entries[T, R]") -> None:
         """Let items that could not be written with others wait for a batch of their own."""
         self._alone.add(key)
-        self._waiting[key].extendleft(reversed(entries))
+        self._waiting[key].entries.extendleft(reversed(entries))
+        self._waiting[key].weight += sum(weight for _, _, weight in entries)
         self.waiting += len(entries)
 
     def _take(self, key: K) -> "Entries[T, R]":
-        queue = self._waiting[key]
-        taken = [queue.popleft() for _ in range(self._fitting(queue))]
+        taken = self._waiting[key].take(self._size)
         self.waiting -= len(taken)
         return [entry for entry in taken if not entry[1].cancelled()]
 
@@ -238,7 +257,7 @@ class Batch(Generic[K, T, R]):
         assert self._together
         began = time.perf_counter()
         try:
-            written = await self._together({key: [item for item, _ in entries] for key, entries in taken.items()})
+            written = await self._together({key: [item for item, _, _ in entries] for key, entries in taken.items()})
         except GatepostError as error:  # the database is unavailable: true for every item
             for entries in taken.values():
                 _settle(entries, [error] * len(entries))
@@ -254,21 +273,10 @@ class Batch(Generic[K, T, R]):
             _settle_results(taken[key], results)
         return {key: entries for key, entries in taken.items() if key not in written}
 
-    def _fitting(self, queue: "deque[tuple[T, asyncio.Future[R]]]") -> int:
-        """Return how many items make up the next batch; at least one."""
-        if self._weigh is None:
-            return min(self._size, len(queue))
-        weight = 0
-        for place, (item, _) in enumerate(queue):
-            weight += self._weigh(item)
-            if weight > self._size and place:
-                return place
-        return len(queue)
-
-    async def _write_all(self, key: K, entries: list[tuple[T, "asyncio.Future[R]"]]) -> None:
+    async def _write_all(self, key: K, entries: "Entries[T, R]") -> None:
         began = time.perf_counter()
         try:
-            results = await self._write(key, [item for item, _ in entries])
+            results = await self._write(key, [item for item, _, _ in entries])
         except GatepostError as error:  # the database is unavailable: true for every item
             _settle(entries, [error] * len(entries))
         except asyncio.CancelledError:
@@ -294,8 +302,8 @@ def _settle_results(entries: "Entries[T, R]", results: Sequence[R | Exception]) 
     _settle(entries, results if len(results) == len(entries) else [_miscounted()] * len(entries))
 
 
-def _settle(entries: list[tuple[T, "asyncio.Future[R]"]], results: Sequence[R | Exception]) -> None:
-    for (_, future), result in zip(entries, results, strict=True):
+def _settle(entries: "Entries[T, R]", results: Sequence[R | Exception]) -> None:
+    for (_, future, _), result in zip(entries, results, strict=True):
         if future.done():
             continue
         if isinstance(result, Exception):

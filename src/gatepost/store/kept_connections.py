@@ -26,26 +26,24 @@ class KeptConnections:
         self.answered_at = -math.inf  # when a use last ended well, by the monotonic clock
         self._closed = False
 
-    async def take(self, timeout: float) -> Any:
-        """Return a kept connection, or acquire one."""
-        while self._kept:
-            conn, _ = self._kept.pop()
-            if not is_closed(conn):
-                return conn
-            await self._pool.release(conn)
-        return await self._pool.acquire(timeout=timeout)
+    def take(self) -> Any:
+        """Return the connection that was used last; None if there is none that is open."""
+        return self._kept.pop()[0] if self._kept and not is_closed(self._kept[-1][0]) else None
 
-    async def give_back(self, conn: Any) -> None:
-        """Keep a connection whose use ended well."""
+    async def acquire(self, timeout: float) -> Any:
+        """Return a kept connection, or one of the pool."""
+        while (conn := self.take()) is None and self._kept:
+            await self._pool.release(self._kept.pop()[0])
+        return conn or await self._pool.acquire(timeout=timeout)
+
+    def keep(self, conn: Any) -> Any:
+        """Keep a connection whose use ended well. Return one that is to be released instead; None if there is none."""
         self._uses += 1
         self.answered_at = now = time.monotonic()
         if self._closed or self._uses % _USES == 0 or is_closed(conn) or conn.is_in_transaction():
-            await self._pool.release(conn)
-            return
+            return conn
         self._kept.append((conn, now))
-        if self._kept[0][1] < now - _UNUSED:
-            oldest, _ = self._kept.pop(0)
-            await self._pool.release(oldest)
+        return self._kept.pop(0)[0] if self._kept[0][1] < now - _UNUSED else None
 
     async def close(self) -> None:
         """Release all of them; from now on, none is kept."""

@@ -7,8 +7,9 @@ range of ids, by which partitions are skipped at run time.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from functools import partial
 from typing import Any, Protocol, TypeAlias
 from uuid import UUID
 
@@ -38,6 +39,7 @@ _SESSION = {  # not in the first message of a connection: poolers refuse it
 }
 # Errors of the driver that may not be translated.
 DRIVER_ERRORS = (asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError)
+_OF_DATABASE = (OSError, *DRIVER_ERRORS)
 UNFIT_DATA = (asyncpg.DataError, asyncpg.ProgramLimitExceededError, ValueError)  # what no column takes
 UNFIT = (  # errors that one value causes, and that a retry does not change
     *UNFIT_DATA,
@@ -120,51 +122,22 @@ class Database:
         """Wait for running statements, but not forever."""
         try:
             await asyncio.wait_for(self._close(), 5)
-        except (OSError, *DRIVER_ERRORS):  # a timeout among the former
+        except _OF_DATABASE:  # a timeout among the former
             self._pool.terminate()
 
     async def _close(self) -> None:
         await self._kept.close()
         await self._pool.close()
 
-    @asynccontextmanager
-    async def connection(
+    def connection(
         self, *, wakes: UUID | None = None, sending: bool = True, tasks: bool = True
-    ) -> AsyncIterator["Connection[Any]"]:
+    ) -> "AbstractAsyncContextManager[Connection[Any]]":
         """A connection without a transaction: for reads, and for single statements.
 
         With `wakes`, the owner of that channel is woken afterwards, as `CommitListener` describes.
         """
-        await self._take_slot()
-        conn: Connection[Any] | None = None
-        closed = True
-        try:
-            conn = await self._kept.take(_PATIENCE)
-            try:
-                yield conn
-            except BaseException as error:
-                if isinstance(error, Exception):
-                    closed = is_closed(conn)
-                    if not closed and spoils_connection(error):
-                        conn.terminate()
-                with suppress(TimeoutError):
-                    await self._pool.release(conn, timeout=_CANCEL_WITHIN)
-                raise
-            await self._kept.give_back(conn)
-        except (OSError, *DRIVER_ERRORS) as error:
-            if conn is None or is_outage(error, closed=closed):  # without a connection, nothing else can be the cause
-                raise database_unavailable() from error
-            raise
-        finally:
-            self.slots.release(self._use)
-        if wakes is not None:
-            self.notify(wakes, sending=sending, tasks=tasks)
-
-    async def _take_slot(self) -> None:
-        try:
-            await self.slots.acquire(self._use, _PATIENCE)
-        except TimeoutError:
-            raise Unavailable("All database connections are in use. Try again shortly.", retry_after=1) from None
+        notify = None if wakes is None else partial(self.notify, wakes, sending=sending, tasks=tasks)
+        return _ConnectionUse(self._pool, self._kept, self.slots, self._use, notify)
 
     @asynccontextmanager
     async def transaction(
@@ -197,6 +170,68 @@ class Database:
         """Run a single statement."""
         async with self.connection() as conn:
             await conn.execute(*_statement(sql, arguments, named))
+
+
+class _ConnectionUse:
+    """One use of a connection. If one is free, it begins and ends without awaiting anything."""
+
+    __slots__ = ("_conn", "_kept", "_notify", "_pool", "_slots", "_use")
+
+    def __init__(
+        self,
+        pool: "asyncpg.Pool[Any]",
+        kept: KeptConnections,
+        slots: ConnectionSlots,
+        use: Use,
+        notify: Callable[[], None] | None,
+    ) -> None:
+        self._pool = pool
+        self._kept = kept
+        self._slots = slots
+        self._use = use
+        self._notify = notify
+
+    async def __aenter__(self) -> "Connection[Any]":
+        if not self._slots.take(self._use):
+            await self._wait_for_slot()
+        try:
+            conn: Connection[Any] = self._kept.take() or await self._kept.acquire(_PATIENCE)
+        except BaseException as error:
+            self._slots.release(self._use)
+            if isinstance(error, _OF_DATABASE):  # without a connection, nothing else can be the cause
+                raise database_unavailable() from error
+            raise
+        self._conn = conn
+        return conn
+
+    async def __aexit__(self, _type: Any, error: BaseException | None, _traceback: Any) -> None:
+        closed = True
+        try:
+            if error is not None:
+                if isinstance(error, Exception):
+                    closed = is_closed(self._conn)
+                    if not closed and spoils_connection(error):
+                        self._conn.terminate()
+                with suppress(TimeoutError):
+                    await self._pool.release(self._conn, timeout=_CANCEL_WITHIN)
+                if isinstance(error, _OF_DATABASE):
+                    raise error
+            elif (spare := self._kept.keep(self._conn)) is not None:
+                await self._pool.release(spare)
+        except _OF_DATABASE as failed:
+            if is_outage(failed, closed=closed):
+                raise database_unavailable() from failed
+            raise
+        finally:
+            self._slots.release(self._use)
+        if self._notify is not None and error is None:
+            self._notify()
+
+    async def _wait_for_slot(self) -> None:
+        try:
+            await self._slots.acquire(self._use, _PATIENCE)
+        except TimeoutError:
+            raise Unavailable("All database connections are in use. Try again shortly.", retry_after=1) from None
 
 
 async def delete_in_chunks(db: Database, sql: str, *arguments: Any) -> int:

@@ -41,14 +41,19 @@ class ConnectionSlots:
         self.timeouts: dict[str, int] = dict.fromkeys(USES, 0)
         self._reserved = reserves(total)
         self._used: dict[Use, int] = {}
+        self._bound = sum(self._reserved.values())  # slots that are in use or reserved for others
         self._waiting: dict[Use, deque[_Turn]] = {}
         self._numbers = itertools.count()
 
+    def take(self, use: Use) -> bool:
+        """Take a slot, to be released, if one is free and nobody waits for it."""
+        return not self._waiting.get(use) and self._grant(use)
+
     async def acquire(self, use: Use, seconds: float) -> None:
         """Take a slot, to be released. Raise TimeoutError if none is free in time."""
-        queue = self._waiting.setdefault(use, deque())
-        if not queue and self._grant(use):
+        if self.take(use):
             return
+        queue = self._waiting.setdefault(use, deque())
         loop = asyncio.get_running_loop()
         turn = next(self._numbers), loop.create_future()
         queue.append(turn)
@@ -73,6 +78,10 @@ class ConnectionSlots:
     def release(self, use: Use) -> None:
         """Return a slot; it goes to the longest waiting use that may have it."""
         self._used[use] -= 1
+        if self._used[use] >= self._reserved.get(use, 0):
+            self._bound -= 1
+        if not any(self._waiting.values()):
+            return
         for queue in self._waiting.values():
             while queue and queue[0][1].done():
                 queue.popleft()
@@ -96,15 +105,12 @@ class ConnectionSlots:
 
     def _grant(self, use: Use) -> bool:
         used = self._used.get(use, 0)
-        if used >= self._reserved.get(use, 0) and self._bound() >= self.total:
-            return False
+        if used >= self._reserved.get(use, 0):
+            if self._bound >= self.total:
+                return False
+            self._bound += 1
         self._used[use] = used + 1
         return True
-
-    def _bound(self) -> int:
-        """Return the slots that are in use or reserved for others."""
-        uses = self._used.keys() | self._reserved.keys()
-        return sum(max(self._used.get(use, 0), self._reserved.get(use, 0)) for use in uses)
 
 
 def _settle(turn: "asyncio.Future[bool]", granted: bool) -> None:

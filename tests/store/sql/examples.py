@@ -1,5 +1,6 @@
 """Values on which the text of a statement depends, by the function that runs it: together they give all its forms."""
 
+import itertools
 from typing import Any
 
 from gatepost.model import ids
@@ -48,6 +49,10 @@ EXAMPLES: Examples = {
     "mcp.calls.list_calls": [
         {"filter_": CallFilter(**filters)}
         for filters in ({}, {"contact_id": _ID}, {"outcome": "sent"}, {"outcome": "done", "tool": "x"}, {"key_id": _ID})
+    ],
+    "messages.accept_alike.write_alike": [
+        dict(zip(("keyed", "named", "window", "bulk"), chosen, strict=True))
+        for chosen in itertools.product((False, True), repeat=4)
     ],
     "messages.accept_plain.write_plain": [
         {"keyed": keyed, "new_people": new} for keyed in (False, True) for new in (False, True)

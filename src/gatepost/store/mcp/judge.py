@@ -149,7 +149,7 @@ class AssistantSends:
             contact_id=pair.contact_id,
             phone=submission.message.phone,
             body=part.body,
-            created_by=submission.sent_by or "",
+            created_by=submission.sender.sent_by or "",
             key_id=part.call.key_id,
             rule=verdict.rule,
             reason=verdict.reason,

@@ -1,6 +1,6 @@
 """The commit that accepts messages: idempotency, quota, contacts, rows and events, all or nothing."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from typing import Any, Protocol
@@ -34,9 +34,14 @@ _TRIES = 100  # each time, other batches have used up the slice that this one wa
 class AcceptResult(msgspec.Struct, frozen=True):
     """The answer for the caller, new or replayed."""
 
-    answer: bytes
+    rendered: bytes | Callable[[], bytes]  # the answer, or what renders it when it is needed
     replayed: bool = False
     new_contact: bool = False  # its recipient was none before
+
+    @property
+    def answer(self) -> bytes:
+        """Return the answer as JSON."""
+        return self.rendered if isinstance(self.rendered, bytes) else self.rendered()
 
 
 Outcome = AcceptResult | Exception
@@ -144,7 +149,8 @@ async def _accept_covered(
 def quota_of(submissions: Sequence[Submission], now: datetime) -> Quota:
     """Return the quota that the messages of a channel are counted against."""
     last = submissions[-1]
-    return Quota(last.account_id, times.month_of(now), NO_LIMIT if last.monthly_limit is None else last.monthly_limit)
+    limit = last.sender.monthly_limit
+    return Quota(last.sender.account_id, times.month_of(now), NO_LIMIT if limit is None else limit)
 
 
 async def _open(
@@ -188,7 +194,7 @@ async def _check(conn: "Connection[Any]", group: ChannelGroup, now: datetime) ->
     group.outcomes = [AcceptResult(one, replayed=True) if isinstance(one, bytes) else one for one in known]
     for i, submission in enumerate(group.submissions):
         if submission.message.contact and group.outcomes[i] is None:
-            group.outcomes[i] = recipient_problem(submission.message.phone, submission.hidden_people)
+            group.outcomes[i] = recipient_problem(submission.message.phone, submission.sender.hidden_people)
     checked = {i: s for i, s in enumerate(group.submissions) if s.needs_checks and group.outcomes[i] is None}
     if checked:
         grounds = await read_send_checks(conn, group.channel_id, list(checked.values()), group.opened)
@@ -217,7 +223,7 @@ async def _write(conn: "Connection[Any]", groups: Sequence[ChannelGroup], now: d
         await _schedule(conn, group.channel_id, group.chosen, rows.new_ids)
         if group.batch_id is not None:
             await add_batch(conn, group.channel_id, group.batch_id, rows.new_ids, now)
-        answers = await in_parts(lambda s, id_: s.answer(s.message, id_, now), group.chosen, rows.new_ids)
+        answers = await in_parts(lambda s, id_: s.sender.answer(s.message, id_, now), group.chosen, rows.new_ids)
         keyed = [(s.key, answer) for s, answer in zip(group.chosen, answers, strict=True) if s.key]
         await store_answers(conn, group.channel_id, keyed, now)
         new = {contact.id for contact in made[group.channel_id]}
@@ -234,10 +240,10 @@ async def _prepare(group: ChannelGroup, made: Sequence[KnownContact], now: datet
     event_ids = await in_parts(partial(_emit_message_created, event_buffer, now), new_ids, chosen, recipients)
     return AcceptedRows(
         head=head,
-        channel=chosen[-1].channel,
+        channel=chosen[-1].sender.channel,
         slice_left=group.slice_left,
         messages=[s.message for s in chosen],
-        senders=[s.sent_by for s in chosen],
+        senders=[s.sender.sent_by for s in chosen],
         new_ids=new_ids,
         contact_ids=[contact.id for contact in recipients],
         event_ids=event_ids,
@@ -285,7 +291,7 @@ def _emit_message_created(
         timestamp=now,
         reply_to=message.reply_to,
         client_ref=message.client_ref,
-        sent_by=submission.sent_by,
+        sent_by=submission.sender.sent_by,
         scheduled=message.send_at is not None,
     )
     return event_buffer.add(data, contact.id, id_)

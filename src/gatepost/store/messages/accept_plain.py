@@ -124,7 +124,7 @@ async def _outcomes(batch: Sequence[Submission], head: _LockedHead, before: int,
     """Return the answers of the written messages. Their ids follow each other, in the order of the batch."""
     written = [s for place, s in enumerate(batch, 1) if place not in head.left_out] if head.left_out else batch
     new_ids = range(before + 1, before + 1 + len(written))
-    answers = iter(await in_parts(lambda s, id_: s.answer(s.message, UUID(int=id_), now), written, new_ids))
+    answers = iter(await in_parts(lambda s, id_: s.sender.answer(s.message, UUID(int=id_), now), written, new_ids))
     left_out, to_new = frozenset(head.left_out), frozenset(head.to_new)
     return [
         NotPlain() if place in left_out else AcceptResult(next(answers), new_contact=place in to_new)
@@ -138,7 +138,7 @@ def _values(batches: Batches, now: datetime) -> dict[str, Any]:
     messages = [submission.message for submission in submissions]
     forms: dict[tuple[ChannelRef, str | None], int] = {}
     for s in submissions:
-        forms.setdefault((s.channel, s.sent_by), len(forms) + 1)
+        forms.setdefault((s.sender.channel, s.sender.sent_by), len(forms) + 1)
     return {
         "now": now,
         "month": times.month_of(now),
@@ -149,7 +149,7 @@ def _values(batches: Batches, now: datetime) -> dict[str, Any]:
         # One less than the first new id, if the channel has no later one
         "new_ids": [UUID(int=ids.new_id(now).int - 1) for _ in batches],
         "new_event_ids": [UUID(int=ids.new_id(now).int - 1) for _ in batches],
-        "forms": [_at(now, _event_form(channel, sender)) for channel, sender in forms],
+        "forms": [event_form(channel, sender, now) for channel, sender in forms],
         "senders": [sender for _, sender in forms],
         "numbers": ",".join([str(number) for number, batch in enumerate(batches.values(), 1) for _ in batch]),
         "places": ",".join([str(place) for batch in batches.values() for place in range(1, len(batch) + 1)]),
@@ -161,7 +161,7 @@ def _values(batches: Batches, now: datetime) -> dict[str, Any]:
         "fails_unknown": ",".join(["t" if message.fail_unknown else "f" for message in messages]),
         "bulk": ",".join(["t" if message.bulk else "f" for message in messages]),
         "windows": ",".join(["t" if s.window else "f" for s in submissions]),
-        "form_numbers": ",".join([str(forms[s.channel, s.sent_by]) for s in submissions]),
+        "form_numbers": ",".join([str(forms[s.sender.channel, s.sender.sent_by]) for s in submissions]),
     }
 
 
@@ -170,7 +170,7 @@ def _keys(submissions: Sequence[Submission], answers: Sequence[str]) -> dict[str
     seen: set[tuple[ChannelRef, str, str]] = set()
     repeated = []
     for s in submissions:
-        place = (s.channel, s.key.route, s.key.key) if s.key else None
+        place = (s.sender.channel, s.key.route, s.key.key) if s.key else None
         repeated.append("t" if place in seen else "f")
         if place:
             seen.add(place)
@@ -200,7 +200,7 @@ def _people(batches: Batches, now: datetime) -> dict[str, Any]:
                 made[phone] = "" if other in made else ids.new_id(now).hex
             new_contacts.append(made[phone])
             others.append(other or "")
-    forms = [_person_forms(batch[-1].channel) for batch in batches.values()]
+    forms = [_person_forms(batch[-1].sender.channel) for batch in batches.values()]
     return {
         "new_contacts": ",".join(new_contacts),
         "others": ",".join(others),
@@ -211,7 +211,7 @@ def _people(batches: Batches, now: datetime) -> dict[str, Any]:
 
 def _answer_form(now: datetime, submission: Submission) -> str:
     """Return the answer to store under the key of a message. In the place of its id it has `_ANSWER_ID`."""
-    return submission.answer(submission.message, _MESSAGE_ID, now).decode() if submission.key else ""
+    return submission.sender.answer(submission.message, _MESSAGE_ID, now).decode() if submission.key else ""
 
 
 # -- the JSON of an event ----------------------------------------------------------------------------------------------
@@ -222,6 +222,11 @@ _ANSWER_ID = ids.message_id(_MESSAGE_ID)
 _PHONE, _TYPE, _CONTENT, _NAME, _CLIENT_REF = (uuid4().hex for _ in range(5))
 _SEQUENCE = secrets.randbits(62) | 1 << 62
 _NOW = datetime.fromtimestamp(secrets.randbelow(10**11), UTC)
+
+
+def event_form(channel: ChannelRef, sent_by: str | None, now: datetime) -> str:
+    """Return the event of a plain message as a template of PostgreSQL's `format`."""
+    return _at(now, _event_form(channel, sent_by))
 
 
 @lru_cache(1024)

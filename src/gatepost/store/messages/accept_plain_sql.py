@@ -42,15 +42,21 @@ _KEY_ROWS = """, keyed AS (
        FROM fresh WHERE key IS NOT NULL
    )"""
 
+
 # A message to a contact, and one to a person who may be none.
-_CONTACT = """CROSS JOIN LATERAL (
-           SELECT id, name, given_name, opted_out FROM contacts WHERE channel_id = g.channel_id AND phone = g.phone
+def contact_sql(channel_id: str) -> str:
+    """Return the join with the contact that a number in `g.phone` belongs to."""
+    return f"""CROSS JOIN LATERAL (
+           SELECT id, name, given_name, opted_out FROM contacts WHERE channel_id = {channel_id} AND phone = g.phone
            UNION ALL
            SELECT p.* FROM contact_aliases a CROSS JOIN LATERAL (
                SELECT id, name, given_name, opted_out FROM contacts
-               WHERE channel_id = g.channel_id AND id = a.contact_id LIMIT 1) p
-           WHERE a.channel_id = g.channel_id AND a.alias = g.phone
+               WHERE channel_id = {channel_id} AND id = a.contact_id LIMIT 1) p
+           WHERE a.channel_id = {channel_id} AND a.alias = g.phone
            LIMIT 1) c"""
+
+
+_CONTACT = contact_sql("g.channel_id")
 _CONTACT_OR_NEW = f"{_CONTACT.replace('CROSS', 'LEFT', 1)} ON true"
 _NUMBERED = "NOT MATERIALIZED (SELECT *, nth AS event_nth FROM known)"
 _NUMBERED_WITH_NEW = """MATERIALIZED (

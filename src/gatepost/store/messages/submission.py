@@ -26,20 +26,26 @@ from gatepost.store.pool import Connection, keys_and_range
 from gatepost.store.templates import find_templates
 
 
+class Sender(msgspec.Struct, frozen=True):
+    """What the messages of a caller have in common."""
+
+    channel: ChannelRef
+    account_id: UUID
+    monthly_limit: int | None
+    answer: Callable[[CheckedMessage, UUID, datetime], bytes]
+    sent_by: str | None = None  # as `model/sender.py` writes it
+    any_document: bool = False  # whether a document may have any MIME type
+    hidden_people: str | None = None  # as in `Capabilities`
+    file_days: int = 0  # for which files are kept; 0: until they are deleted
+
+
 class Submission(msgspec.Struct, frozen=True):
     """One message to accept."""
 
     message: CheckedMessage
-    channel: ChannelRef
-    account_id: UUID
-    monthly_limit: int | None
-    key: IdempotencyKey | None
-    answer: Callable[[CheckedMessage, UUID, datetime], bytes]
-    sent_by: str | None = None  # as `model/sender.py` writes it
-    window: bool = False  # whether free text needs an open customer-service window
-    any_document: bool = False  # whether a document may have any MIME type
-    hidden_people: str | None = None  # as in `Capabilities`
-    file_days: int = 0  # for which files are kept; 0: until they are deleted
+    sender: Sender
+    key: IdempotencyKey | None = None
+    window: bool = False  # whether its free text needs an open customer-service window
 
     @property
     def needs_checks(self) -> bool:
@@ -124,12 +130,12 @@ def _check_file(submission: Submission, media_id: str, row: Any) -> None:
     _check_expiry(submission, media_id, row["created_at"], field)
     type_ = _file_type(submission.message)
     if type_ is not None:
-        check_media(type_, row["mime_type"], row["size"] or 0, any_document=submission.any_document, field=field)
+        check_media(type_, row["mime_type"], row["size"] or 0, any_document=submission.sender.any_document, field=field)
 
 
 def _check_expiry(submission: Submission, media_id: str, created_at: datetime, field: str) -> None:
     """Reject a file that is deleted before the message is sent."""
-    send_at, days = submission.message.send_at, submission.file_days
+    send_at, days = submission.message.send_at, submission.sender.file_days
     if send_at is not None and days and send_at >= created_at + timedelta(days=days):
         until = times.format_time(created_at + timedelta(days=days))
         raise invalid_field(field, f"{media_id} is kept until {until}, not until `send_at`; upload the file again")
