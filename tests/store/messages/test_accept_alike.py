@@ -4,6 +4,7 @@ import asyncio
 import hashlib
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from itertools import product
 from typing import Any
 from uuid import UUID
 
@@ -39,6 +40,7 @@ from tests.store.messages.test_accept_plain import (
     submission,
     with_sender,
 )
+from tests.store.messages.test_plain_changes import add_endpoint
 from tests.store.test_people_at_once import blocked
 from tests.store.test_quota import MONTH
 
@@ -178,6 +180,14 @@ async def test_a_number_in_its_other_form_is_of_the_same_contact(stage: Stage) -
     await check_log(stage, 2)
 
 
+async def test_a_message_that_the_network_dates_later_stays_the_newest(stage: Stage) -> None:
+    await know(stage, ANA)
+    await receive(stage, message_from(stage, Person(ANA), age=-3600))
+    newest = max(row["id"] for row in await stage.rows("messages"))
+    assert await accept_one(stage, submission(stage)) < newest
+    assert (await stage.rows("conversations"))[0]["last_message_id"] == newest
+
+
 async def test_ids_and_numbers_go_on_whatever_the_clock_says(stage: Stage) -> None:
     await know(stage, ANA)
     alike = AlikeAcceptor(stage.db, stage.clock)
@@ -185,6 +195,33 @@ async def test_ids_and_numbers_go_on_whatever_the_clock_says(stage: Stage) -> No
         stage.clock.advance(seconds)
         assert await accept(stage, *[submission(stage)] * 3, alike=alike) is not None
     await check_log(stage, 1 + 5 * 3)
+
+
+async def test_each_endpoint_that_wants_them_gets_a_delivery_of_each(stage: Stage) -> None:
+    await know(stage, ANA, BOB)
+    wanting = {await add_endpoint(stage) for _ in range(2)}
+    await add_endpoint(stage, ["ack_notification"])
+    off = await add_endpoint(stage)
+    await stage.db.execute("UPDATE endpoints SET state = 'disabled' WHERE id = $1", off)
+    accepted = await accept(stage, submission(stage), submission(stage, BOB))
+    assert accepted is not None
+    events = [(await row_of(stage, "events", new_id(one)))["id"] for one in accepted]
+    rows = await stage.rows("deliveries")
+    assert sorted((row["endpoint_id"], row["event_id"]) for row in rows) == sorted(product(wanting, events))
+
+
+async def test_the_owner_of_the_channel_is_woken_after_the_commit(stage: Stage) -> None:
+    await know(stage, ANA)
+    woken: list[tuple[UUID, bool]] = []
+
+    def listen(channel_id: UUID, *, sending: bool, tasks: bool = True) -> None:
+        woken.append((channel_id, sending))
+
+    alike = AlikeAcceptor(stage.db.notifying(listen), stage.clock)
+    assert await accept(stage, submission(stage, BOB), alike=alike) is None
+    assert woken == []
+    assert await accept(stage, submission(stage), alike=alike) is not None
+    assert woken == [(stage.channel_id, True)]
 
 
 # -- nothing is written ------------------------------------------------------------------------------------------------
@@ -228,6 +265,8 @@ async def test_a_key_that_was_used_is_in_the_way(stage: Stage) -> None:
         assert await accept(stage, keyed(one, "c"), keyed(one, "b")) is None
         assert await accept(stage, keyed(one, "b", b"another body")) is None
     assert await accept(stage, keyed(one, "c")) is not None
+    elsewhere = msgspec.structs.replace(one, key=idempotency_key("c", b"x", "POST /api/v1/message/send_batch"))
+    assert await accept(stage, elsewhere) is not None
 
 
 @pytest.mark.parametrize(("left", "written"), [(5, True), (4, False), (0, False)])
