@@ -32,7 +32,7 @@ from gatepost.model.send_request import SendRequest
 from gatepost.outbound.send_answer import send_answer
 from gatepost.store.messages.accept import accept_messages
 from gatepost.store.messages.accept_plain import NotPlain, accept_plain
-from gatepost.store.messages.submission import Sender, Submission
+from gatepost.store.messages.submission import SendContext, Submission
 from gatepost.store.pool import Database
 from gatepost.webhooks.guard import Guard
 from gatepost.webhooks.http_post import Poster, header_lines
@@ -69,7 +69,7 @@ async def direct(options: argparse.Namespace) -> Turn:
     db = await Database.connect(options.dsn, connections=1)
     channel_id, account_id = UUID(options.channel), UUID(options.account)
     ref = ChannelRef(ids.format_id("ch", channel_id), "official", "15550001111")
-    sender = Sender(ref, account_id, None, partial(send_answer, "official"))
+    sender = SendContext(ref, account_id, None, partial(send_answer, "official"))
     phones = cycle(range(FIRST, FIRST + RECIPIENTS))
 
     def submission(now: datetime) -> Submission:

@@ -8,7 +8,7 @@ import pytest
 from standardwebhooks import Webhook
 
 from gatepost.model.endpoint import DeliveryOptions
-from gatepost.store.deliveries.queue import DueDelivery
+from gatepost.store.deliveries.queue import DueDelivery, PendingPage, PendingRead
 from gatepost.webhooks.event_batch import BatchCollector, batch_id, build_body
 from tests.conftest import Answer, Received
 from tests.webhooks.stage import ANA, BOB, DAY, SECRET, Stage, event_ids
@@ -79,6 +79,79 @@ async def test_a_batch_of_one_hundred_and_none_of_a_hundred_and_one(stage: Stage
     await stage.settle()
     assert sizes(stage, "/hundred") == [100, 1]
     assert set(sizes(stage, "/two")) == {2, 1}
+
+
+def count_reads(stage: Stage) -> list[int]:
+    """Count the pages that deliverers read."""
+    read, counted = stage.context.read_pending, [0]
+
+    async def read_and_count(wanted: PendingRead) -> PendingPage | None:
+        counted[0] += 1
+        return await read(wanted)
+
+    stage.context.read_pending = read_and_count
+    return counted
+
+
+def at_a_pause(stage: Stage) -> None:
+    """Move the clock to a moment at which pauses of all lengths begin."""
+    stage.clock.advance(0.5 - stage.clock.monotonic() % 0.5 + 0.001)
+
+
+async def test_what_is_collected_is_read_after_a_pause(stage: Stage) -> None:
+    await stage.add(batch=100, batch_wait=1.0)
+    await stage.take_over()
+    reads = count_reads(stage)
+    at_a_pause(stage)
+    emitted = []
+    for _ in range(5):
+        emitted += await stage.emit()
+        await stage.settle()
+    assert reads == [1]
+    await stage.drive(0.2)
+    assert reads == [1]
+    await stage.drive(0.06)
+    assert reads == [2]
+    await stage.drive(0.75)
+    assert stage.events_at() == event_ids(emitted)
+    assert sizes(stage) == [5]
+
+
+async def test_the_pause_is_a_part_of_the_wait(stage: Stage) -> None:
+    await stage.add(batch=2, batch_wait=1.0)
+    await stage.take_over()
+    at_a_pause(stage)
+    await stage.emit(2)
+    await stage.settle()
+    await stage.emit(1)
+    await stage.drive(0.99)
+    assert sizes(stage) == [2]
+    await stage.drive(0.02)
+    assert sizes(stage) == [2, 1]
+
+
+async def test_a_full_page_is_followed_by_the_next_without_a_pause(stage: Stage) -> None:
+    await stage.add(batch=2, batch_wait=1.0)
+    await stage.emit(1001)
+    await stage.take_over()
+    await stage.settle()
+    assert sum(sizes(stage)) == 1000
+
+
+async def test_a_short_wait_has_shorter_pauses_and_no_wait_has_none(stage: Stage) -> None:
+    await stage.add("/short", batch=2, batch_wait=0.1)
+    await stage.add("/none", batch=2)
+    await stage.take_over()
+    await stage.settle()
+    reads = count_reads(stage)
+    at_a_pause(stage)
+    for _ in range(3):
+        await stage.emit()
+        await stage.settle()
+    assert (sizes(stage, "/short"), sizes(stage, "/none")) == ([], [1, 1, 1])
+    assert reads == [1 + 3]
+    await stage.drive(0.06)
+    assert (reads, sizes(stage, "/short")) == ([2 + 3], [2])
 
 
 async def test_the_same_events_are_repeated_under_the_same_id(stage: Stage) -> None:

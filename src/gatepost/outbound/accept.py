@@ -31,7 +31,7 @@ from gatepost.store.mcp.judge import AssistantPart, AssistantSend, AssistantSend
 from gatepost.store.messages.accept import AcceptResult, Outcome, accept_messages, accept_together
 from gatepost.store.messages.accept_alike import AlikeAcceptor
 from gatepost.store.messages.accept_plain import NotPlain, PlainOutcome, accept_plain, is_plain
-from gatepost.store.messages.submission import Sender, Submission
+from gatepost.store.messages.submission import SendContext, Submission
 from gatepost.store.pool import Database
 from gatepost.tracing import ACCEPT, SERVER, Tracer, parse_traceparent
 
@@ -84,7 +84,7 @@ class Acceptor:
         )
         self._recent = RecentRecipients()
         self._alike = AlikeAcceptor(db, clock)
-        self._senders: dict[int, tuple[Caller, Sender]] = {}  # by the caller's identity
+        self._senders: dict[int, tuple[Caller, SendContext]] = {}  # by the caller's identity
         self._turns: WeakValueDictionary[UUID, asyncio.Semaphore] = WeakValueDictionary()  # of channels that send many
         self._assistants: Batch[UUID, tuple[Submission, AssistantPart], AcceptResult] = Batch(
             self._write_for_assistants, limit=queue, stage="accept", note=note_commit
@@ -211,13 +211,13 @@ class Acceptor:
         message = check_send(request, now, can)
         return Submission(message, self._sender_of(caller), key, can.window and caller.window and message.freeform)
 
-    def _sender_of(self, caller: Caller) -> Sender:
+    def _sender_of(self, caller: Caller) -> SendContext:
         """Return the same object for the same caller, by which messages that are alike are recognized."""
         known = self._senders.get(id(caller))
         if known is not None and known[0] is caller:
             return known[1]
         can = NETWORK_KINDS[caller.kind].capabilities
-        sender = Sender(
+        sender = SendContext(
             channel=caller.ref,
             account_id=caller.account_id,
             monthly_limit=plan_of(self._plans, caller.plan).messages_per_month,

@@ -18,6 +18,7 @@ from gatepost.webhooks.delivery_buffer import DeliveryBuffer
 from gatepost.webhooks.delivery_context import ChannelDelivery
 
 _RELEASED_AT_ONCE = 1000
+_PAUSE = 0.25  # seconds between the pages that a batch is collected from; at most half of the time that it waits
 
 
 class DeliveryReader:
@@ -32,9 +33,21 @@ class DeliveryReader:
         self._wakeup = wakeup
         self.target = target
         self.pending = True  # whether there may be unread deliveries after the cursor
+        self.read_at = 0.0  # when they may be read
+        self._pending_since = self._clock.monotonic()
         self.next_retry: datetime | None = None
         self.retries_known = False  # whether `next_retry` is up to date
         self.waits = target.options.ordered  # whether deliveries may wait for earlier ones of their conversation
+
+    @property
+    def may_read(self) -> bool:
+        """Whether the next page may be read now."""
+        return self.pending and self.read_at <= self._clock.monotonic()
+
+    def expect_pending(self) -> None:
+        """Note that there may be new deliveries."""
+        if not self.pending:
+            self.pending, self._pending_since = True, self._clock.monotonic()
 
     def expect_retry(self, at: datetime | None) -> None:
         """Note that a retry was scheduled."""
@@ -48,12 +61,16 @@ class DeliveryReader:
 
     def start_over(self) -> None:
         """Look for deliveries and retries as if nothing had been read."""
-        self.pending = True
+        self.expect_pending()
+        self.read_at = 0.0
         self.retries_changed()
 
     async def read_pending(self, limit: int) -> None:
-        """Read the next page after the cursor."""
-        self.pending = False
+        """Read the next page after the cursor. What is collected for a batch is read after a pause, many at a time.
+
+        The pause is a part of the time that the batch waits.
+        """
+        self.pending, since = False, max(self._pending_since, self._clock.monotonic() - _PAUSE)
         buffer, options = self._buffer, self.target.options
         after, reach = buffer.read_to, buffer.reach
         buffer.begin_read()
@@ -63,13 +80,20 @@ class DeliveryReader:
         else:
             page = await self._delivery.context.read_pending(wanted) or PendingPage([], limit)
         if after != buffer.read_to or options != self.target.options:  # the buffer was rewound meanwhile
-            self.pending = True
+            self.expect_pending()
             self._wakeup.set()
             return
-        await self._place(buffer.accept_page(page.due, page.limit))
+        await self._place(buffer.accept_page(page.due, page.limit), since)
         if reach != buffer.reach:
             self.retries_changed()
-        self.pending = self.pending or len(page.due) == page.limit
+        if len(page.due) == page.limit:
+            self.expect_pending()
+        elif options.batch_wait and options.batch > 1:
+            self.read_at = self._after_pause(min(_PAUSE, options.batch_wait / 2))
+
+    def _after_pause(self, pause: float) -> float:
+        """Return the end of a pause. Pauses end at multiples of it, so that many deliverers read with one statement."""
+        return (self._clock.monotonic() // pause + 1) * pause
 
     async def read_retries(self, now: datetime, limit: int) -> None:
         """Read retries that are due."""
@@ -89,7 +113,7 @@ class DeliveryReader:
         if page.orphaned:
             await self._delivery.record([OrphanedRetry(self.target.id, id_) for id_ in page.orphaned])
         if options == self.target.options:
-            await self._place(page.due)
+            await self._place(page.due, self._clock.monotonic())
         await self.find_next_retry()
 
     async def find_next_retry(self) -> None:
@@ -104,8 +128,8 @@ class DeliveryReader:
             )
             self.retries_changed()
 
-    async def _place(self, items: Sequence[DueDelivery]) -> None:
-        deferred = self._buffer.place(items, self._clock.monotonic())
+    async def _place(self, items: Sequence[DueDelivery], since: float) -> None:
+        deferred = self._buffer.place(items, since)
         if deferred:
             await self.defer(deferred)
 

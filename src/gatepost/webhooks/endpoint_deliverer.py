@@ -79,7 +79,7 @@ class EndpointDeliverer(ChannelTask):
 
     def wake(self) -> None:
         """Look for new deliveries."""
-        self._reader.pending = True
+        self._reader.expect_pending()
         self._wakeup.set()
 
     @property
@@ -187,9 +187,9 @@ class EndpointDeliverer(ChannelTask):
         now = self._clock.now()
         if reader.next_retry is not None and reader.next_retry <= now and (limit := self._read_limit()):
             await reader.read_retries(now, limit)
-        if reader.pending and (limit := self._read_limit()):
+        if reader.may_read and (limit := self._read_limit()):
             await reader.read_pending(limit)
-            if reader.pending and self._read_limit():
+            if reader.may_read and self._read_limit():
                 self._wakeup.set()
         self._start()
         return 0.0 if self._wakeup.is_set() else self._delay()
@@ -274,7 +274,7 @@ class EndpointDeliverer(ChannelTask):
         """Start what is buffered. The loop, which costs more, is woken only if it has something to do."""
         self._start()
         reader, buffer = self._reader, self._buffer
-        more = (reader.pending or reader.next_retry is not None) and self._read_limit()
+        more = (reader.may_read or reader.next_retry is not None) and self._read_limit()
         timed = buffer.collecting or (buffer.ready and self._rate.limit)
         if more or timed or self._health.probing or not reader.retries_known or not self._in_flight:
             self._wakeup.set()
@@ -387,6 +387,8 @@ class EndpointDeliverer(ChannelTask):
         waits = [(moment - now).total_seconds() for moment in moments if moment is not None]
         if self._buffer.batch_due_at is not None:
             waits.append(self._buffer.batch_due_at - monotonic)
+        if self._reader.pending and not self._health.paused and self._read_limit():
+            waits.append(self._reader.read_at - monotonic)
         if slots and self._buffer.ready:
             waits.append(self._rate.free_at() - monotonic)
         return min(waits, default=None)

@@ -26,7 +26,7 @@ from gatepost.store.pool import Connection, keys_and_range
 from gatepost.store.templates import find_templates
 
 
-class Sender(msgspec.Struct, frozen=True):
+class SendContext(msgspec.Struct, frozen=True):
     """What the messages of a caller have in common."""
 
     channel: ChannelRef
@@ -43,7 +43,7 @@ class Submission(msgspec.Struct, frozen=True):
     """One message to accept."""
 
     message: CheckedMessage
-    sender: Sender
+    sender: SendContext
     key: IdempotencyKey | None = None
     window: bool = False  # whether its free text needs an open customer-service window
 
