@@ -85,9 +85,9 @@ def count_reads(stage: Stage) -> list[int]:
     """Count the pages that deliverers read."""
     read, counted = stage.context.read_pending, [0]
 
-    async def read_and_count(wanted: PendingRead) -> PendingPage | None:
+    async def read_and_count(key: PendingRead) -> PendingPage | None:
         counted[0] += 1
-        return await read(wanted)
+        return await read(key)
 
     stage.context.read_pending = read_and_count
     return counted

@@ -102,6 +102,11 @@ class DeliveryResult(msgspec.Struct, frozen=True):
         return [item.event_id for item, decision in pairs if decision.fate == "exhausted" and not item.system]
 
 
+def request_fields(target: Endpoint) -> tuple[object, ...]:
+    """Return what the requests to an endpoint depend on."""
+    return target.url, target.secret, target.headers, target.options
+
+
 class EndpointRequests:
     """Makes the POSTs to one endpoint. The headers that are the same in each of them are prepared once."""
 

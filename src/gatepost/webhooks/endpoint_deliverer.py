@@ -35,6 +35,7 @@ from gatepost.webhooks.delivery_request import (
     log_outcome,
     note_lags,
     outdated,
+    request_fields,
 )
 from gatepost.webhooks.delivery_trace import trace_delivery
 from gatepost.webhooks.endpoint_health import EndpointHealth
@@ -46,11 +47,6 @@ _PAGE = 200  # POSTs' worth of deliveries that are read at once; with batches at
 _REFILL = 3  # read when less than a third of a page is buffered: a query for each delivery would cost more
 _UNRECORDED_MAX = 256  # finished POSTs that are not recorded yet: a crash repeats at most this many
 _MIN_WAIT, _MAX_WAIT = 0.01, 3600.0  # seconds
-
-
-def _request_fields(target: Endpoint) -> tuple[object, ...]:
-    """Return what the requests to an endpoint depend on."""
-    return target.url, target.secret, target.headers, target.options
 
 
 class EndpointDeliverer(ChannelTask):
@@ -91,7 +87,7 @@ class EndpointDeliverer(ChannelTask):
         """Adopt the endpoint's row, which a user may have changed; False: our own write overlapped, read it again."""
         before, self.target = self.target, target
         self._reader.target = target
-        if _request_fields(target) != _request_fields(before):
+        if request_fields(target) != request_fields(before):
             self._requests = self._prepare(target)
         if target.options != before.options:
             self._rate.change(target.options.rate)
