@@ -12,8 +12,9 @@ not arrived in one piece and alone, is left to the parser.
 import re
 from collections.abc import Sequence
 
+_VALUE = re.compile(rb"[!-~]{1,300}")
 _VARIES = re.compile(
-    rb"(\r\n(?:content-length|idempotency-key|traceparent|x-hub-signature-256): )([!-~]{1,300})(?=\r\n)", re.IGNORECASE
+    rb"(\r\n(?:content-length|idempotency-key|traceparent|x-hub-signature-256): )[!-~]{1,300}(?=\r\n)", re.IGNORECASE
 )
 _LENGTH = b"content-length"
 _DIGITS = 6  # of a length
@@ -26,39 +27,38 @@ class RepeatedHead:
 
     def __init__(self, url: bytes, same: Sequence[bytes], headers: Headers, varying: Sequence[int]) -> None:
         self.url = url
-        self._same = list(same)  # what is before, between and behind the values that may differ
+        self._first, *self._same = same  # what is before, between and behind the values that may differ
         self._headers = headers
         self._varying = [(place, headers[place][0]) for place in varying]
-        self._length = next(nth for nth, (_, name) in enumerate(self._varying) if name == _LENGTH)
+        self._length = varying[[name for _, name in self._varying].index(_LENGTH)]
 
     @classmethod
     def learn(cls, request: bytes, url: bytes, headers: Headers) -> "RepeatedHead | None":
         """Return the head of a whole request, as the parser has read it; None if its body has no plain length."""
         names = [name for name, _ in headers]
-        parts = _VARIES.split(request[: request.find(b"\r\n\r\n") + 2])
-        varying = [mark.strip(b"\r\n: ").lower() for mark in parts[1::3]]
+        before, *rest = _VARIES.split(request[: request.find(b"\r\n\r\n") + 2])
+        marks, texts = rest[::2], [before, *rest[1::2]]
+        varying = [mark.strip(b"\r\n: ").lower() for mark in marks]
         known = len(set(names)) == len(names) and set(varying) <= set(names)
         if not known or _LENGTH not in varying or any(name in names for name in _OTHER_BODIES):
             return None
-        del parts[2::3]
-        head = cls(url, parts, headers.copy(), [names.index(name) for name in varying])
+        same = [text + mark for text, mark in zip(texts, [*marks, b"\r\n"], strict=True)]
+        head = cls(url, same, headers.copy(), [names.index(name) for name in varying])
         found = head.match(request)
         return head if found is not None and found[0] == headers else None
 
     def match(self, request: bytes) -> tuple[Headers, bytes] | None:
         """Return the headers and the body of a request with this head; None if it may have another."""
-        end = request.find(b"\r\n\r\n")
-        if end < 0:
+        if not request.startswith(self._first):
             return None
-        parts = _VARIES.split(request[: end + 2])
-        values = parts[2::3]
-        del parts[2::3]
-        if parts != self._same:
-            return None
-        length, body = values[self._length], request[end + 4 :]
+        at, headers = len(self._first), self._headers.copy()
+        for (place, name), behind in zip(self._varying, self._same, strict=True):
+            end = request.find(b"\r\n", at)
+            if not request.startswith(behind, end) or _VALUE.fullmatch(request, at, end) is None:
+                return None
+            headers[place] = name, request[at:end]
+            at = end + len(behind)
+        length, body = headers[self._length][1], request[at:]
         if len(length) > _DIGITS or not length.isdigit() or int(length) != len(body):
             return None
-        headers = self._headers.copy()
-        for (place, name), value in zip(self._varying, values, strict=True):
-            headers[place] = name, value
         return headers, body

@@ -38,7 +38,7 @@ def idempotency_key(header: str | None, body: bytes, route: str) -> IdempotencyK
     if header is None:
         return None
     key = header[1:-1] if len(header) >= 2 and header[0] == header[-1] == '"' else header
-    if not 1 <= len(key) <= 255 or not all("!" <= letter <= "~" for letter in key):
+    if not 1 <= len(key) <= 255 or not (key.isascii() and key.isprintable()) or " " in key:
         raise BadRequest("Idempotency-Key must have 1 to 255 visible ASCII characters.", "invalid_idempotency_key")
     return IdempotencyKey(route, key, hashlib.sha256(body).digest())
 

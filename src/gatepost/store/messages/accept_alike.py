@@ -86,7 +86,7 @@ class AlikeAcceptor:
             now = self._clock.now()
             new_ids = _ids_after(channel.last_message, now, len(batch))
             event_ids = _ids_after(channel.last_event, now, len(batch))
-            accepted = [AcceptResult(partial(_answer, s, id_, now)) for s, id_ in zip(batch, new_ids, strict=True)]
+            accepted = [_accepted(s, id_, now) for s, id_ in zip(batch, new_ids, strict=True)]
             if not await write_alike(self._db, channel_id, batch, new_ids, event_ids, accepted, now):
                 return None
             channel.last_message, channel.last_event = new_ids[-1], event_ids[-1]
@@ -105,6 +105,13 @@ def are_alike(batch: Sequence[Submission]) -> bool:
 def _ids_after(last: int, now: datetime, count: int) -> range:
     first = max(ids.new_id(now).int, last + 1)
     return range(first, first + count)
+
+
+def _accepted(submission: Submission, id_: int, now: datetime) -> AcceptResult:
+    """Return the answer, which is rendered while the next batch is written, or now if it is stored under a key."""
+    return AcceptResult(
+        partial(_answer, submission, id_, now) if submission.key is None else _answer(submission, id_, now)
+    )
 
 
 def _answer(submission: Submission, id_: int, now: datetime) -> bytes:
