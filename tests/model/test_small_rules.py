@@ -75,6 +75,15 @@ def test_a_time_is_shown_in_utc_with_milliseconds() -> None:
     assert times.format_optional_time(NOW) == times.format_time(NOW)
 
 
+ZONES = st.just(UTC) | st.integers(-1439, 1439).map(lambda minutes: timezone(timedelta(minutes=minutes)))
+
+
+@given(st.datetimes(timezones=ZONES))
+def test_a_time_is_cut_to_milliseconds(at: datetime) -> None:
+    with contextlib.suppress(OverflowError):  # in UTC, the first and the last day may be outside of the calendar
+        assert times.format_time(at) == at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
 def test_a_month_is_counted_in_utc() -> None:
     tokyo = timezone(timedelta(hours=9))
     assert times.month_of(datetime(2026, 12, 1, 8, 59, tzinfo=tokyo)) == date(2026, 11, 1)
