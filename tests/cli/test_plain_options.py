@@ -74,6 +74,7 @@ def test_every_option_can_be_plain(name: str) -> None:
     for (option, _), kind in zip(inspect.signature(function_of(name)).parameters.items(), kinds, strict=True):
         words += ["--" + option.replace("_", "-"), texts[next(one for one in texts if one.__name__ in kind)]]
     assert len(read_plain(function_of(name), words) or {}) == len(kinds) > 4
+    assert all(one.envvar is None for one in load_command(name).params)  # it would not be looked at
 
 
 @pytest.mark.parametrize("words", NOT_PLAIN, ids=repr)
