@@ -23,9 +23,9 @@ class Query(msgspec.Struct, frozen=True, kw_only=True, rename={"from_": "from"})
     def given(self) -> dict[str, str]:
         """Return the given filters, or raise if one contains characters that cannot be stored."""
         texts = {
-            field.encode_name: value
-            for field in msgspec.structs.fields(self)
-            if field.name != "cursor" and isinstance(value := getattr(self, field.name), str)
+            name: value
+            for attribute, name in zip(self.__struct_fields__, self.__struct_encode_fields__, strict=True)
+            if attribute != "cursor" and isinstance(value := getattr(self, attribute), str)
         }
         for name, value in texts.items():
             check_storable(name, value)
