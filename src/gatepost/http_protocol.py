@@ -207,20 +207,20 @@ class LimitedProtocol(HttpToolsProtocol):
         alone = cycle is self.cycle and not self._in_message
         if alone and cycle.begun and cycle.keep_alive and len(data) <= _PART:
             self._misses += self._repeated is not None
-            self._repeated = RepeatedHead.learn(data, self.url, self.headers) if self._misses < _MISSES else None
+            other = self._misses > 0  # perhaps only by its key
+            self._repeated = RepeatedHead.learn(data, self.headers, keys=other) if self._misses < _MISSES else None
 
     def _take_repeated(self, repeated: RepeatedHead, data: bytes) -> bool:
         """Begin to answer a request of a hot route, if its head was parsed before. Return whether it is one."""
         idle = self.cycle.response_complete and not self._in_message and not self._head_begun
         found = repeated.match(data) if idle and len(data) <= min(_PART, self._header_limit) else None
-        route = self.direct.find(b"POST", repeated.url) if found is not None and self.direct is not None else None
+        route = self.direct.find(b"POST", found[0]) if found is not None and self.direct is not None else None
         if found is None or route is None:
             return False
         self._misses = 0
         self._idle_since, self._idle_bytes = None, 0
         super().on_message_begin()
-        self.url = repeated.url
-        self.scope["headers"], body = found
+        self.url, self.scope["headers"], body = found
         self._current = cycle = self._make_direct(route, "1.1", keep_alive=True)
         cycle.transport = self._answering  # type: ignore[assignment]
         cycle.body += body

@@ -92,6 +92,31 @@ async def test_callbacks_with_other_signatures(gateway: Gateway, parsed: list[by
     assert len(parsed) == 2
 
 
+async def test_messages_with_the_keys_of_several_channels(gateway: Gateway, parsed: list[bytes]) -> None:
+    keys = [gateway.key, await gateway.new_stranger()]
+    one, other = (sending(gateway).replace(gateway.key.encode(), key.encode()) for key in keys)
+    unknown = one.replace(gateway.key.encode(), b"gpk_" + b"a" * 20)
+    assert statuses(await answers(gateway, one, other)) == [200, 200]  # keys are looked up once
+    parsed.clear()
+    found = await answers(gateway, *[one, other] * SEVERAL, unknown, one)
+    assert statuses(found) == [200] * 2 * SEVERAL + [401, 200]
+    assert len(parsed) == 3  # the second is remembered, and the third differs from it by the key
+    for number, answer in enumerate(found[: 2 * SEVERAL]):
+        path = f"/api/v1/messages/{answer.json()['data']['key']['id']}"
+        read = [(await gateway.call("GET", path, key=key)).status for key in keys]
+        assert read == ([200, 404] if number % 2 == 0 else [404, 200])
+
+
+async def test_callbacks_of_several_channels(gateway: Gateway, parsed: list[bytes]) -> None:
+    """A network may use one connection for all of them."""
+    own = reporting(gateway, "sent")
+    unknown = own.replace(address(gateway)[-8:].encode(), b"00000000", 1)
+    elsewhere = own.replace(address(gateway).encode(), b"/api/v1/labels", 1)
+    found = await answers(gateway, *[own] * SEVERAL, unknown, own, elsewhere, own)
+    assert statuses(found) == [200] * SEVERAL + [404, 200, 401, 200]
+    assert parsed[2:] == [b"/api/v1/labels"]
+
+
 async def test_a_head_of_a_refused_request_is_not_kept(gateway: Gateway, parsed: list[bytes]) -> None:
     unknown = sending(gateway).replace(gateway.key.encode(), b"gpk_" + b"a" * 20)
     assert statuses(await answers(gateway, *[unknown] * 2 * SEVERAL)) == [401] * 2 * SEVERAL
@@ -108,7 +133,7 @@ async def test_errors(gateway: Gateway, parsed: list[bytes]) -> None:
 async def test_another_head_is_parsed(gateway: Gateway, parsed: list[bytes]) -> None:
     good = sending(gateway)
     others = {
-        "another key": (good.replace(gateway.key.encode(), b"gpk_" + b"a" * 20), 401),
+        "a key of another kind": (good.replace(b"Bearer ", b"Basic "), 401),
         "no key": (good.replace(b"authorization", b"x-authorized!"[:13]), 401),
         "another type": (good.replace(b"application/json", b"application/text"), 415),
         "another header": (sending(gateway, x_more="1"), 200),
@@ -261,44 +286,57 @@ class Parsed:
 
 
 NAMES = ["content-length", "Content-Length", "idempotency-key", "traceparent", "x-hub-signature-256", "host", "accept"]
-VALUES = st.text("abc-123 \t:;,\r\n", max_size=8) | st.sampled_from(["5", "0", "05", "+5", "5, 5", "6"])
+NAMES += ["authorization", "Authorization"]
+LENGTHS, KEYS = ["5", "0", "05", "+5", "5, 5", "6"], ["Bearer abc", "bearer abc", "Bearer  a", "Bearer ", "Basic a"]
+VALUES = st.text("abc-123 \t:;,\r\n", max_size=8) | st.sampled_from(LENGTHS + KEYS)
+ADDRESSES = st.sampled_from([SEND, "/callbacks/cloud/ch_1", f"{SEND}s", "/", "//a", "/A", "/a?b", "/a b", "*", "a", ""])
 HEADERS = st.lists(st.tuples(st.sampled_from(NAMES), VALUES), max_size=5)
 BODIES = st.sampled_from(["Hello", "", "Hello!", "\r\n\r\nx", "GET /"])
 
 
-def written(headers: list[tuple[str, str]], body: str) -> bytes:
+def written(headers: list[tuple[str, str]], body: str, address: str = SEND) -> bytes:
     lines = "".join(f"{name}: {value}\r\n" for name, value in headers)
-    return f"POST {SEND} HTTP/1.1\r\n{lines}\r\n{body}".encode()
+    return f"POST {address} HTTP/1.1\r\n{lines}\r\n{body}".encode()
 
 
-@given(HEADERS, BODIES, HEADERS, BODIES, st.booleans())
+@given(HEADERS, BODIES, HEADERS, BODIES, ADDRESSES, st.booleans(), st.booleans())
 def test_what_is_matched_is_what_the_parser_finds(
-    first: list[tuple[str, str]], body: str, second: list[tuple[str, str]], next_body: str, alike: bool
+    first: list[tuple[str, str]],
+    body: str,
+    second: list[tuple[str, str]],
+    next_body: str,
+    next_address: str,
+    alike: bool,
+    keys: bool,
 ) -> None:
     first = [("Content-Length", str(len(body))), *first]
     if alike:  # the same names, so that it is not only compared
         values = [value for _, value in second] + ["1"] * len(first)
         second = [(name, value) for (name, _), value in zip(first, values, strict=False)]
         second[0] = ("Content-Length", str(len(next_body)))
-    learned, asked = written(first, body), written(second, next_body)
+    learned, asked = written(first, body), written(second, next_body, next_address)
     before: Any = Parsed(learned)
     head = None
     if not before.error and before.complete == 1:
-        head = RepeatedHead.learn(learned, before.url, before.headers)
+        head = RepeatedHead.learn(learned, before.headers, keys=keys)
     found = head.match(asked) if head is not None else None
     if found is not None:
         now = Parsed(asked)
         assert (now.error, now.complete) == (False, 1)
-        assert (now.headers, now.body) == found
-        assert now.url == before.url
+        assert (now.url, now.headers, now.body) == found
 
 
 def test_a_usual_head_is_learned() -> None:
     """So that the test above can find something."""
-    one = written([("Host", "a"), ("Content-Length", "5"), ("Idempotency-Key", "1")], "Hello")
-    other = written([("Host", "a"), ("Content-Length", "2"), ("Idempotency-Key", "23")], "Hi")
-    head = RepeatedHead.learn(one, SEND.encode(), Parsed(one).headers)
+    one = written([("Host", "a"), ("Content-Length", "5"), ("Authorization", "Bearer 1")], "Hello")
+    other = written([("Host", "a"), ("Content-Length", "2"), ("Authorization", "Bearer 23")], "Hi", "/callbacks/x/y")
+    head = RepeatedHead.learn(one, Parsed(one).headers, keys=True)
     assert head is not None
-    assert head.match(other) == ([(b"host", b"a"), (b"content-length", b"2"), (b"idempotency-key", b"23")], b"Hi")
+    headers = [(b"host", b"a"), (b"content-length", b"2"), (b"authorization", b"Bearer 23")]
+    assert head.match(other) == (b"/callbacks/x/y", headers, b"Hi")
     assert head.match(other + b"!") is None
     assert head.match(other.replace(b"Host: a", b"Host: b")) is None
+    of_one_key = RepeatedHead.learn(one, Parsed(one).headers, keys=False)
+    assert of_one_key is not None
+    assert of_one_key.match(one) is not None
+    assert of_one_key.match(other) is None
