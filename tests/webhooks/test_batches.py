@@ -1,5 +1,6 @@
 """Batches: how they gather, what they look like, and what becomes of each event in one."""
 
+import asyncio
 import hashlib
 from collections import defaultdict
 from uuid import UUID
@@ -12,6 +13,7 @@ from gatepost.store.deliveries.queue import DueDelivery, PendingPage, PendingRea
 from gatepost.webhooks.event_batch import BatchCollector, batch_id, build_body
 from tests.conftest import Answer, Received
 from tests.webhooks.stage import ANA, BOB, DAY, SECRET, Stage, event_ids
+from tests.webhooks.test_http_post import until
 
 DOWN, UP = Answer(500), Answer()
 
@@ -128,6 +130,39 @@ async def test_the_pause_is_a_part_of_the_wait(stage: Stage) -> None:
     assert sizes(stage) == [2]
     await stage.drive(0.02)
     assert sizes(stage) == [2, 1]
+
+
+async def test_commits_during_a_pause_do_not_wake_the_deliverer(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    await stage.add(batch=100, batch_wait=1.0)
+    await stage.take_over()
+    reads, steps = count_reads(stage), [0]
+    at_a_pause(stage)
+    await stage.settle()
+    (deliverer,) = stage.deliverers.values()
+    step = deliverer.step
+
+    async def step_and_count() -> float | None:
+        steps[0] += 1
+        return await step()
+
+    monkeypatch.setattr(deliverer, "step", step_and_count)
+    deliverer.start()
+    await deliverer.looked.wait()
+    emitted = await stage.emit()
+    before = steps[0]
+    for _ in range(100):
+        deliverer.wake()
+        for _ in range(5):
+            await asyncio.sleep(0)
+    assert steps[0] <= before + 2  # the clock of the pause stands still, but not that of its timer
+    assert reads == [1]
+    stage.clock.advance(0.25)
+    await until(lambda: reads == [2])
+    stage.clock.advance(0.75)
+    deliverer.wake()
+    await until(lambda: stage.events_at() == event_ids(emitted))
+    await deliverer.stop()
+    await deliverer.end()
 
 
 async def test_a_full_page_is_followed_by_the_next_without_a_pause(stage: Stage) -> None:

@@ -74,9 +74,10 @@ class EndpointDeliverer(ChannelTask):
     # -- for the owner ------------------------------------------------------------------------------------------------
 
     def wake(self) -> None:
-        """Look for new deliveries."""
+        """Look for new deliveries. While reading pauses, the loop waits for the end of the pause already."""
         self._reader.expect_pending()
-        self._wakeup.set()
+        if self._reader.may_read or self._health.probing:
+            self._wakeup.set()
 
     @property
     def changes(self) -> int:
@@ -383,7 +384,8 @@ class EndpointDeliverer(ChannelTask):
         waits = [(moment - now).total_seconds() for moment in moments if moment is not None]
         if self._buffer.batch_due_at is not None:
             waits.append(self._buffer.batch_due_at - monotonic)
-        if self._reader.pending and not self._health.paused and self._read_limit():
+        can_read = self._reader.pending and not self._health.paused and self._read_limit()
+        if can_read or self._reader.read_at > monotonic:
             waits.append(self._reader.read_at - monotonic)
         if slots and self._buffer.ready:
             waits.append(self._rate.free_at() - monotonic)
