@@ -115,3 +115,17 @@ def test_who_waits_for_an_end_to_be_written_is_not_forgotten_meanwhile() -> None
     assert len(queue._recipients) == 2, "the others were"
     queue.forget(expiring, 0.0)
     assert len(queue) == 0
+
+
+@pytest.mark.parametrize("count", [1, 2])
+async def test_the_end_of_a_send_wakes_the_sender_if_something_is_left(stage: Stage, count: int) -> None:
+    await stage.take_over()
+    sent = [await stage.accept(STAYS, str(number)) for number in range(count)]
+    await stage.sender.step()
+    stage.sender._wakeup.clear()
+    await stage.sender.settled()
+    await asyncio.sleep(0)
+    assert stage.sender._wakeup.is_set() == (count == 2)
+    await stage.drive(10)
+    assert [await stage.status(message) for message in sent] == ["SENT"] * count
+    assert await stage.check_floor() == sent[-1]

@@ -131,7 +131,7 @@ class ChannelSender(ChannelTask):
 
     @property
     def idle(self) -> bool:
-        return not self._queue and not self._in_flight and not self._reader.more
+        return not self._queue and not self._in_flight and not self._reader.may_read
 
     @property
     def next_work(self) -> datetime | None:
@@ -333,12 +333,13 @@ class ChannelSender(ChannelTask):
 
     def _done(self, task: "asyncio.Task[None]") -> None:
         self._in_flight.discard(task)
-        self._wakeup.set()
         error = None if task.cancelled() else task.exception()
         if error is not None:
             self._stopping = True
             if not isinstance(error, StaleOwner):
                 log.error("sending failed", channel=self._channel.id, exc_info=error)
+        if not self.idle or self._stopping:  # else the next look of `_tick_at` saves what is left
+            self._wakeup.set()
 
     # -- the saved pace -----------------------------------------------------------------------------------------------
 

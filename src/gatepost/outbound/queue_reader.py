@@ -40,13 +40,18 @@ class QueueReader:
         self._behind: set[bool] = set()  # of chat and bulk, what has more than the queue has room for
         self.next_scheduled: datetime | None = None
 
+    @property
+    def may_read(self) -> bool:
+        """Whether there may be new messages, and room for them."""
+        return self.more or any(2 * self._waiting(bulk) <= self._rules.read_ahead for bulk in self._behind)
+
     async def read(self) -> None:
         """Reads new messages and those that have come due, as far as there is room."""
         if not self._cursors:
             start = await read_start(self._db, self._channel_id, self._clock.now())
             self._opened.extend(start.opened)
             self._cursors = {False: start.floor, True: start.floor}
-        if self.more or any(2 * self._waiting(bulk) <= self._rules.read_ahead for bulk in self._behind):
+        if self.may_read:
             await self._read_new()
         now = self._clock.now()
         if self.next_scheduled is not None and self.next_scheduled <= now:
