@@ -12,8 +12,6 @@ import asyncpg
 import msgspec
 import pytest
 
-from gatepost.model.event import NewEvent, render
-from gatepost.model.event.messages import MessageCreated
 from gatepost.model.person import Person
 from gatepost.model.send_request import SendRequest
 from gatepost.outbound.accept import ROUTE
@@ -31,9 +29,9 @@ from tests.patience import PATIENCE
 from tests.store.messages.test_accept_plain import (
     ANA,
     BOB,
-    HOSTILE,
     TYPES,
     check_log,
+    check_rendering,
     know,
     new_id,
     row_of,
@@ -124,32 +122,7 @@ async def test_the_answer_under_a_key_is_that_of_the_general_path(stage: Stage, 
 
 async def test_events_are_rendered_byte_by_byte_as_by_the_general_path(stage: Stage) -> None:
     await know(stage, ANA)
-    contact = await contact_of(stage, ANA)
-    for nth, text in enumerate(HOSTILE):
-        if text:
-            fields, now = ContactFields(name=text), stage.clock.now()
-            await change_contact(stage.db, stage.ref, stage.channel_id, contact["id"], fields, now)
-        for client_ref in (None, text.replace("\x1e", "") or None):
-            sent_by = None if nth == 0 else f"key|key_1|{text}"
-            one = submission(stage, body=text or "Hi", client_ref=client_ref, sent_by=sent_by)
-            id_ = await accept_one(stage, one)
-            event = await row_of(stage, "events", id_)
-            data = MessageCreated.of(
-                id_=id_,
-                phone=ANA,
-                contact_id=contact["id"],
-                name=text or None,
-                incoming=False,
-                type_="text",
-                content=one.message.content,
-                timestamp=stage.clock.now(),
-                reply_to=None,
-                client_ref=client_ref,
-                sent_by=sent_by,
-            )
-            new = NewEvent(event["id"], data, contact["id"], id_)
-            assert event["body"] == render(new, event["seq"], stage.ref, stage.clock.now())
-            assert (event["type"], event["conversation_id"]) == (data.TYPE, contact["id"])
+    await check_rendering(stage, accept_one)
 
 
 async def test_a_batch_is_written_in_its_order_in_one_commit(stage: Stage) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import hashlib
+from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from functools import partial
 from typing import Any
@@ -167,8 +168,8 @@ async def test_bulk_messages_to_people_who_opted_out_are_left_out(stage: Stage) 
     assert [type(one) for one in outcomes] == [NotPlain, AcceptResult, AcceptResult]
 
 
-async def test_events_are_rendered_byte_by_byte_as_by_the_general_path(stage: Stage) -> None:
-    await know(stage, ANA, BOB)
+async def check_rendering(stage: Stage, accept: Callable[[Stage, Submission], Awaitable[UUID | None]]) -> None:
+    """Check that the events of accepted messages are those of the general path, byte by byte."""
     contact = await contact_of(stage, ANA)
     for nth, text in enumerate(HOSTILE):
         if text:
@@ -177,7 +178,7 @@ async def test_events_are_rendered_byte_by_byte_as_by_the_general_path(stage: St
         for client_ref in (None, text.replace("\x1e", "") or None):
             sent_by = None if nth == 0 else f"key|key_1|{text}"
             one = submission(stage, body=text or "Hi", client_ref=client_ref, sent_by=sent_by)
-            id_ = await accept_one(stage, one)
+            id_ = await accept(stage, one)
             assert id_ is not None, text
             event = await row_of(stage, "events", id_)
             data = MessageCreated.of(
@@ -197,6 +198,11 @@ async def test_events_are_rendered_byte_by_byte_as_by_the_general_path(stage: St
             assert event["body"] == render(new, event["seq"], stage.ref, stage.clock.now())
             assert (event["type"], event["conversation_id"]) == (data.TYPE, contact["id"])
             assert (await row_of(stage, "messages", id_))["event_ids"] == [event["id"]]
+
+
+async def test_events_are_rendered_byte_by_byte_as_by_the_general_path(stage: Stage) -> None:
+    await know(stage, ANA, BOB)
+    await check_rendering(stage, accept_one)
 
 
 async def test_the_names_of_a_form_do_not_pass_for_values(stage: Stage) -> None:
