@@ -64,8 +64,8 @@ def first_page_size() -> int:
     if built is None:
         raise BenchFailed("The dashboard is not built: run `make dashboard`.")
     first = set(re.findall(r'(?:src|href)="(/assets/[^"]+)"', built.page))
-    files = [built.files[path] for path in first]
-    return sum(len(file.content(file.choose("gzip"))) for file in files)
+    contents = [built.files[path].contents for path in first]
+    return sum(len(content.get("gzip", content[""])) for content in contents)
 
 
 async def measure_dashboard(folder: Path, progress: ShowProgress) -> DashboardFindings:

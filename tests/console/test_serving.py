@@ -112,17 +112,6 @@ async def test_a_file_is_cached_forever_and_compressed(served: Served) -> None:
     assert (await served.get("/favicon.svg")).headers["cache-control"] == "no-cache"
 
 
-def test_only_a_file_without_gzip_keeps_its_plain_content(built: Path) -> None:
-    """The plain contents are most of the memory that the dashboard would take."""
-    (built / "favicon.svg.br").write_bytes(b"smaller")
-    loaded = load_files(built)
-    assert loaded is not None
-    script, icon = loaded.files["/assets/app-abc.js"], loaded.files["/favicon.svg"]
-    assert (sorted(script.contents), sorted(icon.contents)) == (["gzip"], ["", "br"])
-    assert (script.content(""), icon.content("")) == (SCRIPT, b"<svg/>")
-    assert icon.content(icon.choose("gzip, br")) == b"smaller"
-
-
 async def test_head_has_the_length_and_no_body(served: Served) -> None:
     answer = await served.get("/favicon.svg", "HEAD")
     assert (answer.status, answer.body, answer.headers["content-length"]) == (200, b"", "6")

@@ -10,7 +10,6 @@ A path belongs to the API if its first part is in `API_PATHS`.
 import hashlib
 import mimetypes
 import secrets
-import zlib
 from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
@@ -36,23 +35,15 @@ _PERMISSIONS = b"camera=(), display-capture=(), geolocation=(), microphone=(), p
 Headers = Iterable[tuple[bytes, bytes]]
 FOLDER = Path(__file__).parent / "built"  # `make dashboard` writes it; an installed wheel contains it
 ENCODINGS = {"br": ".br", "gzip": ".gz"}  # the best first
-_GZIP = 31  # zlib's number for the format
 _PAGE = "index.html"
 
 
 class BuiltFile(msgspec.Struct, frozen=True):
-    """A file with its content in each encoding that it has. The plain content, whose key is empty, takes most of the
-    memory and is hardly requested: it is kept only if there is no gzip of it.
-    """
+    """A file with its content in each encoding that it has; the key of the plain content is empty."""
 
     media_type: str
     etag: str
     contents: dict[str, bytes]
-
-    def content(self, encoding: str) -> bytes:
-        """Return the content in an encoding that it has, or the plain one."""
-        kept = self.contents.get(encoding)
-        return zlib.decompress(self.contents["gzip"], _GZIP) if kept is None else kept
 
     def choose(self, accepted: str) -> str:
         """Return the best encoding that an Accept-Encoding header allows; empty for none."""
@@ -80,11 +71,10 @@ def load_files(folder: Path = FOLDER) -> BuiltFiles | None:
 def _read(path: Path) -> BuiltFile:
     plain = path.read_bytes()
     compressed = {name: path.with_name(path.name + suffix) for name, suffix in ENCODINGS.items()}
-    contents = {name: file.read_bytes() for name, file in compressed.items() if file.is_file()}
     return BuiltFile(
         mimetypes.guess_type(path.name)[0] or "application/octet-stream",
         hashlib.sha256(plain).hexdigest()[:20],
-        contents if "gzip" in contents else {"": plain, **contents},
+        {"": plain} | {name: file.read_bytes() for name, file in compressed.items() if file.is_file()},
     )
 
 
@@ -159,7 +149,7 @@ def _answer_file(file: BuiltFile, asked: dict[bytes, str], *, forever: bool) -> 
     headers.append((b"content-type", file.media_type.encode()))
     if encoding:
         headers.append((b"content-encoding", encoding.encode()))
-    return 200, headers, file.content(encoding)
+    return 200, headers, file.contents[encoding]
 
 
 async def _send(send: Any, status: int, headers: Headers, body: bytes, length: int) -> None:
