@@ -292,3 +292,23 @@ async def test_a_message_that_waits_for_the_tier_expires_with_that_reason(stage:
     await stage.drive(120, stride=10)
     assert await stage.status(second) == "EXPIRED"
     assert "no more conversations" in ((await stage.message(second)).error or "")
+
+
+async def test_what_had_no_room_is_read_when_a_status_makes_room(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    stage.network.answer = lost
+    await stage.take_over(rules=msgspec.structs.replace(RULES, read_ahead=1))
+    first = await stage.accept(PHONES[0])
+    await stage.drive(1)
+    second = await stage.accept(PHONES[1])
+    await stage.drive(1)
+    stage.network.answer = taken
+    with monkeypatch.context() as asleep:  # the commit of a status does not wake the sender
+        asleep.setattr(stage, "wake", lambda: None)
+        await stage.report(first, "sent")
+    stage.clock.advance(10)  # nothing of the pace is left to be saved
+    again = await stage.sender.step()
+    assert (len(stage.sender._queue), stage.sender.idle) == (0, False)
+    assert again is not None
+    assert again < stage.clock.monotonic() + 1, "nothing else would wake it before the answer counts as lost"
+    await stage.drive(1)
+    assert [await stage.status(one) for one in (first, second)] == ["SENT", "SENT"]

@@ -276,7 +276,7 @@ class ChannelSender(ChannelTask):
 
     def _wake_time(self, now: float) -> float | None:
         """The earliest time at which something is due."""
-        times = [self._queue.next_wake(), self._tick_at if self._queue or self._unsaved else None]
+        times = [self._queue.next_wake(), self._tick_at if self._unsaved or not self.idle else None]
         if self._reader.next_scheduled is not None:
             times.append(now + (self._reader.next_scheduled - self._clock.now()).total_seconds())
         return min((t for t in times if t is not None), default=None)
