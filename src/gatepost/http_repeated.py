@@ -23,18 +23,20 @@ _LENGTH = b"content-length"
 _DIGITS = 6  # of a length
 _OTHER_BODIES = (b"transfer-encoding", b"expect")
 Headers = list[tuple[bytes, bytes]]
+Varying = Sequence[tuple[int, bytes, bytes]]  # places, names, and what is before the part that may differ
 
 
 class RepeatedHead:
     """The head of an earlier request of a connection."""
 
-    def __init__(self, start: bytes, url: bytes, same: Sequence[bytes], headers: Headers) -> None:
-        self._url = url
+    def __init__(self, start: re.Match[bytes], same: Sequence[bytes], headers: Headers, varying: Varying) -> None:
+        self._url = start[1]
         self._first, *self._same = same  # what is before, between and behind the values that may differ
-        self._begin = start + self._first  # with the address, which may be another one
-        self._headers = headers.copy()
-        self._varying: list[tuple[int, bytes, bytes]] = []  # places, names, and what is before the part that may differ
-        self._length = 0  # the place of the body's length
+        self._begin = start[0] + self._first  # with the address, which may be another one
+        self._headers, self._varying = headers.copy(), varying
+        for place, name, _ in varying:
+            self._headers[place] = name, b""  # the value may be a secret
+        self._length = next(place for place, name, _ in varying if name == _LENGTH)
 
     @classmethod
     def learn(cls, request: bytes, headers: Headers, *, keys: bool) -> "RepeatedHead | None":
@@ -48,22 +50,14 @@ class RepeatedHead:
         pattern, end = _VARIES_WITH_KEY if keys else _VARIES, request.find(b"\r\n\r\n") + 2
         before, *rest = pattern.split(request[start.end() : end])
         marks, texts = rest[::2], [before, *rest[1::2]]
-        varying = [mark.lower()[2:].partition(b":")[0] for mark in marks]
-        known = len(set(names)) == len(names) and set(varying) <= set(names)
-        if not known or _LENGTH not in varying or any(name in names for name in _OTHER_BODIES):
+        varying = [(name.lower(), begin) for name, _, begin in (mark[2:].partition(b": ") for mark in marks)]
+        known = len(set(names)) == len(names) and {name for name, _ in varying} <= set(names)
+        if not known or _LENGTH not in dict(varying) or any(name in names for name in _OTHER_BODIES):
             return None
         same = [text + mark for text, mark in zip(texts, [*marks, b"\r\n"], strict=True)]
-        head = cls(start[0], start[1], same, headers)
-        for name, mark in zip(varying, marks, strict=True):
-            head._varies(names.index(name), name, mark.partition(b": ")[2])
+        head = cls(start, same, headers, [(names.index(name), name, begin) for name, begin in varying])
         found = head.match(request)
         return head if found is not None and found[1] == headers else None
-
-    def _varies(self, place: int, name: bytes, begin: bytes) -> None:
-        self._varying.append((place, name, begin))
-        self._headers[place] = name, b""  # which may be a secret
-        if name == _LENGTH:
-            self._length = place
 
     def match(self, request: bytes) -> tuple[bytes, Headers, bytes] | None:
         """Return the address, the headers and the body of a request with this head; None if it may have another."""
