@@ -106,9 +106,16 @@ def http_server(respond: Respond, port: int = 0) -> Iterator[str]:
 
 # A shell starts background programs so that they ignore Ctrl-C, and so would the programs that they start.
 _START = """
-import runpy, signal
+import runpy, signal, threading
 signal.signal(signal.SIGINT, signal.default_int_handler)
+{before}
 runpy.run_module("gatepost.cli", run_name="__main__")
+"""
+
+# The operating system may give a signal of the process to any thread; here only this one takes Ctrl-C.
+ANOTHER_THREAD_GETS_SIGNALS = """
+threading.Thread(target=threading.Event().wait, daemon=True).start()
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
 """
 
 
@@ -154,11 +161,13 @@ class RelayProcess:
 
 
 @contextmanager
-def relay(url: str | None, *arguments: str, key: str = KEY, **environment: str) -> Iterator[RelayProcess]:
-    """Run `gatepost mcp` for a gateway."""
+def relay(
+    url: str | None, *arguments: str, key: str = KEY, before: str = "", **environment: str
+) -> Iterator[RelayProcess]:
+    """Run `gatepost mcp` for a gateway, after the Python code `before`."""
     given = {"GATEPOST_KEY": key, **({"GATEPOST_URL": url} if url else {}), **environment}
     kept = {name: value for name, value in os.environ.items() if not name.startswith("GATEPOST_")}
-    command = [sys.executable, "-c", _START, "mcp", *arguments]
+    command = [sys.executable, "-c", _START.format(before=before), "mcp", *arguments]
     pipe = subprocess.PIPE
     with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, env={**kept, **given}) as process:
         try:

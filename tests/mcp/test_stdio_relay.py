@@ -12,7 +12,7 @@ import pytest
 
 from gatepost.running_address import note_address
 from tests.cli.conftest import invoke
-from tests.mcp.relay import KEY, MODERN, Request, http_server, modern, relay, request
+from tests.mcp.relay import ANOTHER_THREAD_GETS_SIGNALS, KEY, MODERN, Request, http_server, modern, relay, request
 from tests.patience import PATIENCE
 
 
@@ -296,8 +296,9 @@ def test_the_end_of_stdin_waits_for_answers() -> None:
         assert client.process.wait(PATIENCE) == 0
 
 
-def test_ctrl_c_is_quiet() -> None:
-    with http_server(lambda asked: asked.answer()) as url, relay(url) as client:
+@pytest.mark.parametrize("before", ["", ANOTHER_THREAD_GETS_SIGNALS], ids=["main thread", "another thread"])
+def test_ctrl_c_is_quiet(before: str) -> None:
+    with http_server(lambda asked: asked.answer()) as url, relay(url, before=before) as client:
         client.ask(request("ping"))
         client.process.send_signal(signal.SIGINT)
         assert client.process.wait(PATIENCE) == 130

@@ -10,6 +10,7 @@ Nothing else is ever written to stdout. The relay ends when stdin does.
 import base64
 import os
 import re
+import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -25,6 +26,7 @@ from gatepost.model.mcp_call import CLIENT_KEY, REFUSED, REQUEST_MAX, UNAVAILABL
 AT_ONCE = 256
 _READ_MAX = 8 * REQUEST_MAX  # a longer line is not read to the end, so that its id is not known
 _LAST_ANSWERS = 30.0  # how long to wait for answers after stdin has ended
+_INTERRUPTED = 130  # the exit code after Ctrl-C
 
 PARSE_ERROR, INVALID_REQUEST = -32700, -32600  # JSON-RPC error codes
 
@@ -207,10 +209,28 @@ def run_stdio(url: str, key: str) -> None:
     os.dup2(2, 1)
     if sys.stdin.isatty():
         _log(f"Waiting for JSON-RPC messages, one per line, for {endpoint.url}. An MCP client starts this command.")
-    try:
-        Relay(endpoint, key, lambda line: _write_all(protocol, line)).run(sys.stdin.buffer)
-    except KeyboardInterrupt:
-        raise SystemExit(130) from None
+    _end_on_interrupt()
+    Relay(endpoint, key, lambda line: _write_all(protocol, line)).run(sys.stdin.buffer)
+
+
+def _end_on_interrupt() -> None:
+    """End the process on Ctrl-C by a thread.
+
+    Python's own handler runs in the main thread. If the signal arrives just before that thread begins to read a line,
+    or if another thread gets it, then the handler waits for the end of the line.
+    """
+    if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        return  # programs in the background ignore it
+    arrived, notify = os.pipe()
+    os.set_blocking(notify, False)
+
+    def wait() -> None:
+        os.read(arrived, 1)
+        os._exit(_INTERRUPTED)
+
+    threading.Thread(target=wait, daemon=True).start()
+    signal.set_wakeup_fd(notify)
+    signal.signal(signal.SIGINT, lambda *_: None)
 
 
 def _write_all(descriptor: int, line: bytes) -> None:
