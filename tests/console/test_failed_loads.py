@@ -13,6 +13,7 @@ from tests.movable_clock import MovableClock
 from tests.running_gateway import Gateway
 
 PAGE = 100  # contacts that are loaded at once
+FIRST_CONTACTS = re.compile(r"/api/v1/contacts\?limit=\d+$")
 NEXT_CONTACTS = re.compile(r"/api/v1/contacts\?.*cursor=")
 LISTS = re.compile(r"/api/v1/conversations\?")
 VIEWS = "**/api/v1/session/views"
@@ -44,11 +45,13 @@ async def write_as(gateway: Gateway, phone: str, name: str, text: str) -> None:
 async def test_contacts_that_cannot_be_loaded_are_not_asked_for_again_and_again(gateway: Gateway) -> None:
     for number in range(PAGE + 5):
         await create(gateway, "contacts", phone=f"55119999{number:05}", name=f"Person {number:03}")
+    loaded: list[str] = []
     asked: list[str] = []
 
     def count(request: Request) -> None:
-        if NEXT_CONTACTS.search(request.url):
-            asked.append(request.url)
+        for found, pattern in ((loaded, FIRST_CONTACTS), (asked, NEXT_CONTACTS)):
+            if pattern.search(request.url):
+                found.append(request.url)
 
     async with visiting(gateway) as visitor:
         page = visitor.page
@@ -60,7 +63,8 @@ async def test_contacts_that_cannot_be_loaded_are_not_asked_for_again_and_again(
         await page.keyboard.press("End")
         await again.wait_for()
         await visitor.see("Loading more failed. The gateway does not answer.")
-        assert len(asked) == 1, f"{len(asked)} requests"
+        # When the list changes, it is loaded again, and what follows it is asked for again, too, but only once.
+        assert 1 <= len(asked) <= len(loaded), f"{len(asked)} requests after {len(loaded)} loads of the list"
         await page.unroute(NEXT_CONTACTS)
         async with page.expect_response(NEXT_CONTACTS) as answered:
             await again.click()
