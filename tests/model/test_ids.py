@@ -60,6 +60,15 @@ def test_a_thousand_ids_of_one_moment_differ() -> None:
     assert len({ids.new_id(NOW) for _ in range(1000)}) == 1000
 
 
+@given(moments, st.integers(0, 300))
+def test_many_ids_of_one_moment_differ_in_more_than_their_end(at: datetime, count: int) -> None:
+    found = ids.new_ids(at, count)
+    assert len({id_.int >> 20 for id_ in found}) == count  # each is counted up
+    assert {(ids.milliseconds_of(id_), id_.version, id_.variant) for id_ in found} <= {
+        (ids.milliseconds(at), 7, RFC_4122)
+    }
+
+
 @given(moments, words, words)
 def test_a_derived_id_depends_on_moment_and_name_alone(at: datetime, name: str, other: str) -> None:
     assert (ids.derived_id(at, name) == ids.derived_id(at, other)) == (name == other)

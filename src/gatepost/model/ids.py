@@ -29,6 +29,13 @@ def new_id(at: datetime) -> UUID:
     return UUID(int=milliseconds(at) << 80 | _VERSION_AND_VARIANT | random)
 
 
+def new_ids(at: datetime, count: int) -> list[UUID]:
+    """Return new random ids for a time, independent of each other and in no order."""
+    moment, random = milliseconds(at) << 80 | _VERSION_AND_VARIANT, os.urandom(10 * count)
+    parts = [random[start : start + 10] for start in range(0, len(random), 10)]
+    return [UUID(int=moment | int.from_bytes(part, "big") & _RANDOM_MASK) for part in parts]
+
+
 def floor_id(at: datetime) -> UUID:
     """Return the smallest id of a time, where its partition or range begins."""
     return UUID(int=max(0, milliseconds(at)) << 80)

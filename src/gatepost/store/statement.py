@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 SEPARATOR = "\x1e"  # between the texts of a list that is passed as one text; JSON escapes it
+GROUP_SEPARATOR = "\x1d"  # between such lists that are passed as one text
 _PARAMETER = re.compile(r"(?<!:):([a-z_][a-z0-9_]*)")  # and no cast such as ::uuid[]
 
 

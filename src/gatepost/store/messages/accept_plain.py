@@ -11,9 +11,8 @@ place of the values, and PostgreSQL fills them in. The answer that is stored und
 in the place of the message's id.
 """
 
-import secrets
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import lru_cache, partial
 from itertools import chain
 from typing import Any
@@ -23,7 +22,7 @@ import msgspec
 
 from gatepost.compute import in_parts
 from gatepost.model import ids, times
-from gatepost.model.event import AnyEvent, ChannelRef, NewEvent, render
+from gatepost.model.event import ChannelRef
 from gatepost.model.event.chats import ChatCreated
 from gatepost.model.event.contacts import ContactCreated, contact_fields
 from gatepost.model.event.messages import MessageCreated
@@ -32,6 +31,7 @@ from gatepost.model.window import WINDOW
 from gatepost.store.channel_head import fetch_with_heads
 from gatepost.store.messages.accept import AcceptResult, quota_of
 from gatepost.store.messages.accept_plain_sql import accept_sql
+from gatepost.store.messages.event_forms import EVENT_ID, NOW, SEQUENCE, as_form, form_at
 from gatepost.store.messages.submission import Submission
 from gatepost.store.pool import Database
 from gatepost.store.quota import Quota, QuotaSlice, covers, refill
@@ -146,9 +146,9 @@ def _values(batches: Batches, now: datetime) -> dict[str, Any]:
         "channel_ids": list(batches),
         "sizes": [len(batch) for batch in batches.values()],
         "limits": [quota_of(batch, now).limit for batch in batches.values()],
-        # One less than the first new id, if the channel has no later one
-        "new_ids": [UUID(int=ids.new_id(now).int - 1) for _ in batches],
-        "new_event_ids": [UUID(int=ids.new_id(now).int - 1) for _ in batches],
+        # The ids before the first new ones, if the channel has no later one
+        "new_ids": ids.new_ids(now, len(batches)),
+        "new_event_ids": ids.new_ids(now, len(batches)),
         "forms": [event_form(channel, sender, now) for channel, sender in forms],
         "senders": [sender for _, sender in forms],
         "numbers": ",".join([str(number) for number, batch in enumerate(batches.values(), 1) for _ in batch]),
@@ -204,8 +204,8 @@ def _people(batches: Batches, now: datetime) -> dict[str, Any]:
     return {
         "new_contacts": ",".join(new_contacts),
         "others": ",".join(others),
-        "contact_forms": [_at(now, contact) for contact, _ in forms],
-        "chat_forms": [_at(now, chat) for _, chat in forms],
+        "contact_forms": [form_at(now, contact) for contact, _ in forms],
+        "chat_forms": [form_at(now, chat) for _, chat in forms],
     }
 
 
@@ -216,22 +216,20 @@ def _answer_form(now: datetime, submission: Submission) -> str:
 
 # -- the JSON of an event ----------------------------------------------------------------------------------------------
 
-# Nobody outside of the process knows these values, so that no name or label contains one.
-_MESSAGE_ID, _EVENT_ID, _CONTACT_ID = (uuid4() for _ in range(3))
+# Like those of `event_forms.py`, unknown outside of the process
+_MESSAGE_ID, _CONTACT_ID = uuid4(), uuid4()
 _ANSWER_ID = ids.message_id(_MESSAGE_ID)
 _PHONE, _TYPE, _CONTENT, _NAME, _CLIENT_REF = (uuid4().hex for _ in range(5))
-_SEQUENCE = secrets.randbits(62) | 1 << 62
-_NOW = datetime.fromtimestamp(secrets.randbelow(10**11), UTC)
 
 
 def event_form(channel: ChannelRef, sent_by: str | None, now: datetime) -> str:
     """Return the event of a plain message as a template of PostgreSQL's `format`."""
-    return _at(now, _event_form(channel, sent_by))
+    return form_at(now, _event_form(channel, sent_by))
 
 
 @lru_cache(1024)
 def _event_form(channel: ChannelRef, sent_by: str | None) -> str:
-    """Return the event of a plain message as a template of PostgreSQL's `format`. Its time is still `_NOW`."""
+    """Return the event of a plain message as a template of PostgreSQL's `format`. Its time is still `NOW`."""
     data = MessageCreated.of(
         id_=_MESSAGE_ID,
         phone=_PHONE,
@@ -240,37 +238,26 @@ def _event_form(channel: ChannelRef, sent_by: str | None) -> str:
         incoming=False,
         type_=_TYPE,
         content=f'"{_CONTENT}"',
-        timestamp=_NOW,
+        timestamp=NOW,
         reply_to=None,
         client_ref=_CLIENT_REF,
         sent_by=sent_by,
     )
-    return _as_form(data, channel, _PLACES)
+    return as_form(data, channel, _PLACES)
 
 
 @lru_cache(1024)
 def _person_forms(channel: ChannelRef) -> tuple[str, str]:
     """Return the events of a new contact and of its conversation, in the same way."""
     person = (_CONTACT_ID, _PHONE, None)
-    contact = ContactCreated(*contact_fields(*person), times.format_time(_NOW))
-    chat = ChatCreated.of(*person, _NOW)
-    return _as_form(contact, channel, _PERSON_PLACES), _as_form(chat, channel, _PERSON_PLACES)
-
-
-def _as_form(data: AnyEvent, channel: ChannelRef, places: Sequence[str]) -> str:
-    text = render(NewEvent(_EVENT_ID, data), _SEQUENCE, channel, _NOW).replace("%", "%%")
-    for place, mark in enumerate(places, 1):
-        text = text.replace(mark, f"%{place}$s")
-    return text
-
-
-def _at(now: datetime, form: str) -> str:
-    return form.replace(times.format_time(_NOW), times.format_time(now))
+    contact = ContactCreated(*contact_fields(*person), times.format_time(NOW))
+    chat = ChatCreated.of(*person, NOW)
+    return as_form(contact, channel, _PERSON_PLACES), as_form(chat, channel, _PERSON_PLACES)
 
 
 _PLACES = (  # in the order of the arguments of `format`
-    _EVENT_ID.hex,
-    str(_SEQUENCE),
+    EVENT_ID.hex,
+    str(SEQUENCE),
     _PHONE,
     _ANSWER_ID,
     _TYPE,
@@ -279,4 +266,4 @@ _PLACES = (  # in the order of the arguments of `format`
     f'"{_NAME}"',
     f'"{_CLIENT_REF}"',
 )
-_PERSON_PLACES = (_EVENT_ID.hex, str(_SEQUENCE), _PHONE, _CONTACT_ID.hex)
+_PERSON_PLACES = (EVENT_ID.hex, str(SEQUENCE), _PHONE, _CONTACT_ID.hex)

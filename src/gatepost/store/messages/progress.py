@@ -18,15 +18,17 @@ Because a changed head is left out, the statement sees everything that was commi
 transaction that changes what it reads also changes the head, by its events or by `renew_reads`. With `wait`, a channel
 whose head was left out is locked by a statement of its own first.
 
-Messages are locked in key order: the heads are sorted, because they may be read in the order of their places in the
-table. A message is looked up by an array of its id. With the id itself, PostgreSQL would choose the partition of each
-message while the statement runs. That fails in version 18 as soon as the statement finds any row that was changed since
-it began: it finds no further messages, or crashes. The row that was found is then updated by its place (`ctid`),
-because the planner may prefer reading a range of messages to an array. The place of a message that was changed since
-the statement began cannot be used: the message counts as not found.
+Heads are locked in the order of the channels, and messages in key order. A head is locked by its own look-up, and the
+result is one row of arrays, so that no step of the statement compares all channels of a batch with each other.
+
+A message is looked up by an array of its id. With the id itself, PostgreSQL would choose the partition of each message
+while the statement runs. That fails in version 18 as soon as the statement finds any row that was changed since it
+began: it finds no further messages, or crashes. The row that was found is then updated by its place (`ctid`), because
+the planner may prefer reading a range of messages to an array. The place of a message that was changed since the
+statement began cannot be used: the message counts as not found.
 
 Among these states, `may_follow` is "greater than the current state, which is not final". Events are numbered from the
-head, and their text is the one of `render` with the values left open (`_template`).
+head, and their text is the one of `render` with the values left open (`_form`).
 """
 
 from collections.abc import Mapping, Sequence
@@ -38,15 +40,16 @@ from uuid import UUID
 import msgspec
 
 from gatepost.model import ids
-from gatepost.model.event import ACKNOWLEDGE, ChannelRef, NewEvent, render
+from gatepost.model.event import ACKNOWLEDGE, ChannelRef
 from gatepost.model.event.acknowledgements import AckMessage
 from gatepost.model.event.parts import MessageKey
 from gatepost.model.message import ACK, STATUS, State
 from gatepost.model.person import LID, USER
 from gatepost.model.phone import SUFFIX
 from gatepost.store.channel_head import fetch_with_heads
+from gatepost.store.messages.event_forms import EVENT_ID, SEQUENCE, as_form, form_at
 from gatepost.store.pool import Database
-from gatepost.store.statement import SEPARATOR, json_text, next_id, statement
+from gatepost.store.statement import GROUP_SEPARATOR, SEPARATOR, json_text, next_id, statement
 
 STEPS = (State.SENT, State.DELIVERED, State.READ, State.PLAYED)
 
@@ -69,7 +72,7 @@ class ProgressReport(Protocol):
 def is_progress(report: ProgressReport) -> bool:
     """Return whether a report is of the plain kind."""
     name = report.network_id
-    return bool(report.state in STEPS and report.message_id and report.error is None and name and SEPARATOR not in name)
+    return bool(report.state in STEPS and report.message_id and report.error is None and name and name.isprintable())
 
 
 class ChannelProgress(msgspec.Struct, frozen=True):
@@ -90,28 +93,30 @@ async def write_progress(
     """
     channel_ids = sorted(batches)
     orders = [_by_key(batches[channel_id].reports) for channel_id in channel_ids]
-    columns = [_columns(batches[id_], order, now) for id_, order in zip(channel_ids, orders, strict=True)]
-    repeated = any(column["earlier"] for column in columns)
+    each = [_values(batches[id_], order, now) for id_, order in zip(channel_ids, orders, strict=True)]
+    values = {name: _join_lists(column) for name, column in zip(_COLUMNS, zip(*each, strict=True), strict=True)}
     prepared = statement(
-        _SQL_REPEATED if repeated else _SQL,
+        _SQL_REPEATED if values["earlier"] else _SQL,
         channel_ids=channel_ids,
-        **{name: [column[name] for column in columns] for name in _COLUMNS},
+        starts=ids.new_ids(now, len(channel_ids)),
+        **values,
         first=UUID(hex=min(order[0][0] for order in orders)),
         last=UUID(hex=max(order[-1][0] for order in orders)),
         now=now,
     )
     rows = await fetch_with_heads(db, prepared, channel_ids[0] if wait else None)
-    written = {}
-    for number, emitted, found in rows:
-        if found is None:
-            continue
+    if not rows or rows[0]["numbers"] is None:
+        return {}
+    written: dict[UUID, list[State]] = {}
+    emits = dict(zip(rows[0]["numbers"], rows[0]["emits"], strict=True))
+    states = iter(rows[0]["states"])
+    for number, emitted in emits.items():
         channel_id, order = channel_ids[number - 1], orders[number - 1]
         if emitted:
             db.notify(channel_id, sending=False, tasks=False)
-        states = [State.QUEUED] * len(order)
-        for (_, place), state in zip(order, found, strict=True):
-            states[place] = State(state)
-        written[channel_id] = states
+        reached = written[channel_id] = [State.QUEUED] * len(order)
+        for (_, place), state in zip(order, states, strict=False):
+            reached[place] = State(state)
     return written
 
 
@@ -120,30 +125,29 @@ def _by_key(reports: Sequence[ProgressReport]) -> list[tuple[str, int]]:
     return sorted((report.message_id.hex, place) for place, report in enumerate(reports) if report.message_id)
 
 
-_COLUMNS = (
-    *("epochs", "starts", "templates", "counts", "ids", "states", "earlier", "network_ids", "aliases", "fields"),
-    "pricings",
-)
+_COLUMNS = ("epochs", "forms", "counts", "ids", "states", "earlier", "network_ids", "aliases", "fields", "pricings")
 
 
-def _columns(batch: ChannelProgress, order: Sequence[tuple[str, int]], now: datetime) -> dict[str, Any]:
-    """Return the values of one channel. Lists are joined: an element of an array costs more than its text."""
+def _values(batch: ChannelProgress, order: Sequence[tuple[str, int]], now: datetime) -> tuple[str, ...]:
+    """Return the values of one channel, in the order of `_COLUMNS`. A list is one text: an array costs more."""
     reports = [batch.reports[place] for _, place in order]
     detailed = any(report.details for report in reports)
-    aliased = any(batch.aliases)
-    return {
-        "epochs": batch.epoch,
-        "starts": ids.new_id(now),
-        "templates": _template(batch.channel, now),
-        "counts": len(reports),
-        "ids": SEPARATOR.join([id_ for id_, _ in order]),
-        "states": SEPARATOR.join([_DIGIT[report.state] for report in reports]),
-        "earlier": _earlier(order, reports),
-        "network_ids": SEPARATOR.join([report.network_id or "" for report in reports]),
-        "aliases": SEPARATOR.join([batch.aliases[place] or "" for _, place in order]) if aliased else "",
-        "fields": SEPARATOR.join([_fields(report.details) for report in reports]) if detailed else "",
-        "pricings": SEPARATOR.join([_pricing(report.details) for report in reports]) if detailed else "",
-    }
+    return (
+        "" if batch.epoch is None else str(batch.epoch),
+        form_at(now, _form(batch.channel)),
+        str(len(reports)),
+        SEPARATOR.join([id_ for id_, _ in order]),
+        SEPARATOR.join([_DIGIT[report.state] for report in reports]),
+        _earlier(order, reports),
+        SEPARATOR.join([report.network_id or "" for report in reports]),
+        SEPARATOR.join([batch.aliases[place] or "" for _, place in order]) if any(batch.aliases) else "",
+        SEPARATOR.join([_fields(report.details) for report in reports]) if detailed else "",
+        SEPARATOR.join([_pricing(report.details) for report in reports]) if detailed else "",
+    )
+
+
+def _join_lists(column: Sequence[str]) -> str:
+    return GROUP_SEPARATOR.join(column) if any(column) else ""
 
 
 def _earlier(order: Sequence[tuple[str, int]], reports: Sequence[ProgressReport]) -> str:
@@ -168,26 +172,23 @@ def _pricing(details: dict[str, Any] | None) -> str:
 
 # -- the text of an event ---------------------------------------------------------------------------------------------
 
-_OPEN = UUID(int=(1 << 128) - 1)  # stands for an id that SQL fills in
+# In the order of the arguments of `format`
+_MARKS = (EVENT_ID.hex, str(SEQUENCE), '"<jid>"', "<message>", "<status>", '"<ack>"', "<previous>", '"<rest>"')
 
 
 @lru_cache(1_000)
-def _template(channel: ChannelRef, now: datetime) -> str:
-    """Return the text of an event for SQL's `format`: id, sequence, chat, message, status, ack, previous, the rest."""
+def _form(channel: ChannelRef) -> str:
+    """Return the event of a report as a template of PostgreSQL's `format`."""
     key = MessageKey("<jid>", True, "<message>")
     data = AckMessage(key, "<status>", "<ack>", "<previous>", "<rest>")  # type: ignore[arg-type]
-    text = render(NewEvent(_OPEN, data), "<sequence>", channel, now).replace("%", "%%")  # type: ignore[arg-type]
-    for mark in (_OPEN.hex, '"<sequence>"', '"<jid>"', "<message>", "<status>", '"<ack>"', "<previous>", '"<rest>"'):
-        before, _, after = text.partition(mark)  # in the order of the fields
-        text = f"{before}%s{after}"
-    return text
+    return as_form(data, channel, _MARKS)
 
 
 def _fields(details: dict[str, Any] | None) -> str:
     """Return the fields of an event that only some reports have, as they follow the others."""
     if not details:
         return ""
-    data = AckMessage.of(id_=_OPEN, phone="", state=State.SENT, previous="", client_ref=None, details=details)
+    data = AckMessage.of(id_=ids.ZERO, phone="", state=State.SENT, previous="", client_ref=None, details=details)
     return json_text(data).partition('"client_ref":null')[2][:-1]
 
 
@@ -198,7 +199,7 @@ def _words(column: str, words: Mapping[State, Any]) -> str:
 _JID = f"""CASE WHEN starts_with(phone, '{LID}') THEN substr(phone, {len(LID) + 1}) || '@lid'
                 WHEN starts_with(phone, '{USER}') THEN substr(phone, {len(USER) + 1}) || '@user'
                 ELSE phone || '{SUFFIX}' END"""
-_BODY = f"""format(template, event_id, seq + n, to_json({_JID}), upper(hex),
+_BODY = f"""format(form, event_id, seq + n, to_json({_JID}), upper(hex),
                    {_words("state", {state: STATUS[state] for state in STEPS})},
                    {_words("state", {state: str(ACK[state]) for state in STEPS})},
                    {_words("before", {state: STATUS[state] for state in (State.QUEUED, State.SENDING, *STEPS)})},
@@ -210,6 +211,11 @@ _BODY = f"""format(template, event_id, seq + n, to_json({_JID}), upper(hex),
 
 def _event_id(n: str) -> str:
     return next_id("last_event", n)
+
+
+def _list(name: str) -> str:
+    """Return the SQL of a column with a text for each channel; a column without any value is empty."""
+    return f"string_to_array(:{name}::text, chr({ord(GROUP_SEPARATOR)}), '')"
 
 
 _THIS_MESSAGE = """m.channel_id = head.channel_id AND m.id = ANY (string_to_array(i.id, '')::uuid[])
@@ -232,26 +238,24 @@ _TOGETHER = """SELECT part, row_place, bool_or(moves) AS moves, max(state) FILTE
 # `length(id) = 32` is always true. With it the planner expects one row, and so looks up each message by its key,
 # whatever the statistics of the tables say.
 def _sql(changes: str) -> str:
-    return f"""WITH locked AS MATERIALIZED (
-           SELECT * FROM (
-               SELECT channel_id, epoch, seq, last_event_id, ctid AS version
-               FROM channel_heads WHERE channel_id = ANY (:channel_ids::uuid[]) FOR NO KEY UPDATE SKIP LOCKED) h
-           WHERE h.version = (SELECT b.ctid FROM channel_heads b WHERE b.channel_id = h.channel_id)
-       ), head AS MATERIALIZED (
+    return f"""WITH head AS MATERIALIZED (
            SELECT k.*, h.seq, replace(GREATEST(h.last_event_id, k.start)::text, '-', '') AS last_event,
                   ARRAY(SELECT p.id FROM endpoints p
                         WHERE p.channel_id = k.channel_id AND p.state <> 'disabled'
                           AND '{ACKNOWLEDGE}' = ANY (p.events)) AS endpoint_ids
-           FROM unnest(:channel_ids::uuid[], :epochs::bigint[], :starts::uuid[], :templates::text[], :counts::int[],
-                       :ids::text[], :states::text[], :earlier::text[], :network_ids::text[], :aliases::text[],
-                       :fields::text[], :pricings::text[])
-                WITH ORDINALITY AS k (channel_id, epoch, start, template, count, ids, states, earlier, network_ids,
+           FROM unnest(:channel_ids::uuid[], :starts::uuid[], {_list("epochs")}::bigint[], {_list("forms")},
+                       {_list("counts")}::int[], {_list("ids")}, {_list("states")}, {_list("earlier")},
+                       {_list("network_ids")}, {_list("aliases")}, {_list("fields")}, {_list("pricings")})
+                WITH ORDINALITY AS k (channel_id, start, epoch, form, count, ids, states, earlier, network_ids,
                                       aliases, fields, pricings, number)
-           JOIN locked h ON h.channel_id = k.channel_id
-           WHERE k.epoch IS NULL OR h.epoch = k.epoch
+           CROSS JOIN LATERAL (
+               SELECT epoch, seq, last_event_id, ctid AS version
+               FROM channel_heads WHERE channel_id = k.channel_id FOR NO KEY UPDATE SKIP LOCKED) h
+           WHERE (k.epoch IS NULL OR h.epoch = k.epoch)
+             AND h.version = (SELECT b.ctid FROM channel_heads b WHERE b.channel_id = k.channel_id)
            ORDER BY k.number
        ), report AS MATERIALIZED (
-           SELECT head.number, head.channel_id, head.epoch, head.seq, head.last_event, head.template, head.count,
+           SELECT head.number, head.channel_id, head.epoch, head.seq, head.last_event, head.form, head.count,
                   head.endpoint_ids, i.place, i.id AS hex, i.state::smallint AS state, i.network_id, i.fields,
                   i.pricing, GREATEST(m.current, i.earlier::smallint) AS before, m.*,
                   m.current >= 0 AND i.state::smallint > GREATEST(m.current, i.earlier::smallint) AS moves
@@ -304,12 +308,12 @@ def _sql(changes: str) -> str:
            INSERT INTO deliveries (channel_id, endpoint_id, event_id)
            SELECT channel_id, unnest(endpoint_ids), event_id::uuid FROM step WHERE moves
        )
-       SELECT head.number::int, s.emits, s.states
-       FROM head LEFT JOIN (
-           SELECT number, bool_or(moves) AS emits,
-                  array_agg(CASE WHEN current < 0 THEN current WHEN moves THEN state ELSE before END ORDER BY place)
-                    AS states
-           FROM step GROUP BY number) s ON s.number = head.number"""
+       SELECT written.* FROM (
+           SELECT array_agg(number) AS numbers, array_agg(emitted > 0) AS emits, array_agg(reached) AS states
+           FROM (SELECT number::int, emitted, CASE WHEN current < 0 THEN current WHEN moves THEN state ELSE before END
+                          AS reached
+                 FROM step ORDER BY number, place) s) written
+       WHERE EXISTS (SELECT FROM head)"""
 
 
 _SQL, _SQL_REPEATED = _sql(_EACH), _sql(_TOGETHER)

@@ -213,9 +213,9 @@ class SendResult(msgspec.Struct, frozen=True):
     tries: int = 0  # of an attempt that failed: as in QueuedMessage
 
 
-def _is_plain(result: SendResult) -> bool:
+def is_plain_result(result: SendResult) -> bool:
     """Return whether a message was sent, and nothing more is to be saved than that, unless its alias is new."""
-    more = result.send_at or result.unopened or result.waits
+    more = result.send_at or result.unopened or result.waits or (result.alias and not result.alias.isprintable())
     return result.state is State.SENT and not more and is_progress(result)
 
 
@@ -227,7 +227,7 @@ async def mark_results(
     db: Database, lease: Lease, channel: ChannelRef, results: Sequence[SendResult], now: datetime
 ) -> list[State]:
     """Save the results of a channel with their events. Return the state of each message after that."""
-    if all(map(_is_plain, results)):
+    if all(map(is_plain_result, results)):
         batch = {lease.channel_id: _progress(lease, channel, results)}
         if written := await write_progress(db, batch, now, wait=True):
             return written[lease.channel_id]
@@ -244,7 +244,7 @@ async def mark_results_together(
     """
     leases: dict[UUID, Lease] = {}
     for lease, (_, results) in batches.items():
-        if all(map(_is_plain, results)):
+        if all(map(is_plain_result, results)):
             leases.setdefault(lease.channel_id, lease)  # an outdated lease of the same channel is left out too
     plain = {id_: _progress(lease, *batches[lease]) for id_, lease in leases.items()}
     written = await write_progress(db, plain, now, wait=False) if plain else {}
