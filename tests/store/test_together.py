@@ -73,7 +73,71 @@ async def test_a_key_that_is_left_out_is_written_by_itself() -> None:
     writer = Writer()
     writer.leave_out = {"b", "c"}
     assert await put_all(new_batch(writer), {"a": [1], "b": [2], "c": [3]}) == [10, 20, 30]
-    assert [call for call in writer.calls if call] == [{"a": [1]}, {"b": [2]}, {"c": [3]}]
+    assert writer.calls[:4] == [{"a": [1]}, {}, {}, {"b": [2]}]  # three times with others, and then alone
+    assert writer.calls[-1] == {"c": [3]}
+
+
+async def test_keys_that_are_left_out_may_be_tried_at_once_by_themselves() -> None:
+    writer = Writer()
+    writer.leave_out, writer.hold = {"b", "c", "d"}, asyncio.Event()
+    batch: Batch[str, int, int] = Batch(writer.one, workers=1, size=20, together=writer.several, again=True)
+    first = [batch.enqueue(key, 1) for key in "abcd"]
+    while not writer.calls:
+        await asyncio.sleep(0)
+    late = batch.enqueue("e", 2)
+    writer.leave_out = {"d"}
+    writer.hold.set()
+    assert await asyncio.gather(*first, late) == [10, 10, 10, 10, 20]
+    written = [call for call in writer.calls if call]
+    assert written == [{"a": [1]}, {"b": [1], "c": [1]}, {"e": [2]}, {"d": [1]}]
+    await batch.drain()
+
+
+async def test_an_item_that_can_only_be_written_alone_is_left_out_only_once() -> None:
+    writer = Writer()
+    writer.leave_out = {"b"}
+    batch: Batch[str, int, int] = Batch(
+        writer.one, workers=1, size=20, linger=0.001, together=writer.several, alone=lambda item: item > 5
+    )
+    assert await put_all(batch, {"a": [1], "b": [2, 7, 3], "c": [4]}) == [10, 20, 70, 30, 40]
+    assert writer.calls == [{"a": [1], "c": [4]}, {"b": [2, 7, 3]}]
+    writer.calls.clear()
+    writer.leave_out = set()
+    assert await put_all(batch, {"a": [1], "b": [2]}) == [10, 20]  # the next batch is written with others
+    assert writer.calls == [{"a": [1], "b": [2]}]
+    await batch.drain()
+
+
+async def test_a_key_that_was_left_out_once_is_written_with_what_came_meanwhile() -> None:
+    writer = Writer()
+    writer.leave_out, writer.hold = {"b", "c"}, asyncio.Event()
+    batch = new_batch(writer)
+    first = [batch.enqueue(key, 1) for key in "abc"]
+    while not writer.calls:
+        await asyncio.sleep(0)
+    late = [batch.enqueue(key, 2) for key in "bd"]
+    writer.leave_out = set()
+    writer.hold.set()
+    assert await asyncio.gather(*first, *late) == [10, 10, 10, 20, 20]
+    assert writer.calls == [{"a": [1]}, {"d": [2], "b": [1, 2], "c": [1]}]
+    await batch.drain()
+
+
+async def test_times_left_out_are_counted_in_a_row() -> None:
+    writer = Writer()
+    batch = new_batch(writer)
+    for left_out in ({"b"}, set(), {"b"}, set(), {"b"}, set()):
+        writer.leave_out, writer.hold = left_out, asyncio.Event()
+        writer.calls.clear()
+        put = [batch.enqueue(key, 1) for key in "ab"]
+        while not writer.calls:
+            await asyncio.sleep(0)
+        writer.leave_out = set()
+        late = batch.enqueue("c", 2)
+        writer.hold.set()
+        await asyncio.gather(*put, late)
+        assert writer.calls == ([{"a": [1]}, {"c": [2], "b": [1]}] if left_out else [{"a": [1], "b": [1]}, {"c": [2]}])
+    await batch.drain()
 
 
 async def test_a_key_that_takes_long_by_itself_does_not_hold_up_the_others_that_were_left_out() -> None:

@@ -77,6 +77,7 @@ class UpdateReceiver:
             weigh=_weigh_batch,
             together=self._write_together,
             keys=_CHANNELS,
+            alone=lambda batch: not all(map(_is_progress, batch.updates)),
             stage="receive",
             note=note_commit,
         )
@@ -209,6 +210,11 @@ def split_updates(updates: Sequence[Update]) -> Iterator[Sequence[Update]]:
 def _weigh(update: Update) -> int:
     """Return the weight of an update. A long message counts as many, because the size of a commit is limited."""
     return 1 + len(update.content) // _LONG if isinstance(update, Incoming) else 1
+
+
+def _is_progress(update: Update) -> bool:
+    """Return whether an update is the status of a message that has made progress."""
+    return isinstance(update, StatusUpdate) and update.error is None and update.message_id is not None
 
 
 def _weigh_batch(batch: _UpdateBatch) -> int:

@@ -74,6 +74,7 @@ class Acceptor:
             "limit": queue,
             "weigh": _weigh,
             "keys": _CHANNELS,
+            "again": True,  # channels without a quota slice get one if none of a commit has any
             "patience": _PATIENCE,
             "stage": "accept",
             "note": note_commit,

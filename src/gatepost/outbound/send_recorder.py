@@ -16,7 +16,13 @@ from gatepost.store.batch import Batch
 from gatepost.store.channel_head import Lease
 from gatepost.store.messages.intents import Intent, IntentResult, mark_sending, mark_sending_together
 from gatepost.store.messages.queue import save_pace, save_paces
-from gatepost.store.messages.send import SendResult, mark_any_results, mark_results, mark_results_together
+from gatepost.store.messages.send import (
+    SendResult,
+    is_plain_result,
+    mark_any_results,
+    mark_results,
+    mark_results_together,
+)
 from gatepost.store.pool import Database
 
 _RESULTS = {State.SENT: "sent", State.QUEUED: "retry", State.EXPIRED: "expired"}  # how they are counted
@@ -56,6 +62,7 @@ class SendRecorder:
             linger=linger,
             together=self._write_results_together,
             keys=_CHANNELS,
+            alone=lambda finished: not is_plain_result(finished.result),
             stage="result",
             note=self.metrics.committed,
         )

@@ -27,13 +27,14 @@ R = TypeVar("R")
 
 Write = Callable[[K, Sequence[T]], Awaitable[Sequence[R | Exception]]]
 # Several batches in one commit, without waiting for a lock. A key that is missing in the result was not written; it is
-# tried again with the others that are missing, and then alone. A writer that leaves out some kinds of items has to
-# write them if it gets a single key.
+# tried again with others, and in the end alone. A writer that leaves out some kinds of items has to write them if it
+# gets a single key; `alone` should know most of them.
 WriteTogether = Callable[[Mapping[K, Sequence[T]]], Awaitable[Mapping[K, Sequence[R | Exception]]]]
 Entries = list[tuple[T, "asyncio.Future[R]", int]]  # each with its weight
 NoteCommit = Callable[[str, int, float], None]  # stage, items, seconds
 
 TOGETHER = 16  # most keys in one transaction
+_TRIES = 3  # with others, of a key that is left out
 
 
 class _Queue(Generic[T, R]):
@@ -78,6 +79,8 @@ class Batch(Generic[K, T, R]):
         weigh: Callable[[T], int] | None = None,
         together: WriteTogether[K, T, R] | None = None,
         keys: int = TOGETHER,
+        again: bool = False,
+        alone: Callable[[T], bool] | None = None,
         patience: float = 0.0,
         stage: str = "",
         note: NoteCommit = note_nothing,
@@ -85,6 +88,8 @@ class Batch(Generic[K, T, R]):
         self._write = write
         self._together = together
         self._keys = keys  # most keys in one transaction
+        self._again = again  # whether keys that are left out are also tried at once by themselves
+        self._only_alone = alone  # whether an item cannot be written together with other keys
         self._size = size
         self._weigh = weigh  # how many ordinary items one item counts as
         self._limit = limit
@@ -92,6 +97,7 @@ class Batch(Generic[K, T, R]):
         self._linger = linger
         self._waiting: dict[K, _Queue[T, R]] = {}
         self._ready: deque[K] = deque()
+        self._missed: dict[K, int] = {}  # how many times in a row a key was left out
         self._alone: set[K] = set()  # keys whose next batch is written alone
         self._locked: set[K] = set()  # those of them that were locked when they were tried alone
         self._running: set[asyncio.Task[None]] = set()
@@ -119,6 +125,8 @@ class Batch(Generic[K, T, R]):
             self._ready.append(key)
         if self._ready:
             self._start_worker()
+        if self._only_alone is not None and self._only_alone(item):
+            self._missed[key] = _TRIES - 1  # one more: with `linger`, more items for its own batch gather meanwhile
         weight = 1 if self._weigh is None else self._weigh(item)
         queue.entries.append((item, future, weight))
         queue.weight += weight
@@ -213,6 +221,7 @@ class Batch(Generic[K, T, R]):
                     self._ready.append(key)
                 else:
                     del self._waiting[key]
+                    self._missed.pop(key, None)
             for _ in range(min(len(self._ready), self._workers)):
                 self._start_worker()
 
@@ -230,19 +239,26 @@ class Batch(Generic[K, T, R]):
             finally:
                 self._patient -= 1
             return
-        several = len(taken) > 1
-        if taken:
-            taken = await self._write_together(taken)
-        if len(taken) > 1:
-            taken = await self._write_together(taken)
-        for key, entries in taken.items():
+        if not taken:
+            return
+        missing = await self._write_together(taken)
+        for key in taken.keys() - missing.keys():
+            self._missed.pop(key, None)
+        if len(taken) == 1:  # by the additional worker
+            self._locked.update(missing)
+            self._alone.update(missing)
+        elif len(missing) > 1 and self._again:
+            missing = await self._write_together(missing)
+        for key, entries in missing.items():
             self._return(key, entries)
-        if not several:
-            self._locked.update(taken)
 
     def _return(self, key: K, entries: "Entries[T, R]") -> None:
-        """Let items that could not be written with others wait for a batch of their own."""
-        self._alone.add(key)
+        """Let items that were left out wait for the next batch. After some tries, it is a batch of their own."""
+        missed = self._missed.pop(key, 0) + 1
+        if missed == _TRIES:
+            self._alone.add(key)
+        elif key not in self._alone:
+            self._missed[key] = missed
         self._waiting[key].entries.extendleft(reversed(entries))
         self._waiting[key].weight += sum(weight for _, _, weight in entries)
         self.waiting += len(entries)
@@ -267,6 +283,7 @@ class Batch(Generic[K, T, R]):
                 _settle(entries, [overloaded()] * len(entries))
             raise
         except Exception:  # one item fails for all; written alone, it fails for its own key only
+            self._alone.update(taken)
             return taken
         self._note(self._stage, sum(len(taken[key]) for key in written), time.perf_counter() - began)
         for key, results in written.items():

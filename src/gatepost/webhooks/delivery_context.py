@@ -15,7 +15,7 @@ from gatepost.model.event import ChannelRef
 from gatepost.store.batch import Batch
 from gatepost.store.channel_head import Lease, StaleOwner
 from gatepost.store.deliveries.queue import PENDING_AT_ONCE, read_pending
-from gatepost.store.deliveries.record import DeliveryRecord, record_attempts, record_together
+from gatepost.store.deliveries.record import DeliveryRecord, is_first_success, record_attempts, record_together
 from gatepost.store.endpoints import Endpoint
 from gatepost.store.pool import Database
 from gatepost.tracing import Tracer
@@ -57,6 +57,7 @@ class DeliveryContext:
             linger=linger,
             weigh=len,
             together=self._write_together,
+            alone=lambda records: not all(map(is_first_success, records)),
             stage="delivery",
             note=self.metrics.committed,
         )

@@ -12,7 +12,7 @@ could each leave the first delivery of a conversation to the other.
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeGuard
 from uuid import UUID
 
 import msgspec
@@ -88,13 +88,15 @@ async def record_together(
 
 def _first_successes(records: Sequence[DeliveryRecord]) -> list[AttemptRecord]:
     """Return the records if all are first attempts that succeeded; otherwise nothing."""
-    attempts = [record for record in records if isinstance(record, AttemptRecord) and _is_first_success(record)]
+    attempts = [record for record in records if is_first_success(record)]
     return attempts if len(attempts) == len(records) else []
 
 
-def _is_first_success(attempt: AttemptRecord) -> bool:
-    """Return whether an attempt was the first of its delivery, and succeeded."""
-    return attempt.state == DELIVERED and attempt.number == 1 and not attempt.retried and attempt.error is None
+def is_first_success(record: DeliveryRecord) -> TypeGuard[AttemptRecord]:
+    """Return whether a record is that of the first attempt of a delivery, which succeeded."""
+    if not isinstance(record, AttemptRecord):
+        return False
+    return record.state == DELIVERED and record.number == 1 and not record.retried and record.error is None
 
 
 # Almost all attempts are first ones that succeeded: they add no retry and remove none, and the rows of their deliveries
