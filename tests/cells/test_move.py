@@ -14,6 +14,7 @@ import pytest
 from gatepost.access.refusal_recorder import Refusal, RefusalRecorder
 from gatepost.admin import account_move, endpoints
 from gatepost.admin.account_move import AccountMove, MovePlace
+from gatepost.cells import directory
 from gatepost.model import ids
 from gatepost.model.account import key_hash
 from gatepost.model.errors import Conflict
@@ -449,8 +450,11 @@ async def test_both_cells_may_have_refused_the_same_request(quick_cells: Cells) 
     assert [row["message"] for row in rows] == ["of east"]
 
 
-async def test_the_old_cell_does_not_replace_what_the_new_one_has_counted_and_decided(quick_cells: Cells) -> None:
+async def test_the_old_cell_does_not_replace_what_the_new_one_has_counted_and_decided(
+    quick_cells: Cells, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The move is interrupted after the arrival, and the old cell's housekeeping works on until it is finished."""
+    monkeypatch.setattr(directory, "_KNOWN_SECONDS", 0.5)  # until then, requests are sent to the old cell: 503
     cells, west, east = quick_cells, quick_cells.of["west"], quick_cells.of["east"]
     channel, now = channel_id(west), west.clock.now()
     draft = NewDraft(ids.new_id(now), None, PEOPLE[0], "{}", "key", None, None, None, now, now, ids.ZERO)
