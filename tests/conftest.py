@@ -43,6 +43,7 @@ from gatepost.store.partitions import make_partitions
 from gatepost.store.pool import Database
 from tests.authority import trust_only_one
 from tests.daily_sample import keep_sample
+from tests.listening import stop_listening
 from tests.patience import PATIENCE, patience
 from tests.reused_database import ReusedDatabase, in_use
 from tests.shared_compilation import pytest_collection
@@ -348,8 +349,7 @@ class TestServer(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Let requests in flight finish within the grace period of the config, and close the other connections."""
-        for server in self.servers:
-            server.close()
+        await stop_listening(*self.servers)
         state = self.server_state
         for _ in range(5):  # a connection that was accepted just now is among them some turns of the loop later
             await asyncio.sleep(0)

@@ -5,6 +5,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from urllib.parse import urlsplit
 
+from tests.listening import stop_listening
+
 
 class Road:
     """Carries bytes both ways. The next `lost` connections are closed as soon as the gateway answers."""
@@ -57,7 +59,7 @@ async def lossy_road(url: str) -> AsyncIterator[Road]:
     try:
         yield road
     finally:
-        server.close()
+        await stop_listening(server)
         for task in under_way:
             task.cancel()
         await asyncio.gather(*under_way, return_exceptions=True)

@@ -10,6 +10,8 @@ from urllib.parse import parse_qs, urlsplit
 
 from pyreqwest.client import Client
 
+from tests.listening import stop_listening
+
 NUMBER = "106540352242922"
 PHONE = "15550783881"
 TOKEN = "EAAtoken"
@@ -38,7 +40,7 @@ class Receiver:
 
     async def close(self) -> None:
         assert self._server is not None
-        self._server.close()
+        await stop_listening(self._server)
         serving = [task for task in self._open.values() if task is not None]
         for writer in self._open:
             writer.close()

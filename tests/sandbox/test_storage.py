@@ -18,6 +18,7 @@ from pyreqwest.client import Client
 from gatepost_sandbox import SandboxSettings
 from gatepost_sandbox.storage import Folder, FolderInUse, wait_until_free
 from gatepost_sandbox.storage.log import Log, read_log
+from tests.listening import stop_listening
 from tests.patience import PATIENCE
 
 from .conftest import running
@@ -265,7 +266,7 @@ async def test_a_snapshot_holds_what_is_on_the_wire(
         assert len((await again.control("GET", "people/" + ANA))["name"]) == 30_000
         waiting = await again.control("GET", "ledger/summary")
         assert waiting["total"]["updates.message"] == 2
-    server.close()
+    await stop_listening(server)
     done.set()
     await asyncio.gather(*serving)
 

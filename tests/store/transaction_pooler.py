@@ -12,6 +12,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from urllib.parse import parse_qs, quote, urlsplit
 
+from tests.listening import stop_listening
+
 _TERMINATE, _TLS_REQUEST = b"X", 80877103
 _READY = b"Z" + struct.pack("!I", 5) + b"I"  # outside of a transaction
 Session = tuple[asyncio.StreamReader, asyncio.StreamWriter]
@@ -94,5 +96,5 @@ async def transaction_pooler(database_url: str) -> AsyncIterator[str]:
     try:
         yield f"postgresql://{quote(parts.username or '')}@127.0.0.1:{port}{parts.path}?sslmode=disable"
     finally:
-        server.close()
+        await stop_listening(server)
         pooler.close()

@@ -17,6 +17,7 @@ from gatepost.webhooks.guard import REUSE_SECONDS, Guard
 from gatepost.webhooks.http_post import Poster
 from gatepost.webhooks.link_fetch import check_link, fetch_guarded
 from tests.for_each import for_each
+from tests.listening import stop_listening
 from tests.webhooks.test_http_post import certify
 
 OK = b"HTTP/1.1 200 OK\r\ncontent-type: image/png\r\ncontent-length: 2\r\n\r\nok"
@@ -92,7 +93,7 @@ async def listening(
     try:
         yield listener
     finally:
-        server.close()
+        await stop_listening(server)
         for task in serving:
             task.cancel()
         await asyncio.gather(*serving, return_exceptions=True)

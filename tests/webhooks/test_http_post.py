@@ -21,6 +21,7 @@ from gatepost.webhooks.dns import ResolvedName
 from gatepost.webhooks.guard import REUSE_SECONDS, Guard
 from gatepost.webhooks.http_post import BODY_LIMIT, HEADERS_LIMIT, Poster
 from tests.for_each import for_each
+from tests.listening import stop_listening
 from tests.patience import PATIENCE
 
 LOOPBACK = ["127.0.0.0/8"]
@@ -113,7 +114,7 @@ async def receiving(script: Script, context: ssl.SSLContext | None = None) -> As
     try:
         yield receiver
     finally:
-        server.close()
+        await stop_listening(server)
         for task in serving:
             task.cancel()
         await asyncio.gather(*serving, return_exceptions=True)

@@ -14,6 +14,8 @@ from cryptography.hazmat.primitives.hmac import HMAC
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from cryptography.hazmat.primitives.padding import PKCS7
 
+from tests.listening import stop_listening
+
 PIECE = bytes(64 << 10)
 
 
@@ -86,5 +88,5 @@ async def file_host() -> AsyncIterator[FileHost]:
     try:
         yield host
     finally:
-        server.close()
+        await stop_listening(server)
         await host.close()
