@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from uuid import uuid4
 
 import msgspec
@@ -10,7 +10,7 @@ import psutil
 
 from bench import measure
 from bench.data_folder import data_folder, write_config
-from bench.gateway import Cpu, Gateway, running_gateway
+from bench.gateway import Cpu, Gateway, free_port, running_gateway
 from bench.load import FIRST, PHONE, RECIPIENTS
 from bench.measure import Sample
 from bench.processes import cpu_of, cpu_of_family, running
@@ -42,22 +42,28 @@ class AcceptFindings(msgspec.Struct, frozen=True):
 
 
 class Floor(msgspec.Struct, frozen=True):
-    """A running baseline server."""
+    """A running baseline server, or several that share a port."""
 
     port: int
-    process: psutil.Process
+    processes: list[psutil.Process]
     postmaster: psutil.Process
 
     def cpu(self) -> Cpu:
-        return Cpu(cpu_of(self.process), cpu_of_family(self.postmaster))
+        return Cpu(sum(map(cpu_of, self.processes)), cpu_of_family(self.postmaster))
 
 
 @asynccontextmanager
-async def floor(gateway: Gateway, kind: str, stack: str = "asgi") -> AsyncIterator[Floor]:
-    """Run a baseline server on the same database as a gateway."""
-    async with running("bench.baseline_servers", "--kind", kind, "--stack", stack, "--dsn", gateway.dsn) as child:
-        seen = await child.receive()
-        yield Floor(seen["port"], child.process, gateway.postmaster)
+async def floor(gateway: Gateway, kind: str, stack: str = "asgi", processes: int = 1) -> AsyncIterator[Floor]:
+    """Run a baseline server, or several that share a port, on the same database as a gateway."""
+    options = ["--kind", kind, "--stack", stack, "--dsn", gateway.dsn]
+    options += ["--port", str(free_port())] if processes > 1 else []
+    async with AsyncExitStack() as several:
+        found, port = [], 0
+        for _ in range(processes):
+            child = await several.enter_async_context(running("bench.baseline_servers", *options))
+            port = (await child.receive())["port"]
+            found.append(child.process)
+        yield Floor(port, found, gateway.postmaster)
 
 
 async def measure_accept(seconds: float, progress: ShowProgress) -> AcceptFindings:

@@ -157,7 +157,7 @@ async def serve(options: argparse.Namespace) -> None:
     config = uvicorn.Config(
         app, http="httptools", ws="none", lifespan="off", access_log=False, log_config=None, server_header=False
     )
-    listener = socket.create_server(("127.0.0.1", 0), backlog=2048)
+    listener = socket.create_server(("127.0.0.1", options.port), backlog=2048, reuse_port=options.port > 0)
     say("ready", port=listener.getsockname()[1])
     await uvicorn.Server(config).serve(sockets=[listener])
 
@@ -167,6 +167,7 @@ def main() -> None:
     parser.add_argument("--kind", choices=("server", "batch"), required=True)
     parser.add_argument("--stack", choices=("asgi", "litestar", "raw"), default="asgi")
     parser.add_argument("--dsn", default="")
+    parser.add_argument("--port", type=int, default=0, help="of several servers that share it; 0: a free one")
     end_with_parent()
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         runner.run(serve(parser.parse_args()))

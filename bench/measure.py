@@ -25,6 +25,11 @@ class Sample(msgspec.Struct, frozen=True, kw_only=True):
     def rate(self) -> float:
         return self.count / self.seconds if self.seconds else 0.0
 
+    @property
+    def cost(self) -> float:
+        """CPU time of server and database per item, in microseconds."""
+        return self.micros(self.server + self.postgres)
+
     def micros(self, seconds: float) -> float:
         """Convert total seconds to microseconds per item."""
         return seconds / self.count * 1e6 if self.count else 0.0

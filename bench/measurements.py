@@ -157,9 +157,12 @@ def _dashboard_aims(found: DashboardFindings) -> list[Aim]:
 
 def _several_aims(found: SeveralFindings) -> list[Aim]:
     one, most = found.rows[0], found.rows[-1]
-    accept = most.customers.micros(most.customers.server + most.customers.postgres)
-    accept /= one.customers.micros(one.customers.server + one.customers.postgres)
-    ratios = {"an accept of many customers": accept, "a whole life of one channel": most.life_micros / one.life_micros}
+    accept, bare = most.customers.cost / one.customers.cost, most.floor.cost / one.floor.cost
+    ratios = {
+        "an accept of many customers": accept,
+        "an accept of many customers, divided by that of the floor,": accept / bare,
+        "a whole life of one channel": most.life_micros / one.life_micros,
+    }
     return [
         Aim(
             f"CPU of {name} with {most.processes} processes × 1",

@@ -8,18 +8,22 @@ life        whole lives of messages of one channel: the worst case as well
 
 The CPU time that an idle gateway uses in the same time is shown and subtracted: it does not depend on messages.
 
-For accepts, gateways with each number of processes run beside each other on one database; only one works at a time,
-in alternating rounds. For whole lives there is a gateway for each number, one after the other.
+The floor is server+batch (`bench/accept.py`) in as many processes, with the same connections: what it costs more with
+more processes is due to the machine, whose cores also have to run PostgreSQL and the load.
+
+For accepts, gateways and floors with each number of processes run beside each other on one database; only one works at
+a time, in alternating rounds. For whole lives there is a gateway for each number, one after the other.
 """
 
 import asyncio
 import time
+from collections.abc import Sequence
 from contextlib import AsyncExitStack
 
 import msgspec
 
 from bench import measure
-from bench.accept import ShowProgress
+from bench.accept import Floor, ShowProgress, floor
 from bench.data_folder import data_folder, write_config
 from bench.gateway import Cpu, Gateway, running_gateway
 from bench.life import CALLBACKS, WEBHOOKS, register_number
@@ -43,6 +47,7 @@ class SeveralRow(msgspec.Struct, frozen=True):
     processes: int
     customers: Sample
     channel: Sample
+    floor: Sample
     messages: int
     life: Cpu
     idle: Cpu  # per second
@@ -59,14 +64,14 @@ class SeveralFindings(msgspec.Struct, frozen=True):
 
 async def measure_several(seconds: float, progress: ShowProgress) -> SeveralFindings:
     """Measure accepts and whole lives with each number of processes."""
-    customers, channel = await _accepts(seconds, progress)
+    accepts = await _accepts(seconds, progress)
     lives = [await _life(number, progress) for number in PROCESSES]
-    rows = zip(PROCESSES, customers, channel, lives, strict=True)
-    return SeveralFindings([SeveralRow(number, many, one, _MESSAGES, *life) for number, many, one, life in rows])
+    rows = zip(PROCESSES, accepts, lives, strict=True)
+    return SeveralFindings([SeveralRow(number, *samples, _MESSAGES, *life) for number, samples, life in rows])
 
 
-async def _idle(gateway: Gateway) -> Cpu:
-    """Return the CPU time per second of a gateway that has nothing to do."""
+async def _idle(gateway: Gateway | Floor) -> Cpu:
+    """Return the CPU time per second of a gateway, or a floor, that has nothing to do."""
     before = gateway.cpu()
     await asyncio.sleep(_IDLE)
     used = gateway.cpu() - before
@@ -78,33 +83,43 @@ def _without(sample: Sample, idle: Cpu) -> Sample:
     return msgspec.structs.replace(sample, server=sample.server - server, postgres=sample.postgres - postgres)
 
 
-async def _accepts(seconds: float, progress: ShowProgress) -> tuple[list[Sample], list[Sample]]:
-    """Return the accepts of many customers, and of one channel, with each number of processes."""
+async def _accepts(seconds: float, progress: ShowProgress) -> list[tuple[Sample, Sample, Sample]]:
+    """Return accepts of many customers, of one channel, and by the floor, with each number of processes."""
     async with AsyncExitStack() as stack:
         folder = stack.enter_context(data_folder())
         config = write_config(folder)
-        progress("processes: starting gateways (role api)")
+        progress("processes: starting gateways (role api) and floors")
         first = await stack.enter_async_context(running_gateway(folder, config, role="api"))
         gateways = [first]
         for number in PROCESSES[1:]:
             beside = running_gateway(folder, config, role="api", processes=number, beside=first)
             gateways.append(await stack.enter_async_context(beside))
+        floors = [await stack.enter_async_context(floor(first, "batch", processes=number)) for number in PROCESSES]
         tenant = await make_tenant(first, config)
         await meet_recipients(first, tenant)
         keys = await add_channels(first, tenant.account_id, _CONNECTIONS * PROCESSES[-1])
         await _customers(gateways[-1], keys, PROCESSES[-1], 0.2)  # meets their recipients
-        idle = [await _idle(gateway) for gateway in gateways]
-        rounds: list[list[Sample]] = []
+        idle = [(await _idle(gateway), await _idle(bare)) for gateway, bare in zip(gateways, floors, strict=True)]
+        rounds: list[list[tuple[Sample, Sample, Sample]]] = []
+        seconds /= _ROUNDS
         for turn in range(_ROUNDS):
             progress(f"processes: accepts, round {turn + 1} of {_ROUNDS}")
             rounds.append([])
-            for number, gateway in zip(PROCESSES, gateways, strict=True):
-                rounds[-1].append(await _customers(gateway, keys, number, seconds / _ROUNDS))
-                arguments = {"connections": _CONNECTIONS, "warm_up": 0.5, "key": tenant.key}
-                rounds[-1].append(await measure.load(gateway.port, gateway.cpu, seconds=seconds / _ROUNDS, **arguments))
-        merged = [measure.merge(samples) for samples in zip(*rounds, strict=True)]
-        customers = [_without(sample, used) for sample, used in zip(merged[::2], idle, strict=True)]
-        return customers, [_without(sample, used) for sample, used in zip(merged[1::2], idle, strict=True)]
+            for number, gateway, bare in zip(PROCESSES, gateways, floors, strict=True):
+                many = await _customers(gateway, keys, number, seconds)
+                one = {"connections": _CONNECTIONS, "warm_up": 0.5, "key": tenant.key}
+                channel = await measure.load(gateway.port, gateway.cpu, seconds=seconds, **one)
+                plain = {"connections": _CONNECTIONS * number, "warm_up": 1.0}
+                rounds[-1].append((many, channel, await measure.load(bare.port, bare.cpu, seconds=seconds, **plain)))
+        return [_merged(samples, *idle[place]) for place, samples in enumerate(zip(*rounds, strict=True))]
+
+
+def _merged(
+    rounds: Sequence[tuple[Sample, Sample, Sample]], gateway_idle: Cpu, floor_idle: Cpu
+) -> tuple[Sample, Sample, Sample]:
+    """Return the samples of all rounds together, without the CPU time of idle processes."""
+    many, channel, bare = (measure.merge(samples) for samples in zip(*rounds, strict=True))
+    return _without(many, gateway_idle), _without(channel, gateway_idle), _without(bare, floor_idle)
 
 
 async def _customers(gateway: Gateway, keys: list[str], processes: int, seconds: float) -> Sample:
@@ -157,16 +172,18 @@ async def _until_delivered(receiver: Child, expected: int) -> None:
 def several_table(found: SeveralFindings) -> tuple[str, list[str], list[list[int | float]]]:
     """Return the title, the columns and the rows of the table."""
     one = found.rows[0]
-    columns = ["processes", "accepts/s", "accept µs, many customers", "× 1 ", "accept µs, one channel", " × 1"]
-    columns += ["life µs, one channel", "× 1", "idle, % of a core"]
+    columns = ["processes", "accepts/s", "accept µs, many customers", "× 1 ", "floor µs", "floor × 1"]
+    columns += ["accept µs, one channel", " × 1", "life µs, one channel", "× 1", "idle, % of a core"]
     rows: list[list[int | float]] = [
         [
             row.processes,
             round(row.customers.rate),
-            round(_cost(row.customers)),
-            round(_cost(row.customers) / _cost(one.customers), 2),
-            round(_cost(row.channel)),
-            round(_cost(row.channel) / _cost(one.channel), 2),
+            round(row.customers.cost),
+            round(row.customers.cost / one.customers.cost, 2),
+            round(row.floor.cost),
+            round(row.floor.cost / one.floor.cost, 2),
+            round(row.channel.cost),
+            round(row.channel.cost / one.channel.cost, 2),
             round(row.life_micros),
             round(row.life_micros / one.life_micros, 2),
             round((row.idle.gateway + row.idle.postgres) * 100, 1),
@@ -174,7 +191,3 @@ def several_table(found: SeveralFindings) -> tuple[str, list[str], list[list[int
         for row in found.rows
     ]
     return "CPU per message with several processes", columns, rows
-
-
-def _cost(sample: Sample) -> float:
-    return sample.micros(sample.server + sample.postgres)
