@@ -93,6 +93,16 @@ async def test_keys_that_are_left_out_may_be_tried_at_once_by_themselves() -> No
     await batch.drain()
 
 
+async def test_what_fails_together_is_not_tried_together_again() -> None:
+    writer = Writer()
+    writer.poison = 2
+    batch: Batch[str, int, int] = Batch(writer.one, workers=1, size=20, together=writer.several, again=True)
+    first, second, third = await put_all(batch, {"a": [1], "b": [2], "c": [3]})
+    assert (first, third) == (10, 30)
+    assert isinstance(second, ValueError)
+    assert [call for call in writer.calls if len(call) > 1] == [{"a": [1], "b": [2], "c": [3]}]
+
+
 async def test_an_item_that_can_only_be_written_alone_is_left_out_only_once() -> None:
     writer = Writer()
     writer.leave_out = {"b"}

@@ -247,7 +247,7 @@ class Batch(Generic[K, T, R]):
         if len(taken) == 1:  # by the additional worker
             self._locked.update(missing)
             self._alone.update(missing)
-        elif len(missing) > 1 and self._again:
+        elif self._again and len(missing) > 1 and self._alone.isdisjoint(missing):  # and it did not fail
             missing = await self._write_together(missing)
         for key, entries in missing.items():
             self._return(key, entries)
