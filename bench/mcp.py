@@ -66,8 +66,7 @@ class McpFindings(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def ratio(self) -> float:
         """Return the CPU of a call, relative to the same question over REST and a call of the bare SDK together."""
-        floors = sum(sample.micros(sample.server + sample.postgres) for sample in (self.rest, self.sdk))
-        return self.call.micros(self.call.server + self.call.postgres) / floors
+        return self.call.cost / (self.rest.cost + self.sdk.cost)
 
 
 async def measure_mcp(folder: Path, seconds: float, progress: ShowProgress) -> McpFindings:

@@ -8,8 +8,8 @@ life        whole lives of messages of one channel: the worst case as well
 
 The CPU time that an idle gateway uses in the same time is shown and subtracted: it does not depend on messages.
 
-The floor is server+batch (`bench/accept.py`) in as many processes, with the same connections: what it costs more with
-more processes is due to the machine, whose cores also have to run PostgreSQL and the load.
+The floor is server+batch (`bench/accept.py`) in as many processes, with the same connections: it shows how much more
+anything costs with more processes on a machine whose cores also run PostgreSQL and the load.
 
 For accepts, gateways and floors with each number of processes run beside each other on one database; only one works at
 a time, in alternating rounds. For whole lives there is a gateway for each number, one after the other.

@@ -79,11 +79,6 @@ def _ratio(one: float, other: float) -> float:
     return round(one / other, 2) if other else 0.0
 
 
-def _cost(sample: Sample) -> float:
-    """Return the microseconds of server and database per request."""
-    return sample.micros(sample.server + sample.postgres)
-
-
 def _dashboard(found: DashboardFindings) -> Section:
     rows: list[list[Cell]] = [
         ["first page, KiB gzipped", round(found.first_page, 1)],
@@ -142,8 +137,8 @@ def _accept_row(name: str, row: AcceptRow) -> list[Cell]:
         _ratio(accept.rate, row.raw.rate),
         _ratio(accept.rate, row.server.rate),
         _ratio(accept.rate, row.direct.rate),
-        _ratio(_cost(accept), _cost(row.batch)),
-        _ratio(_cost(accept), _cost(row.raw)),
+        _ratio(accept.cost, row.batch.cost),
+        _ratio(accept.cost, row.raw.cost),
         round(accept.micros(accept.server)),
         round(accept.micros(accept.postgres)),
         round(accept.micros(accept.cpu)),
@@ -311,7 +306,7 @@ def _history_rates(found: HistoryFindings) -> Section:
         ("accepted, messages/s (64 connections)", few.accept.rate, many.accept.rate),
         ("accept p50 ms", few.accept.p50 * 1000, many.accept.p50 * 1000),
         ("accept p99 ms", few.accept.p99 * 1000, many.accept.p99 * 1000),
-        ("accept CPU µs, gateway and PostgreSQL", _cost(few.accept), _cost(many.accept)),
+        ("accept CPU µs, gateway and PostgreSQL", few.accept.cost, many.accept.cost),
     ]
     rows: list[list[Cell]] = [[name, round(small, 1), round(big, 1), _ratio(big, small)] for name, small, big in pairs]
     columns = ["figure", f"{few.messages:,} messages", f"{many.messages:,} messages", "×"]
@@ -384,7 +379,7 @@ def _mcp(found: McpFindings) -> Section:
             round(one.p99 * 1000, 1),
             round(one.micros(one.server)),
             round(one.micros(one.postgres)),
-            round(one.micros(one.server + one.postgres)),
+            round(one.cost),
         ]
         for name, one in named
     ]

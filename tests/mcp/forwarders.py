@@ -6,6 +6,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, closing, suppress
 from urllib.parse import urlsplit
 
+from tests.listening import stop_listening
+
 _LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
 
 
@@ -67,6 +69,7 @@ async def _forwarding(url: str, forward: Forward) -> AsyncIterator[str]:
         try:
             yield f"http://{host}:{port}"
         finally:
+            await stop_listening(server)
             for task in list(tasks):
                 task.cancel()
             if tasks:
